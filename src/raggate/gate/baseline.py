@@ -15,7 +15,6 @@ from raggate.gate import bare_metrics, baseline_integrity, baseline_layout, base
 from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem, installed
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
-from raggate.models.metric_values import compact
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text import versions
 from raggate.text.jsonio import MERGE_MARKERS, loads
@@ -262,7 +261,7 @@ def _case(stored: _StoredCase) -> CaseScore:
         case_id=stored["id"],
         mode=stored["mode"],
         hash=stored["hash"],
-        values=compact(stored["values"]),
+        values=stored["values"],
         rank=stored["rank"],
         rank_all=stored["rank_all"],
         failure=stored["failure"],

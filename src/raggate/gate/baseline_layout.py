@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import marshal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from raggate.gate.baseline_integrity import RunningDigest
 from raggate.models.scorecard import CaseScore
-from raggate.text import long_sorting
 from raggate.text.jsonio import dumps
-from raggate.text.long_sequence import Packing
-
-_NAMES: Packing[tuple[str, ...]] = Packing(marshal.dumps, marshal.loads)  # which never leave the process
 
 
 def pieces(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
@@ -46,16 +40,9 @@ def _entry(key: str, value: object) -> bytes:
     return f"  {dumps(key).decode()}: {_lines(value, 1, spread=3)}".encode()
 
 
-def in_order(cases: Sequence[CaseScore]) -> Iterator[CaseScore]:
-    """Give cases as they stand in a file: by mode and id."""
-    keys = ((case.mode, case.case_id) for case in cases)
-    if all(one <= other for one, other in pairwise(keys)):
-        yield from cases
-        return
-    # a number of so many digits sorts as text does
-    named = ((case.mode, case.case_id, f"{place:012}") for place, case in enumerate(cases))
-    for _, _, place in long_sorting.in_order(named, _NAMES):
-        yield cases[int(place)]
+def in_order(cases: Iterable[CaseScore]) -> list[CaseScore]:
+    """Return cases as they stand in a file: by mode and id."""
+    return sorted(cases, key=lambda case: (case.mode, case.case_id))
 
 
 def _lines(value: Any, depth: int, *, spread: int) -> str:

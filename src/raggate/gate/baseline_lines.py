@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 
 from raggate.gate.baseline_integrity import RunningDigest, digested
 from raggate.models.judging_quality import highest
-from raggate.models.score_packing import SCORES
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
 from raggate.scoring.slice_means import SliceMeans
 from raggate.text.jsonio import dumps, key_twice, loads
-from raggate.text.long_sequence import LongSequence
 
 MOST_LINE_BYTES = 1 << 20
 """Bytes of a line; a case with ten chunks has some 2,300."""
@@ -53,7 +51,7 @@ def read(lines: Iterable[bytes], case_of: Callable[[Any], CaseScore]) -> Parts |
     cases = _Cases(case_of)
     try:
         content = _content(iter(lines), cases.add)
-        return Parts(content, cases.cases[:]) if _agrees(content, cases.slices) else None
+        return Parts(content, tuple(cases.cases)) if _agrees(content, cases.slices) else None
     except _NOT_CHECKED:
         return None
 
@@ -108,7 +106,7 @@ class _Cases:
     """
 
     def __init__(self, case_of: Callable[[Any], CaseScore]) -> None:
-        self.cases = LongSequence(SCORES)
+        self.cases = list[CaseScore]()
         self._names: dict[str, Direction] = {}
         self.slices = SliceMeans(self._names)
         self._case_of, self._before = case_of, ("", "")

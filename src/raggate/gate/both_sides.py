@@ -7,13 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from raggate.gate.by_question import Key
-from raggate.gate.flips import MovedCases
 from raggate.gate.paired_rows import PairedCases
 from raggate.gate.stand_ins import uncompared
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta
-from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
+from raggate.models.scorecard import OVERALL, CaseScore, Direction, Key, MetricValue, Scorecard
 from raggate.scoring.slice_means import SliceMeans
 
 Row = tuple[str, str, str, MetricValue]
@@ -26,25 +24,22 @@ class Sides:
     Args:
         scorecard: the run's.
         baseline: what it is held against.
-        flip_at: rank within which a question counts as found.
         waived: mode and case id of the cases that are left out of the means on both sides.
 
     Attributes:
-        moved: the cases that are the same on both sides and may have flipped, each with its past.
+        same: the cases that are the same on both sides, each with its past.
         refiled: names of such cases that stand in other slices.
         released: names of such cases that are no longer must-pass.
     """
 
-    def __init__(
-        self, scorecard: Scorecard, baseline: Baseline, *, flip_at: int, waived: AbstractSet[Key] = frozenset()
-    ) -> None:
-        self.moved = MovedCases(flip_at)
+    def __init__(self, scorecard: Scorecard, baseline: Baseline, *, waived: AbstractSet[Key] = frozenset()) -> None:
+        self.same: list[tuple[CaseScore, CaseScore]] = []
         self.refiled: set[str] = set()
         self.released: set[str] = set()
         self._scorecard, self._baseline, self._waived = scorecard, baseline, waived
         self._rows = [*all_rows(scorecard, baseline)]
         self._metrics = [*dict.fromkeys(metric for _, _, metric, _ in self._rows)]
-        self._paired = {mode: PairedCases((), self._metrics) for mode in dict.fromkeys(row[0] for row in self._rows)}
+        self._paired = {mode: PairedCases() for mode in dict.fromkeys(row[0] for row in self._rows)}
         self._others: dict[tuple[str, str], list[tuple[CaseScore | None, CaseScore]]] = {}
         self._whole = SliceMeans(_directions(self._rows))
         self._compared: dict[str, int] = {}
@@ -78,7 +73,7 @@ class Sides:
                     self._others.setdefault((new.mode, name), []).append((old, new))
 
     def _note(self, old: CaseScore, new: CaseScore) -> None:
-        self.moved.append((old, new))
+        self.same.append((old, new))
         if old.slices != new.slices and set(old.slices) != set(new.slices):
             self.refiled.add(new.case_id)
         if old.must_pass and not new.must_pass:

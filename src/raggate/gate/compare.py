@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from raggate.gate import judged_metrics
 from raggate.gate.both_sides import Sides, all_rows
-from raggate.gate.by_question import by_question
 from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.completeness import idle, modes_without_past, not_asked, other_questions
 from raggate.gate.flips import find_flips
@@ -22,7 +21,7 @@ from raggate.models.baseline import Baseline, Restated
 from raggate.models.comparison import Comparison, Delta, NoteChange
 from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
-from raggate.models.scorecard import OVERALL, Scorecard
+from raggate.models.scorecard import OVERALL, Scorecard, by_question
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(
@@ -69,9 +68,9 @@ def compare(
         return bare
     changes = _vault_changes(scorecard, baseline)
     evidence = cause_evidence(run, scorecard, baseline.scorecard, changes, overview)
-    sides = Sides(scorecard, baseline, flip_at=flip_at, waived=waived)
+    sides = Sides(scorecard, baseline, waived=waived)
     sides.add_all(before)
-    flips = find_flips(run, sides.moved, flip_at, evidence, scorecard.cases)
+    flips = find_flips(run, sides.same, flip_at, evidence, scorecard.cases)
     deltas = _unpaired(scorecard, theirs) if theirs else sides.deltas(min_slice)
     return replace(
         bare,

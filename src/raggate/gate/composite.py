@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set as AbstractSet
 from math import fsum
 from typing import Self
@@ -11,14 +10,11 @@ from msgspec import Struct
 
 from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
-from raggate.gate.by_question import by_question
 from raggate.models.comparison import Comparison
 from raggate.models.judging_quality import highest
 from raggate.models.metric_names import ABSTENTION_ACCURACY
-from raggate.models.noun_packing import Noun
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, by_question
 from raggate.scoring.metrics import METRICS
-from raggate.text.long_sequence import LongSequence, Packing
 from raggate.text.quote import quoted
 
 
@@ -46,13 +42,6 @@ class ScoredPair(Struct, frozen=True):
         return tuple(metric for metric, (before, after) in self.values.items() if after < before - EPSILON)
 
 
-_PAIR = Noun(ScoredPair)
-_PAIRS: Packing[ScoredPair] = Packing(
-    lambda pair: marshal.dumps(_PAIR.values(pair)),
-    lambda data: _PAIR.made(marshal.loads(data)),  # noqa: S302 - what this process wrote, into a file that only it has
-)
-
-
 def paired_scores(
     comparison: Comparison, mode: str, metrics: Sequence[str], left_out: AbstractSet[tuple[str, str]] = frozenset()
 ) -> Sequence[ScoredPair]:
@@ -68,7 +57,7 @@ def paired_scores(
     scored = (
         (new, paired_values(old, new, metrics, directions)) for old, new in same_questions(comparison, mode, left_out)
     )
-    return LongSequence(_PAIRS, (ScoredPair.of(new, values) for new, values in scored if values))
+    return [ScoredPair.of(new, values) for new, values in scored if values]
 
 
 def same_questions(

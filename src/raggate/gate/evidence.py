@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from itertools import compress
-from math import fsum, isnan, nan
+from math import fsum
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -17,7 +16,6 @@ from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import EPSILON, improvement
 from raggate.models.verdict import CompositeTest
-from raggate.text.long_columns import LongColumns
 
 Key = TypeVar("Key")
 Moves = tuple[Sequence[float], Sequence[str | None] | None]
@@ -104,19 +102,17 @@ def metric_chances(
 def _moves(
     comparison: Comparison, mode: str, names: Sequence[str], left_out: AbstractSet[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], Moves]]:
-    """Give the changes of each metric of a mode, one metric after the other: those of one are in memory at a time."""
-    directions, table, groups = directions_in(comparison, mode), LongColumns(len(names)), list[str | None]()
-    for old, new in same_questions(comparison, mode, left_out) if names else ():
-        sides = ((name, old.values.get(name), new.values.get(name)) for name in names)
-        # what has no value on some side has no change
-        table.append(
-            nan if was is None or now is None else improvement(directions[name], was, now) for name, was, now in sides
-        )
-        groups.append(new.group)
-    for at, name in enumerate(names):
-        column = table.column(at)
-        both = [not isnan(move) for move in column]
-        yield (mode, name), (array("d", compress(column, both)), [*compress(groups, both)])
+    """Give the changes of each metric of a mode, one metric after the other."""
+    directions = directions_in(comparison, mode)
+    same = [*same_questions(comparison, mode, left_out)] if names else []
+    for name in names:
+        moves, groups = array("d"), list[str | None]()
+        for old, new in same:
+            was, now = old.values.get(name), new.values.get(name)
+            if was is not None and now is not None:
+                moves.append(improvement(directions[name], was, now))
+                groups.append(new.group)
+        yield (mode, name), (moves, groups)
 
 
 def chances_alone(changes: Iterable[tuple[Key, Moves]]) -> dict[Key, float]:

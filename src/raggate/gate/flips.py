@@ -7,7 +7,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from raggate.gate.by_question import Key, by_question
 from raggate.gate.causes.asked import Asked
 from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.causes.cause_wording import sentence
@@ -27,13 +26,10 @@ from raggate.models.metric_names import (
     family,
 )
 from raggate.models.run import LabelledResult, Run
-from raggate.models.score_packing import PAIRS, SCORES
-from raggate.models.scorecard import OVERALL, CaseScore, Scorecard, mostly
+from raggate.models.scorecard import OVERALL, CaseScore, Key, Scorecard, by_question, mostly
 from raggate.models.verdict import GatedMetric, Verdict
 from raggate.scoring.first_answers import first_answers
 from raggate.scoring.metrics import METRICS
-from raggate.text.keyed_sequence import KeyedSequence
-from raggate.text.long_sequence import LongSequence
 
 Pair = tuple[CaseScore, CaseScore]
 """A case before and now."""
@@ -62,34 +58,19 @@ def find_flips(
         evidence: what causes are looked for in.
         scores: all of the run, by which answers are looked up.
     """
-    moved = pairs if isinstance(pairs, MovedCases) else MovedCases(flip_at, pairs)
+    # the others are not looked up
+    moved = {
+        (new.mode, new.case_id): (old, new) for old, new in pairs if _standing(old, flip_at) != _standing(new, flip_at)
+    }
     flips = []
-    for item in first_answers(run, {(new.mode, new.case_id) for _, new in moved}, scores):
+    for item in first_answers(run, moved, scores):
         failure = item.result.failure
         left = run.stopped is not None and failure is not None and failure.kind == "aborted"
-        pair = moved.named(f"{item.result.mode} {item.case.id}")
+        pair = moved[item.result.mode, item.case.id]
         flip = None if left else _flip(*pair, item, flip_at, evidence)
         if flip is not None:
             flips.append(flip)
     return tuple(sorted(flips, key=_order))
-
-
-class MovedCases(KeyedSequence[Pair]):
-    """The cases of which something moved by which they may flip, each with its past: the others are not looked up.
-
-    Args:
-        flip_at: rank within which a question counts as found.
-        pairs: what is looked through to begin with.
-    """
-
-    def __init__(self, flip_at: int, pairs: Iterable[Pair] = ()) -> None:
-        self._flip_at = flip_at
-        super().__init__(PAIRS, lambda pair: f"{pair[1].mode} {pair[1].case_id}", pairs)
-
-    def append(self, item: Pair) -> None:
-        """Add a case, if it may have flipped."""
-        if _standing(item[0], self._flip_at) != _standing(item[1], self._flip_at):
-            super().append(item)
 
 
 def _standing(case: CaseScore, flip_at: int) -> tuple[bool, ...]:
@@ -165,7 +146,7 @@ def _as_before(flip: Flip) -> bool:
 
 
 def _of_questions(side: Scorecard, wanted: Collection[Key]) -> Mapping[Key, CaseScore]:
-    return by_question(LongSequence(SCORES, (case for case in side.cases if (case.mode, case.case_id) in wanted)))
+    return by_question(case for case in side.cases if (case.mode, case.case_id) in wanted)
 
 
 def _several_answers(run: Run, wanted: Collection[Key]) -> dict[Key, list[LabelledResult]]:

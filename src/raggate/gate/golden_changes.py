@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from raggate.config.retrieval_modes import asked_in
-from raggate.gate.by_question import by_question
 from raggate.models.baseline import Baseline
-from raggate.models.case_packing import by_id
 from raggate.models.comparison import GoldenChanges
-from raggate.models.golden import Case
+from raggate.models.golden import Case, by_id
 from raggate.models.run import Run
-from raggate.models.scorecard import Scorecard
+from raggate.models.scorecard import Scorecard, by_question
 
 
 def golden_changes(
@@ -65,10 +63,10 @@ def removed_cases(cases: Sequence[Case], baseline: Baseline, modes: Collection[s
     """Name the cases of a baseline that a golden set does not have, at all or in one of these modes."""
     now, removed = by_id(cases), set[str]()
     for old in baseline.scorecard.cases:
-        known = now.find(old.case_id)
+        known = now.get(old.case_id)
         if known is None:
             removed.add(old.case_id)
-        elif old.mode in modes and not asked_in(known[1].modes, old.mode):
+        elif old.mode in modes and not asked_in(known.modes, old.mode):
             removed.add(f"{old.case_id} ({old.mode})")
     return removed
 

@@ -1,4 +1,4 @@
-"""What all answers of a run show together, in one pass: those of a long run lie on disk. Pure."""
+"""What all answers of a run show together, in one pass. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Self
 from raggate.gate.causes.asked import first_ranks
 from raggate.gate.causes.folder_causes import KINDS, beyond
 from raggate.gate.causes.note_places import Holders, vaults_named
-from raggate.models.case_packing import by_id
 from raggate.models.cause import FolderKind
-from raggate.models.golden import Case, Support
+from raggate.models.golden import Case, Support, places_of
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
-from raggate.text.keyed_sequence import KeyedSequence
 
 Before = Mapping[tuple[str, str], CaseScore]
 """The scores of a baseline by mode and case id."""
@@ -31,28 +29,14 @@ class AnswerCounts:
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.by_mode: dict[str, bytearray] = {}
-        self._cases = cases
-        self._place = -1
-        self._by_id: KeyedSequence[Case] | None = None
+        self._places = places_of(cases)
 
     def add(self, item: LabelledResult) -> None:
         """Count an answer."""
-        counts = self.by_mode.setdefault(item.result.mode, bytearray(len(self._cases)))
-        place = self._place_of(item.case.id)
+        counts = self.by_mode.setdefault(item.result.mode, bytearray(len(self._places)))
+        place = self._places.get(item.case.id)
         if place is not None and counts[place] < _MOST:
             counts[place] += 1
-
-    def _place_of(self, case_id: str) -> int | None:
-        # mostly the one after the last, so that the places of all are seldom worth their memory
-        place = self._place + 1 if self._place + 1 < len(self._cases) else 0
-        if place >= len(self._cases) or self._cases[place].id != case_id:
-            if self._by_id is None:
-                self._by_id = by_id(self._cases)
-            if (known := self._by_id.find(case_id)) is None:
-                return None
-            place = known[0]
-        self._place = place
-        return place
 
 
 class Overview:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from math import isnan
+from math import isnan, nan
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -17,11 +17,8 @@ from raggate.gate.statistics.intervals import mean_interval, tango
 from raggate.gate.statistics.paired import unit_changes
 from raggate.models.comparison import Delta, Interval, difference
 from raggate.models.judging_quality import highest
-from raggate.models.metric_values import Numbers
 from raggate.models.scorecard import EPSILON, CaseScore, Direction, MetricValue, oriented
 from raggate.scoring.metrics import METRICS
-from raggate.text.long_columns import LongColumns
-from raggate.text.long_sequence import LongSequence, Packing
 
 N = TypeVar("N", int, float)
 
@@ -32,7 +29,6 @@ Values: TypeAlias = "array[float]"
 Places = Sequence[int]
 """Places of cases among all of the mode, ascending."""
 
-_NAMES: Packing[str] = Packing(str.encode, bytes.decode)
 _ALONE = -1
 
 _SCALES = {name: highest(metric.judged) for name, metric in METRICS.items() if metric.judged}
@@ -73,19 +69,14 @@ class _Column(Struct, frozen=True):
 
 
 class PairedCases:
-    """The cases of one mode that are the same on both sides, each with its past; they pass by once.
+    """The cases of one mode that are the same on both sides, each with its past.
 
     Args:
         pairs: the cases to begin with.
-        metrics: what they are compared by.
     """
 
-    def __init__(self, pairs: Iterable[Pair], metrics: Sequence[str]) -> None:
-        self._metrics = {metric: at for at, metric in enumerate(metrics)}
-        self._numbers = Numbers(metrics), Numbers(metrics)
-        self._values = LongColumns(2 * len(metrics))
-        self._names = LongSequence(_NAMES)
-        self._fallen: dict[int, str] = {}
+    def __init__(self, pairs: Iterable[Pair] = ()) -> None:
+        self._pairs: list[Pair] = []
         self._groups = array("i")
         self._group_numbers: dict[str, int] = {}
         self._slices: dict[str, range | array[int]] = {}
@@ -96,10 +87,8 @@ class PairedCases:
 
     def add(self, old: CaseScore, new: CaseScore) -> None:
         """Take one more case."""
-        place = len(self._groups)
-        before, after = self._numbers
-        self._values.append([*before(old.values), *after(new.values)])
-        self._names.append(new.case_id)
+        place = len(self._pairs)
+        self._pairs.append((old, new))
         group = self._group_numbers.setdefault(new.group, len(self._group_numbers)) if new.group else _ALONE
         self._groups.append(group)
         for name in new.slices:
@@ -135,14 +124,8 @@ class PairedCases:
             binary=binary,
             interval=_oriented(like.direction, self._gain(column, place, both, (len(fell), len(rose)), binary=binary)),
             unpaired=had - len(both),
-            fell=tuple(map(self._name, fell)),
+            fell=tuple(self._pairs[at][1].case_id for at in fell),
         )
-
-    def _name(self, place: int) -> str:
-        # a question that fell did so in many slices and metrics: it has one name in all of them
-        if (name := self._fallen.get(place)) is None:
-            name = self._fallen[place] = self._names[place]
-        return name
 
     def _gain(
         self, column: _Column, place: tuple[str, str, str], both: Places, counts: tuple[int, int], *, binary: bool
@@ -176,11 +159,14 @@ class PairedCases:
     def _column_of(self, metric: str, direction: Direction) -> _Column:
         # one at a time: whoever asks for the rows of a metric one after the other has it made once
         if self._last is None or self._last[0] != (metric, direction):
-            at = self._metrics.get(metric)
-            sides = (at, None if at is None else at + len(self._metrics))
-            before, after = (array("d") if side is None else self._values.column(side) for side in sides)
+            before, after = (array("d", (_number(pair[side], metric) for pair in self._pairs)) for side in (0, 1))
             self._last = ((metric, direction), _column(before, after, direction))
         return self._last[1]
+
+
+def _number(case: CaseScore, metric: str) -> float:
+    value = case.values.get(metric)
+    return nan if value is None else value
 
 
 def _column(before: array[float], after: array[float], direction: Direction) -> _Column:

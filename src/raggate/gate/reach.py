@@ -5,8 +5,7 @@ A run in which nothing matches is seldom bad retrieval: the API tells places oth
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from raggate.gate.causes.passages import Ranked, of_path, ranked
 from raggate.gate.heading_separators import unsplit
@@ -15,7 +14,6 @@ from raggate.models.golden import Support
 from raggate.models.reach import Reach
 from raggate.models.run import LabelledResult, Run
 from raggate.text.anchors import covers, elements, is_end_of
-from raggate.text.long_sequence import Chosen, those
 from raggate.text.quote import quoted
 from raggate.text.titles import rule, same_letters
 
@@ -25,41 +23,42 @@ Stage = tuple[LabelledResult, Support, Ranked]
 
 def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:
     """Say how far the answers come, mode by mode, by the first answer to each question that was asked."""
-    steps: dict[str, _Steps] = {mode: _Steps(run) for mode in modes}
-    for place, item in enumerate(run.results if steps else ()):
+    steps = {mode: _Steps() for mode in modes}
+    for item in run.results if steps else ():
         # what was never asked, as the run stopped before it, was lost at no step
         asked = item.result.failure is None or item.result.failure.kind != "aborted"
         if asked and item.result.mode in steps and item.case.gold_supports:
-            steps[item.result.mode].add(place, item)
+            steps[item.result.mode].add(item)
     return tuple(its.reach(mode) for mode, its in steps.items() if its.asked)
 
 
 class _Steps:
-    """The answers of a mode by how far they come, as places in the run: there may be very many.
+    """The answers of a mode by how far they come.
 
     Attributes:
         asked: all of them.
     """
 
-    def __init__(self, run: Run) -> None:
-        self.asked = array("I")
-        self._noted, self._placed, self._right = array("I"), array("I"), array("I")
-        self._run = run
+    def __init__(self) -> None:
+        self.asked: list[LabelledResult] = []
+        self._noted: list[LabelledResult] = []
+        self._placed: list[LabelledResult] = []
+        self._right: list[LabelledResult] = []
 
-    def add(self, place: int, item: LabelledResult) -> None:
+    def add(self, item: LabelledResult) -> None:
         """Take an answer."""
-        self.asked.append(place)
+        self.asked.append(item)
         right = matched(item)
         if right or any(_of_note(item)):
-            self._noted.append(place)
+            self._noted.append(item)
             if right or any(_of_section(item)):
-                self._placed.append(place)
+                self._placed.append(item)
                 if right:
-                    self._right.append(place)
+                    self._right.append(item)
 
     def reach(self, mode: str) -> Reach:
         """Say how far they come, and what the largest loss has in common if it is half of what came so far or more."""
-        steps: tuple[tuple[array[int], array[int], Callable[..., str]], ...] = (
+        steps = (
             (self.asked, self._noted, _why_no_note),
             (self._noted, self._placed, _why_no_section),
             (self._placed, self._right, _why_no_match),
@@ -67,9 +66,8 @@ class _Steps:
         before, after, find = max(steps, key=lambda step: len(step[0]) - len(step[1]))
         lost, why = len(before) - len(after), ""
         if lost and 2 * lost >= len(before):
-            kept = set(after)
-            left = array("I", (place for place in before if place not in kept))
-            why = find(Chosen(self._run.results, left), Chosen(self._run.results, self.asked))
+            kept = {id(item) for item in after}
+            why = find([item for item in before if id(item) not in kept], self.asked)
         return Reach(
             mode=mode,
             questions=len(self.asked),
@@ -109,13 +107,13 @@ def _most(cases: Collection[object], of: Collection[object]) -> bool:
 
 
 def _why_no_note(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
-    failed = those(left, lambda item: item.result.response is None)
+    failed = [item for item in left if item.result.response is None]
     if _most(failed, left):
         failure = failed[0].result.failure
         which = "the calls failed" if len(failed) == len(items) else "most of the other calls failed"
         return f"{which}: {failure.message}" if failure is not None else ""
-    answered = those(left, lambda item: item.result.response is not None)
-    empty = those(answered, lambda item: not ranked(item))
+    answered = [item for item in left if item.result.response is not None]
+    empty = [item for item in answered if not ranked(item)]
     if _most(empty, left):
         return "nothing comes back at all" if len(empty) == len(items) else "nothing comes back for most of the others"
     if len(failed) + len(empty) == len(left):
@@ -192,7 +190,7 @@ def _told_otherwise(stage: Stage) -> bool:
 def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
     if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
         return "the API returns no text that could contain the snippets of the golden set"
-    textless = those(left, _textless)
+    textless = [item for item in left if _textless(item)]
     if _most(textless, left):
         return "these chunks come back without text"
     return "the text of these chunks does not contain the snippets of the golden set"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import replace
@@ -15,11 +14,9 @@ from raggate.errors import Problem, UsageError
 from raggate.inputs.golden_problems import SHOWN_PROBLEMS, GoldenProblems
 from raggate.inputs.golden_rules import broken_name, broken_rule
 from raggate.models.case_hash import digest, with_hash
-from raggate.models.case_packing import CASES
 from raggate.models.golden import Case, Golden, Support
-from raggate.text import long_sequence, yamlio
+from raggate.text import yamlio
 from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
-from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.numbers import counted
 from raggate.text.problems import Problems, problems_of
 from raggate.text.quote import quoted
@@ -112,26 +109,23 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
     """
     if isinstance(data, bytes) and len(data) > MAX_BYTES:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
-    problems, size = GoldenProblems(), 0
-    cases = KeyedSequence(CASES, attrgetter("id"))
+    problems, cases = GoldenProblems(), list[Case]()
+    lines_of: dict[str, int] = {}
     for number, line in _lines(io.BytesIO(data) if isinstance(data, bytes) else data, name):
-        size += len(line)
-        if size > long_sequence.MOST_IN_MEMORY:
-            cases.keep_no_more()
         try:
             case = read_case(line, number, rules=rules, snippets=snippets)
         except ValueError as error:
             for problem in problems_of(error):
                 problems.add(Problem(name, number, problem))
             continue
-        if (known := cases.find(case.id)) is not None:
-            twice = f"id {quoted(case.id)} is already in line {known[1].line}"
+        if (first := lines_of.setdefault(case.id, number)) != number:
+            twice = f"id {quoted(case.id)} is already in line {first}"
             problems.add(Problem(name, number, f"{twice}; if two branches each added it, rename or remove one"))
         cases.append(case)
     if not cases and not problems.count:
         raise UsageError(f"{name}: the golden set has no case", hint="Add at least one question, one JSON per line.")
     problems.refuse("invalid-golden")
-    return Golden(name=name, cases=cases if cases.on_disk else tuple(cases), hash=digest(cases))
+    return Golden(name=name, cases=tuple(cases), hash=digest(cases))
 
 
 def _lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:

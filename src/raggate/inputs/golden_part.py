@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from raggate.config.question_settings import QuestionChoice
 from raggate.errors import UsageError
 from raggate.models.case_hash import digest
-from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden
 from raggate.models.selection import Selection
 from raggate.text.lots import lot
@@ -34,7 +33,7 @@ def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> 
     """Give the golden set of a suite: all of it, or the questions that its configuration chooses, in the same order.
 
     Args:
-        whole: what the file holds. One that lies on disk is read once, and of it only what is asked is kept.
+        whole: what the file holds.
         questions: the section `questions`; None for all of them.
         refuse: see `Refuse`.
 
@@ -43,11 +42,8 @@ def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> 
     """
     if questions is None:
         return whole
-    strange, kept = set(questions.tags), by_id(())
-    for case in whole.cases:
-        strange.difference_update(case.tags)
-        if chosen(case, questions):
-            kept.append(case)
+    strange = set(questions.tags).difference(*(case.tags for case in whole.cases))
+    kept = tuple(case for case in whole.cases if chosen(case, questions))
     for index, tag in enumerate(questions.tags):
         if tag in strange:
             raise refuse(("questions", "tags", index), _no_tag(tag, whole))
@@ -56,8 +52,7 @@ def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> 
         raise refuse(("questions",), text)
     if len(kept) == len(whole.cases):
         return whole
-    cases = kept if kept.on_disk else tuple(kept)
-    return replace(whole, cases=cases, hash=digest(cases), part_of=len(whole.cases))
+    return replace(whole, cases=kept, hash=digest(kept), part_of=len(whole.cases))
 
 
 def chosen(case: Case, questions: QuestionChoice) -> bool:

@@ -15,10 +15,8 @@ from raggate.config.probe_settings import Principal
 from raggate.inputs.note_labels import Notes
 from raggate.inputs.note_words import bare, shingles, words
 from raggate.models.run import Chunk, LabelledResult, Leak, LeakPart, Reference, Response, Run
-from raggate.models.run_packing import LABELLED
 from raggate.text.anchors import inside_place
 from raggate.text.jsonio import JsonObject
-from raggate.text.long_sequence import LongSequence
 
 ROW = 8
 """Words in a row by which a text is known to be of a note."""
@@ -83,13 +81,13 @@ def made_public(notes: Mapping[str, str], private: Collection[str], texts: Itera
 
 
 def _labelled(items: Sequence[LabelledResult], notes: Notes, private: frozenset[str]) -> Sequence[LabelledResult]:
-    labelled = LongSequence(LABELLED)
+    labelled = []
     for begin in range(0, len(items), _TOGETHER):
-        piece = tuple(items[begin : begin + _TOGETHER])
+        piece = items[begin : begin + _TOGETHER]
         leaks = _leaks([(item.case.question, item.result.response) for item in piece], notes, private)
         for item, own in zip(piece, leaks, strict=True):
             labelled.append(replace(item, labels=replace(item.labels, leaks=own)))
-    return labelled[:]
+    return tuple(labelled)
 
 
 def _hidden_from(principal: Principal | None, notes: Notes) -> frozenset[str]:

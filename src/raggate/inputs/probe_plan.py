@@ -15,10 +15,8 @@ from msgspec.structs import replace
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.inputs.headings import headings_with_text
-from raggate.models.case_packing import with_id
-from raggate.models.golden import Case, Golden, Vault
+from raggate.models.golden import Case, Golden, Question, Vault
 from raggate.models.probe import Probe, ProbeKind
-from raggate.models.questions import Question
 from raggate.text.anchors import Elements, fold, inside_place, written
 from raggate.text.lots import lot
 from raggate.text.stream_safe import stream_safe
@@ -131,7 +129,7 @@ def question_of(probe: Probe, golden: Golden, config: Config) -> Case:
         golden: the questions of the suite, one of which it may be made of.
         config: how many chunks are asked for, and which vaults a principal asks.
     """
-    case = with_id(golden.cases, probe.case_id)
+    case = next((case for case in golden.cases if case.id == probe.case_id), None)
     if case is None:
         name = sha256(f"{probe.note}|{probe.question}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
         return Case(id=name, question=probe.question, answerable=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,11 +74,25 @@ class Case(Struct, frozen=True):
         return vault is None or vault in (self.vaults_of(support) or (vault,))
 
 
+Question = tuple[Case, str]
+"""A case and the mode that it is asked in."""
+
+
+def by_id(cases: Iterable[Case]) -> dict[str, Case]:
+    """Return the cases by their ids."""
+    return {case.id: case for case in cases}
+
+
+def places_of(cases: Iterable[Case]) -> dict[str, int]:
+    """Return by the id of each case its place, from 0."""
+    return {case.id: place for place, case in enumerate(cases)}
+
+
 class Golden(Struct, frozen=True, kw_only=True):
     """A golden set: the cases in file order, the file's name for messages, and the hash of its content.
 
-    The cases of a long one lie on disk: each is made anew whenever it is looked at. `part_of` is how many questions the
-    file holds where a suite asks some of them, which alone are its cases; None where it asks all.
+    `part_of` is how many questions the file holds where a suite asks some of them, which alone are its cases; None
+    where it asks all.
     """
 
     name: str

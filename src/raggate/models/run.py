@@ -16,8 +16,7 @@ from raggate.models.probe import Probe, ProbeKind
 from raggate.models.provenance import Provenance
 from raggate.models.selection import Selection
 from raggate.text.jsonio import JsonObject
-from raggate.text.long_sequence import those
-from raggate.text.shapes import Stored
+from raggate.text.shapes import Stored, share_texts
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
 
@@ -26,10 +25,11 @@ CUT = "..."
 """The mark at the end of a text that a run directory keeps in part."""
 
 
-class Chunk(Stored, frozen=True):
+class Chunk(Stored, frozen=True, gc=False):
     """One retrieved chunk as the API reported it. The position in the response is its rank; `rank` is its claim.
 
-    `text_hash` is that of the whole text where `text` was cut when the run was written, else None.
+    `text_hash` is that of the whole text where `text` was cut when the run was written, else None. Each text is in
+    memory once, as the same chunks come back for many questions.
     """
 
     chunk_id: str
@@ -43,6 +43,9 @@ class Chunk(Stored, frozen=True):
     vault: str | None = None
     doc_id: str | None = None
     text_hash: str | None = None
+
+    def __post_init__(self) -> None:
+        share_texts(self, ("chunk_id", "rel_path", "heading_path", "text", "vault", "doc_id", "text_hash"))
 
     @property
     def content(self) -> tuple[str | None, ...]:
@@ -219,7 +222,7 @@ class Probing(Struct, frozen=True, kw_only=True):
 
     def of(self, kind: ProbeKind) -> Sequence[ProbeAnswer]:
         """Give what came of the probes of a kind."""
-        return those(self.answers, lambda answer: answer.probe.kind == kind)
+        return [answer for answer in self.answers if answer.probe.kind == kind]
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -258,5 +261,5 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def answers(self) -> Iterator[LabelledResult]:
-        """All answers, one by one, the first ones before the later ones. Of a long run they are read from disk."""
+        """All answers, one by one, the first ones before the later ones."""
         return chain(self.results, self.repeats)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
 
 from raggate.models.fingerprint import Fingerprint
-from raggate.models.metric_values import Values
 from raggate.text.jsonio import JsonObject
-from raggate.text.shapes import Stored
+from raggate.text.shapes import Stored, share_texts
+
+Values = Mapping[str, float | None]
+"""The values of one question by metric, in their order; None for a metric that does not apply."""
 
 Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
@@ -55,7 +57,7 @@ class MetricValue(Stored, frozen=True, kw_only=True):
         return MetricValue(value=None, n=0, unscored=0, direction=self.direction)
 
 
-class ListEntry(Stored, frozen=True):
+class ListEntry(Stored, frozen=True, gc=False):
     """One place of a retrieved list without its text: short hashes, and scores.
 
     The hashes are of its note's path, its chunk's id and its heading path. A hash is empty, and a score None, if the
@@ -69,6 +71,9 @@ class ListEntry(Stored, frozen=True):
     lexical: float | None = None
     supports: tuple[int, ...] = ()
     heading: str = ""
+
+    def __post_init__(self) -> None:
+        share_texts(self, ("note", "chunk", "heading"))
 
 
 class CaseScore(Stored, frozen=True):
@@ -96,6 +101,15 @@ class CaseScore(Stored, frozen=True):
     answers: tuple[CaseScore, ...] = ()
 
 
+Key = tuple[str, str]
+"""Mode and case id."""
+
+
+def by_question(cases: Iterable[CaseScore]) -> dict[Key, CaseScore]:
+    """Return scores by mode and case id."""
+    return {(case.mode, case.case_id): case for case in cases}
+
+
 class Operations(Struct, frozen=True, kw_only=True):
     """How the calls went, whatever they found. Rates are shares of all calls; times are milliseconds.
 
@@ -117,10 +131,7 @@ class Operations(Struct, frozen=True, kw_only=True):
 
 
 class Scorecard(Struct, frozen=True, kw_only=True):
-    """A scored run: per case, per slice of each mode, and the operations. `slices[mode][slice][metric]`.
-
-    Of a long run `cases` lie on disk: each is made anew whenever it is looked at.
-    """
+    """A scored run: per case, per slice of each mode, and the operations. `slices[mode][slice][metric]`."""
 
     suite: str
     run_id: str

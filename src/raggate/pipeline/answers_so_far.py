@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.models.provenance import exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
-from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState, Started
 from raggate.pipeline import index_facts
 from raggate.scoring.repeats import KEY, Repeated
-from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import counted
 
 SERVER_ERROR = 500
@@ -35,7 +32,7 @@ class AnswersSoFar(Struct):
     whether the log was.
     """
 
-    results: LongSequence[Result] = field(default_factory=partial(LongSequence, RESULTS))
+    results: list[Result] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
     again: list[Result] = field(default_factory=list)
     repeated: Repeated | None = None

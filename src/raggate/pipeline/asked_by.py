@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from raggate.errors import UsageError
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_hash import hash_of_list
-from raggate.models.case_packing import by_id
-from raggate.models.golden import Case
+from raggate.models.golden import Case, places_of
 from raggate.models.provenance import Checkout
 from raggate.models.shards import Plan
 from raggate.models.unfinished_run import Asking
@@ -22,7 +21,6 @@ from raggate.pipeline.shards import planning
 from raggate.text import versions
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object
-from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
 from raggate.text.struct_fields import as_dict
@@ -114,7 +112,7 @@ def written(kept: Asking) -> bytes:
 class QuestionNumbers(Struct, frozen=True):
     """Gives each question, for each time that it is asked, a number from 0."""
 
-    cases: KeyedSequence[Case]
+    cases: Mapping[str, int]
     modes: Mapping[str, int]
     repeat: int
 
@@ -122,14 +120,14 @@ class QuestionNumbers(Struct, frozen=True):
     def of(cls, asking: Asking, cases: Sequence[Case]) -> Self:
         """Number these cases, in the modes and as often as they are asked."""
         modes = dict.fromkeys(asking.means.modes)
-        return cls(by_id(cases), {mode: number for number, mode in enumerate(modes)}, asking.means.repeat)
+        return cls(places_of(cases), {mode: number for number, mode in enumerate(modes)}, asking.means.repeat)
 
     def __len__(self) -> int:
         return len(self.cases) * len(self.modes) * self.repeat
 
     def place(self, case_id: str, mode: str, repeat: int) -> int | None:
         """Give the number of one; None for one that is not asked."""
-        known, at = self.cases.find(case_id), self.modes.get(mode)
+        known, at = self.cases.get(case_id), self.modes.get(mode)
         if known is None or at is None or not 1 <= repeat <= self.repeat:
             return None
-        return ((repeat - 1) * len(self.modes) + at) * len(self.cases) + known[0]
+        return ((repeat - 1) * len(self.modes) + at) * len(self.cases) + known

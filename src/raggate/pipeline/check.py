@@ -21,7 +21,7 @@ from raggate.gate.invariants import invariants
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
-from raggate.models.case_packing import by_id
+from raggate.models.golden import by_id
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
@@ -213,7 +213,7 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
     with deadlines.after_asking(len(review.run.results)):
         for flip in (*review.comparison.flips, *review.fallen, *review.misses):
             if flip.support is not None:
-                line = vault.locate(inputs.vault, flip.support, cases.named(flip.case_id).vaults, inputs.config.vault)
+                line = vault.locate(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
                 if line is not None:
                     lines[flip.case_id] = line
     return replace(review, context=replace(review.context, source_lines=lines))

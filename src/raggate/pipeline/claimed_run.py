@@ -15,16 +15,14 @@ from raggate.errors import CannotTell
 from raggate.inputs import probe_plan
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
-from raggate.models.case_packing import by_id
+from raggate.models.golden import by_id, places_of
 from raggate.models.probe import Probe
 from raggate.models.provenance import Provenance
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
-from raggate.models.run_packing import LABELLED, PROBE_ANSWERS
 from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.service.answer_limits import MAX_STEP_MS
 from raggate.text.clock import now
-from raggate.text.long_sequence import on_disk
 from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut
 
@@ -67,7 +65,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
 
     def trusted(item: LabelledResult) -> LabelledResult:
         # without what it says that judges said
-        return LabelledResult(case=cases.named(item.case.id), result=_plain_coverage(item.result), labels=item.labels)
+        return LabelledResult(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
 
     run = replace(
         claimed,
@@ -75,8 +73,8 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
         # a run that dates itself back would bring waivers to life
         started=now(),
         golden=inputs.golden,
-        results=on_disk(LABELLED, map(trusted, claimed.results)),
-        repeats=on_disk(LABELLED, map(trusted, claimed.repeats)),
+        results=tuple(map(trusted, claimed.results)),
+        repeats=tuple(map(trusted, claimed.repeats)),
         stopped=None if claimed.stopped is None else STOPPED,
         log=_its_words(claimed),
         fingerprint={**_own_account(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
@@ -104,7 +102,7 @@ def _probes(claimed: Run, inputs: Inputs) -> Probing:
         leaks = tuple(leak for leak in claim.leaks if leak.note in inputs.vault.notes)
         return replace(claim, result=_plain_coverage(claim.result), leaks=leaks)
 
-    return Probing(answers=on_disk(PROBE_ANSWERS, map(believed, planned)), private=private)
+    return Probing(answers=tuple(map(believed, planned)), private=private)
 
 
 def _unanswered_probe(probe: Probe) -> ProbeAnswer:
@@ -165,13 +163,13 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
 def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
     """Refuse answers to what was not asked, and too few of them from a run that did not break off."""
     due = _due(inputs)
-    cases, foreign = by_id(inputs.golden.cases), 0
+    places, foreign = places_of(inputs.golden.cases), 0
     for item in claimed.answers:
-        asked, known = due.get((item.result.mode, item.result.repeat)), cases.find(item.case.id)
-        if asked is None or known is None or not asked[known[0]]:
+        asked, place = due.get((item.result.mode, item.result.repeat)), places.get(item.case.id)
+        if asked is None or place is None or not asked[place]:
             foreign += 1
         else:
-            asked[known[0]] = _ANSWERED
+            asked[place] = _ANSWERED
     if foreign:
         verb = "was" if foreign == 1 else "were"
         raise CannotTell(f"the run contains {counted(foreign, 'answer')} that {verb} not asked for", hint=hint)

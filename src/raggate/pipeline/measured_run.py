@@ -18,8 +18,7 @@ from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import modes_of
 from raggate.models.provenance import Provenance, RunCommand
-from raggate.models.run import Probing, Result, Run
-from raggate.models.run_packing import LABELLED
+from raggate.models.run import LabelledResult, Probing, Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
 from raggate.pipeline import index_facts, run_directory, run_order
@@ -34,7 +33,6 @@ from raggate.scoring import repeats, score
 from raggate.service import build_context
 from raggate.service.ask import questions_of
 from raggate.text import deadlines
-from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import rounded
 
 
@@ -148,15 +146,15 @@ def finished_run(
         log: the API's last lines then.
     """
     index: dict[str, object] = {}
-    first, later = LongSequence(LABELLED), LongSequence(LABELLED)
+    first, later = list[LabelledResult](), list[LabelledResult]()
     for case, result in run_order.in_order(blank.golden.cases, modes_of(blank.fingerprint), results):
         index_facts.note(result, index)
         (first if result.repeat == 1 else later).append(notes.label(score.label(case, result)))
     run = replace(
         blank,
         probes=replace(blank.probes, answers=tuple(map(notes.label_probe, blank.probes.answers))),
-        results=first[:],
-        repeats=later[:],
+        results=tuple(first),
+        repeats=tuple(later),
         fingerprint={**blank.fingerprint, **index},
         duration_s=rounded(seconds, 3),
         stopped=stopped,

@@ -8,10 +8,8 @@ from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
-from raggate.models.run_packing import PROBE_ANSWERS
 from raggate.pipeline.result_rows import check_result, labels_fit, parse_row, shortened
 from raggate.text.jsonio import dump_line
-from raggate.text.long_sequence import on_disk
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
 from raggate.text.struct_fields import as_dict
@@ -28,7 +26,7 @@ def write(answers: Iterable[ProbeAnswer], *, full_text: bool) -> bytes:
 
 
 def read(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
-    """Read the lines of a `probes.jsonl`. Nothing in it is trusted, and no more than one of its rows is in memory.
+    """Read the lines of a `probes.jsonl`. Nothing in it is trusted.
 
     Args:
         lines: the lines.
@@ -38,7 +36,7 @@ def read(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
         UsageError: naming file and line, for a row that does not hold what it should.
     """
     rows = enumerate(lines, 1)
-    return on_disk(PROBE_ANSWERS, (_answer(line, f"{name}:{number}") for number, line in rows if line.strip()))
+    return tuple(_answer(line, f"{name}:{number}") for number, line in rows if line.strip())
 
 
 def _answer(line: bytes, place: str) -> ProbeAnswer:

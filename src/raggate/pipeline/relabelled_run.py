@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from raggate.config import schema
 from raggate.errors import UsageError
 from raggate.inputs import golden, golden_part
-from raggate.models.case_packing import by_id
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Case, Golden, by_id
 from raggate.models.run import LabelledResult, Run
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.judged_places import judged_places
@@ -61,8 +60,8 @@ def _relabelled(run: Run, cases: Golden) -> Run:
     known = by_id(cases.cases)
     items = []
     for item in run.answers:
-        place = known.find(item.case.id)
-        if place is not None and _asked(case := place[1]) == _asked(item.case):
+        case = known.get(item.case.id)
+        if case is not None and _asked(case) == _asked(item.case):
             labels, judgements = item.labels, item.judgements
             if case.hash != item.case.hash:
                 again = scoring.label(case, item.result, truncated=labels.truncated, as_read=labels.as_read)

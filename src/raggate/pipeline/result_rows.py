@@ -6,30 +6,22 @@ A row names question and mode; one of a later answer to the same question also h
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
-from raggate.models.case_packing import by_id
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Case, Golden, by_id
 from raggate.models.judging import Judgement
 from raggate.models.judging_quality import highest
-from raggate.models.noun_packing import Noun
 from raggate.models.run import CUT, Chunk, LabelledResult, Labels, Leak, Result, Run
-from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
-from raggate.text import long_sequence
 from raggate.text.files import MOST_LINE_BYTES
 from raggate.text.jsonio import JsonObject, dump_line, holds_more, parse_object
-from raggate.text.keyed_sequence import KeyedSequence
-from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
@@ -41,15 +33,10 @@ MOST_VALUES = 200_000
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
 
-MOST_PLACES = 1 << 26
-"""Questions times modes times repetitions; each takes four bytes while rows are read."""
-
 HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
 
 _RESULT: Shape[Result] = Shape(Result)
-_CHUNK = Noun(Chunk)
-_TEXT, _TEXT_HASH = _CHUNK.places("text", "text_hash")
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _LABELS: Shape[Labels] = Shape(Labels)
 _JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
@@ -79,40 +66,26 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
         UsageError: naming file and line, for a row that does not hold what it should.
     """
     known = by_id(cases.cases)
-    items = LongSequence(LABELLED)
-    places: dict[int, array[int]] = {1: array("I")}
-    # by repeat and mode: the line of each case, 0 for none
-    rows: dict[tuple[int, str], array[int]] = {}
-    size = 0
+    items: dict[int, list[LabelledResult]] = {1: []}
+    # by repeat, mode and case
+    rows: dict[tuple[int, str, str], int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        size += len(line)
-        if size > long_sequence.MOST_IN_MEMORY:
-            items.keep_no_more()
-        case, item = _read_row(line, f"{name}:{number}", known)
-        repeat, mode = item.result.repeat, item.result.mode
-        if (repeat, mode) not in rows:
-            if (len(rows) + 1) * len(known) > MOST_PLACES:
-                raise UsageError(f"{name}:{number}: mode {quoted(mode)}: too many modes and repetitions to be read")
-            rows[repeat, mode] = array("I", [0]) * len(known)
-        if first := rows[repeat, mode][case]:
-            raise UsageError(f"{name}:{number}: {quoted(item.case.id)} is already in line {first}")
-        rows[repeat, mode][case] = number
-        if (1, mode) not in rows or not rows[1, mode][case]:
-            raise UsageError(f"{name}:{number}: an answer of {quoted(item.case.id)} before its first")
-        places.setdefault(repeat, array("I")).append(len(items))
-        items.append(item)
-    later = chain.from_iterable(places[repeat] for repeat in sorted(places) if repeat > 1)
-    return items.chosen(places[1]), items.chosen(array("I", later))
+        item = _read_row(line, f"{name}:{number}", known)
+        repeat, mode, case_id = item.result.repeat, item.result.mode, item.case.id
+        if (first := rows.setdefault((repeat, mode, case_id), number)) != number:
+            raise UsageError(f"{name}:{number}: {quoted(case_id)} is already in line {first}")
+        if (1, mode, case_id) not in rows:
+            raise UsageError(f"{name}:{number}: an answer of {quoted(case_id)} before its first")
+        items.setdefault(repeat, []).append(item)
+    return tuple(items.pop(1)), tuple(item for repeat in sorted(items) for item in items[repeat])
 
 
-def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int, LabelledResult]:
-    """Read a row. Returns the position of its case, too."""
+def _read_row(line: bytes, place: str, cases: Mapping[str, Case]) -> LabelledResult:
     row = parse_row(line, place)
-    if (named := cases.find(str(row.get("test_case_id")))) is None:
+    if (case := cases.get(str(row.get("test_case_id")))) is None:
         raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
-    position, case = named
     try:
         labels = _LABELS.validate_python(row.get("labels"))
         known = {"case_id": case.id, "mode": row["mode"], "repeat": row.get("repeat", 1)}
@@ -134,8 +107,7 @@ def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int,
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     if any(not 0 <= index < len(case.gold_supports) for index in indices):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
-    item = LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
-    return position, item
+    return LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
 
 
 def parse_row(line: bytes, place: str) -> dict[str, Any]:
@@ -242,7 +214,4 @@ def shortened(chunk: Chunk) -> Chunk:
     if len(chunk.text) <= STORED_TEXT:
         return chunk
     whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
-    # `replace` takes three times as long, and every chunk of a run comes by here
-    values = list(_CHUNK.values(chunk))
-    values[_TEXT], values[_TEXT_HASH] = chunk.text[:STORED_TEXT] + CUT, whole
-    return _CHUNK.made(values)
+    return replace(chunk, text=chunk.text[:STORED_TEXT] + CUT, text_hash=whole)

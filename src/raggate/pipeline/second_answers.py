@@ -8,7 +8,7 @@ from heapq import nsmallest
 from msgspec.structs import replace
 
 from raggate.inputs.trusted import Inputs
-from raggate.models.case_packing import by_id
+from raggate.models.golden import by_id
 from raggate.models.run import Result
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Booted
@@ -46,7 +46,7 @@ def ask_again(request: Request, inputs: Inputs, up: Booted, answers: AnswersSoFa
             request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
         return
     cases = by_id(inputs.golden.cases)
-    questions = [(cases.named(result.case_id), result.mode) for result in chosen(inputs, answers.results)]
+    questions = [(cases[result.case_id], result.mode) for result in chosen(inputs, answers.results)]
     if questions:
         answers.again = [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
 
@@ -63,9 +63,7 @@ def compared(inputs: Inputs, answers: AnswersSoFar) -> Repeated | None:
     cases = by_id(inputs.golden.cases)
     second = {(result.mode, result.case_id): result for result in answers.again}
     both = [(first, second.get((first.mode, first.case_id))) for first in chosen(inputs, answers.results)]
-    pairs = [
-        [score.label(cases.named(item.case_id), item) for item in (first, later)] for first, later in both if later
-    ]
+    pairs = [[score.label(cases[item.case_id], item) for item in (first, later)] for first, later in both if later]
     cutoffs = inputs.config.score.k
     repeated = repeats.compare(pairs, cutoffs)
     if repeated is None or not repeated.differ:

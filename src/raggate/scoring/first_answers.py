@@ -14,7 +14,7 @@ def first_answers(
     """Give the first answers to some questions of a run.
 
     Args:
-        run: the run; those of a long one lie on disk.
+        run: the run.
         wanted: mode and case id of the questions.
         scores: those of the run, mostly in the order of its results. What does not stand there is looked for in all.
     """

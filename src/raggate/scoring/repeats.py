@@ -230,16 +230,8 @@ def noted(run: Run) -> Run:
 
 
 def groups(run: Run) -> Iterator[Sequence[LabelledResult]]:
-    """Give the answers to one question after the other, the first first; no more than those are held at a time."""
-    if not run.repeats:
-        yield from ((item,) for item in run.results)
-        return
-    places: dict[tuple[str, str], array[int]] = {}
-    for place, item in enumerate(run.answers):
-        places.setdefault((item.result.mode, item.case.id), array("I")).append(place)
-    first = len(run.results)
-    for own in places.values():
-        yield [run.results[place] if place < first else run.repeats[place - first] for place in own]
+    """Give the answers to one question after the other, the first first."""
+    yield from answers_by_question(run).values()
 
 
 def answers_by_question(run: Run) -> dict[tuple[str, str], list[LabelledResult]]:

@@ -9,20 +9,17 @@ from raggate.config.imported import ImportedConfig
 from raggate.models.golden import Case, Support
 from raggate.models.judging_quality import judged_scores
 from raggate.models.metric_names import at_depth
-from raggate.models.metric_values import compact
 from raggate.models.run import Chunk, LabelledResult, Labels, Response, Result, Run
-from raggate.models.score_packing import SCORES
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.scoring import answer_fields, noise, repeats
+from raggate.scoring import answer_fields, noise, repeats, slice_means
 from raggate.scoring.heading_reading import Reading
 from raggate.scoring.judged_places import judged_places
 from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
-from raggate.scoring.slice_means import SliceMeans, Sums
+from raggate.scoring.slice_means import SliceMeans
 from raggate.text.anchors import contains_snippet, covers, elements, fold, in_scope, inside_folder
-from raggate.text.long_sequence import LongSequence
 from raggate.text.titles import Same, rule
 from raggate.text.words import words
 
@@ -195,7 +192,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         judged=judged_scores(run.fingerprint),
     )
     measured = noise.measure(answers := list(answers), run.started) if several else None
-    cases, slices = LongSequence(SCORES), SliceMeans(directions(cutoffs))
+    cases, slices = list[CaseScore](), SliceMeans(directions(cutoffs))
     for first, *again in answers:
         cases.append(case := repeats.averaged(first, again))
         slices.add(case)
@@ -211,7 +208,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             **seen.reading.stored(),
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
-        cases=cases[:],
+        cases=tuple(cases),
         slices=slices.means(),
         counts=slices.counts(),
         operations=seen.calls.summary(retrieval_only=retrieval_only),
@@ -219,7 +216,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
 
 
 class _Seen:
-    """What is counted over all answers, on the way to their scores: they may lie on disk, and pass by once."""
+    """What is counted over all answers, on the way to their scores."""
 
     def __init__(self) -> None:
         self.calls = Calls()
@@ -268,9 +265,7 @@ def score_answers(
 
 def means(cases: Sequence[CaseScore], cutoffs: Iterable[int]) -> dict[str, MetricValue]:
     """Average every metric over the cases it applies to; those of judges only where there are any."""
-    sums = Sums()
-    sums.add([case.values for case in cases])
-    return sums.means(directions(cutoffs))
+    return slice_means.means([case.values for case in cases], directions(cutoffs))
 
 
 def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
@@ -330,7 +325,7 @@ def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -
         case_id=item.case.id,
         mode=item.result.mode,
         hash=item.case.hash,
-        values=compact({name: function(item) for name, function in metrics.items()}),
+        values={name: function(item) for name, function in metrics.items()},
         rank=first_hit(ranks),
         rank_all=complete_at(ranks, groups) if groups else None,
         failure=failure.kind if failure else None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 import zlib
-from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -17,14 +16,11 @@ from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
 from raggate.config.retrieval_modes import asked_in
-from raggate.models.golden import Case
-from raggate.models.questions import Question, Questions
+from raggate.models.golden import Case, Question
 from raggate.models.run import Failure, Response, Result
-from raggate.models.run_packing import RESULTS
 from raggate.models.service import Started
 from raggate.service import signals, trace_context
 from raggate.service.misses import Miss, miss
-from raggate.text.long_sequence import FEW, LongSequence
 from raggate.text.numbers import counted, setting
 from raggate.text.quote import cut
 
@@ -70,9 +66,6 @@ WATCH_SECONDS = 0.05
 MOST_AT_ONCE = 256
 """Questions that are under way at once where a rate says when each is started."""
 
-_NOWHERE, _GIVEN = -1, -2
-"""Where a result is that is not there yet, and one that was given on and is not collected."""
-
 BACK_OFF_SECONDS = 0.1
 """Pause before the first retry; it doubles with every further one."""
 
@@ -115,10 +108,8 @@ Connect = Callable[[int], AbstractAsyncContextManager[Channel]]
 """Opens a way for so many questions at once; on leaving, nothing of it is left."""
 
 
-def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> Sequence[Question]:
+def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> list[Question]:
     """Give every case in every mode, by mode and then by case; a case that names modes only in those of them."""
-    if len(cases) > FEW:
-        return Questions(cases, modes)
     return [(case, mode) for mode in dict.fromkeys(modes) for case in cases if asked_in(case.modes, mode)]
 
 
@@ -181,21 +172,17 @@ class _Suite:
 
     def __post_init__(self) -> None:
         self._waiting = iter(range(len(self._questions)))
-        self._results = LongSequence(RESULTS)
+        self._results: list[Result | None] = [None] * len(self._questions)
+        self._asked = bytearray(len(self._questions))
         self._pace = Pace(self._settings.rate)
-        self._places = array("i", [_NOWHERE]) * len(self._questions)
 
     def results(self) -> Sequence[Result]:
         """Give all results that are collected in question order, the missing ones as aborted."""
         failure = Failure(kind="aborted", message=self.stopped or "not asked")
-        for index, place in enumerate(self._places):
-            if place == _NOWHERE:
-                self._keep(index, _failed(*self._questions[index], failure))
-        return self._results.chosen(self._places) if self._collects else self._results[:]
-
-    def _keep(self, index: int, result: Result) -> None:
-        self._places[index] = len(self._results)
-        self._results.append(result)
+        for index, question in enumerate(self._questions):
+            if not self._asked[index]:
+                self._results[index] = _failed(*question, failure)
+        return tuple(result for result in self._results if result is not None)
 
     async def run(self) -> None:
         """Ask until everything is answered or there is a reason to stop. Leaves no task and no connection behind."""
@@ -251,10 +238,9 @@ class _Suite:
         if self.stopped is not None:
             # the reason tells how many were asked, and another worker may have an answer at the same moment
             raise _Stop
+        self._asked[index] = True
         if self._collects:
-            self._keep(index, result)
-        else:
-            self._places[index] = _GIVEN
+            self._results[index] = result
         self._done += 1
         self._streak = self._streak + 1 if result.failure else 0
         self._on_result(result, self._done, len(self._questions))

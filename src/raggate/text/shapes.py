@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set as AbstractSet
+import sys
+from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_type_hints
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, force_setattr
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -63,6 +64,13 @@ class Stored(Struct, frozen=True):
     @classmethod
     def _read(cls, value: object, parts: Callable[[object], Mapping[str, Any]]) -> Self:
         return value if isinstance(value, cls) else cls(**parts(value))
+
+
+def share_texts(noun: Struct, names: Iterable[str]) -> None:
+    """Replace some texts of a noun that is being made by equal ones that are in memory already."""
+    for name in names:
+        if (text := getattr(noun, name)) is not None:
+            force_setattr(noun, name, sys.intern(text))
 
 
 class Shape(Generic[T]):

@@ -16,7 +16,6 @@ from raggate.gate import baseline, baseline_integrity, baseline_lines
 from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, Direction, ListEntry
 from raggate.scoring.slice_means import SliceMeans
-from raggate.text import long_sequence
 from raggate.text.long_bytes import LongBytes
 from tables import each_row
 
@@ -54,9 +53,7 @@ def by_lines(data: bytes) -> Baseline | None:
 def test_it_is_what_the_whole_file_gives(values: list[dict[str, float | None]]) -> None:
     """Every file that raggate writes is read so, and as the same JSON in another layout is, wherever its cases lie."""
     data = file_of(*values)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_sequence, "FEW", 3)
-        lines, whole = by_lines(data), baseline.read(json.dumps(json.loads(data)).encode(), "b.json", DIRECTIONS)
+    lines, whole = by_lines(data), baseline.read(json.dumps(json.loads(data)).encode(), "b.json", DIRECTIONS)
     assert lines is not None
     assert list(lines.scorecard.cases) == list(whole.scorecard.cases)
     assert lines.scorecard.slices == whole.scorecard.slices

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_baseline, make_case, make_case_score, make_golden, make_run, make_scorecard
 from raggate.gate.golden_changes import golden_changes
 from raggate.models.comparison import GoldenChanges
-from raggate.text import long_sequence
 
 
 def test_each_change_has_its_name() -> None:
@@ -53,9 +51,7 @@ def test_in_several_modes_it_is_the_difference_of_sets(
     ]
     baseline = make_baseline(make_scorecard(*other, *old))
     run = make_run(golden=make_golden(*golden, make_case("z", hash="z")))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_sequence, "FEW", 1)
-        changes = golden_changes(run, make_scorecard(*other, *new), baseline, refiled=(), released=())
+    changes = golden_changes(run, make_scorecard(*other, *new), baseline, refiled=(), released=())
     assert set(changes.added) == now.keys() - before.keys() | named(pairs(now) - pairs(before))
     assert set(changes.removed) == before.keys() - now.keys() | named(pairs(before) - pairs(now))
     assert set(changes.relabelled) == {name for name in before.keys() & now.keys() if before[name][0] != now[name][0]}

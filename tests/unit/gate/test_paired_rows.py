@@ -29,7 +29,7 @@ def row(
         group = groups[number] if groups else None
         old, new = (make_case_score(f"q{number}", {metric: value}, slices=where, group=group) for value in values)
         pairs.append((old, new))
-    return PairedCases(pairs, [metric]).row(("hybrid", of, metric), make_metric(direction=direction))
+    return PairedCases(pairs).row(("hybrid", of, metric), make_metric(direction=direction))
 
 
 def interval(before: float, changes: Sequence[float], groups: Sequence[str | None] = ()) -> Interval | None:

@@ -15,7 +15,6 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.case_hash import with_hash
 from raggate.models.golden import Case, Support
-from raggate.text import long_sequence
 from tables import each_row
 
 GOLD = {"rel_path": "a.md", "heading_path": "# A"}
@@ -273,16 +272,6 @@ def test_longest_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(golden, "MAX_LINE_BYTES", len(line))
     assert len(golden.load(line, "g.jsonl").cases) == 1
     assert "expected at most" in refusal(line + b" ")
-
-
-def test_of_large_cases_few_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cases that somebody made for it take ten times their size in memory: beyond some bytes they lie on disk."""
-    both = lines(ROW, {**ROW, "id": "q2"})
-    monkeypatch.setattr(long_sequence, "MOST_IN_MEMORY", len(both) - 2)
-    assert isinstance(golden.load(both, "g.jsonl").cases, tuple)
-    monkeypatch.setattr(long_sequence, "MOST_IN_MEMORY", len(both) - 3)
-    cases = golden.load(both, "g.jsonl").cases
-    assert [cases[place] is cases[place] for place in range(2)] == [True, False]
 
 
 def test_number_of_cases_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

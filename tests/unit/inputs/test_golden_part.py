@@ -14,7 +14,6 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.inputs.golden_part import part_of
 from raggate.models.golden import Case, Golden
-from raggate.text import long_sequence
 from raggate.text.yamlio import Path, dotted
 from tables import each_row
 
@@ -104,16 +103,6 @@ def test_what_is_refused(keys: dict[str, object], message: str) -> None:
     """A tag that no question has is refused though others are, and so is a choice that no question fits."""
     with pytest.raises(UsageError, match=message):
         names(make_golden(*CASES), **keys)
-
-
-def test_a_set_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long set is gone through question by question, and what is chosen of it lies on disk where it is long too."""
-    monkeypatch.setattr(long_sequence, "FEW", 3)
-    text = b"".join(golden.write_case(make_case(f"q{number}", tags=("ab"[number % 2],))) for number in range(20))
-    part = part_of(golden.load(text, "g.jsonl"), QuestionChoice(tags=["b"]), refuse)
-    assert [case.id for case in part.cases] == [f"q{number}" for number in range(1, 20, 2)]
-    assert not isinstance(part.cases, tuple)
-    assert [case.line for case in part.cases] == list(range(2, 21, 2))
 
 
 def lines_of(cases: tuple[Case, ...], whole: int | None) -> list[int]:

@@ -36,12 +36,6 @@ def test_what_is_written_is_read() -> None:
     assert b"\x1b" not in stored
 
 
-def test_none_that_was_read_stays_in_memory() -> None:
-    """A row may take twenty times its size in memory, and an artifact may have 64 MiB of them: each is made anew."""
-    answers = read(probe_rows.write([make_probe("heading", make_chunk())] * 2, full_text=True))
-    assert all(answers[place] is not answers[place] for place in range(2))
-
-
 def test_long_texts_are_cut_as_those_of_the_suite() -> None:
     """A chunk's text is kept to 200 characters and a hash, or whole where that is asked for."""
     (answer,) = answers = (make_probe("heading", make_chunk(text="x" * 201)),)

@@ -32,7 +32,6 @@ from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.pipeline import result_rows, run_directory
 from raggate.scoring.score import score
-from raggate.text import long_sequence
 from raggate.text.jsonio import dumps
 from stored_rows import plain_rows
 
@@ -580,25 +579,3 @@ def test_hostile_repeats(tmp_path: Path, repeats: list[object], message: str) ->
     with pytest.raises(UsageError) as raised:
         run_directory.read(tmp_path)
     assert message in raised.value.message
-
-
-def test_of_large_rows_few_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that somebody made for it take twenty times their size in memory: beyond some bytes all lie on disk."""
-    run_directory.write(tmp_path, stored_run())
-    row = json.loads(plain_rows(tmp_path).read_text().splitlines()[0])
-    rows = [dumps({**row, "mode": f"mode-{number}"}) + b"\n" for number in range(3)]
-    plain_rows(tmp_path).write_bytes(b"".join(rows))
-    monkeypatch.setattr(long_sequence, "MOST_IN_MEMORY", len(rows[0] + rows[1]))
-    results = run_directory.read(tmp_path).results
-    assert [results[place] is results[place] for place in range(3)] == [True, True, False]
-
-
-def test_more_modes_than_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that name a new mode each take no more memory than a run of many modes does."""
-    run_directory.write(tmp_path, stored_run())
-    row = json.loads(plain_rows(tmp_path).read_text().splitlines()[0])
-    rows = [dumps({**row, "mode": f"mode-{number}"}) + b"\n" for number in range(5)]
-    plain_rows(tmp_path).write_bytes(b"".join(rows))
-    monkeypatch.setattr(result_rows, "MOST_PLACES", 4 * len(run_directory.read(tmp_path).golden.cases))
-    with pytest.raises(UsageError, match=r"results\.jsonl:5: mode 'mode-4': too many modes and repetitions"):
-        run_directory.read(tmp_path)

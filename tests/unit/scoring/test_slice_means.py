@@ -1,4 +1,4 @@
-"""Means of slices in one pass: those of all questions at once, however many pass by."""
+"""Means of slices: those of all their questions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case_score
-from raggate.models.metric_values import compact
 from raggate.models.scorecard import CaseScore
-from raggate.scoring import slice_means
 from raggate.scoring.score import directions, means
 from raggate.scoring.slice_means import SliceMeans
 
@@ -20,25 +18,23 @@ VALUES = st.fixed_dictionaries(
 
 @st.composite
 def scores(draw: st.DrawFn) -> CaseScore:
-    """Draw the scores of a question in one of two modes, with one or two slices, kept as a dict or compact."""
+    """Draw the scores of a question in one of two modes, with one or two slices."""
     values = draw(VALUES)
     return make_case_score(
         "q",
         mode=draw(st.sampled_from(("lexical", "hybrid"))),
-        values=draw(st.sampled_from((dict, compact)))(values),
+        values=values,
         slices=draw(st.sampled_from((("overall",), ("overall", "tag=b"), ("overall", "tag=a")))),
     )
 
 
 @given(st.lists(scores(), max_size=20))
-def test_several_lots_have_the_means_of_all(cases: list[CaseScore]) -> None:
-    """What is summed three questions at a time has the means, counts and order of all of them at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slice_means, "_TOGETHER", 3)
-        parts = SliceMeans(directions((1,)))
-        for case in cases:
-            parts.add(case)
-        by_mode, counts = parts.means(), parts.counts()
+def test_each_slice_has_the_means_of_its_questions(cases: list[CaseScore]) -> None:
+    """Each slice of each mode has the means, counts and order of metrics that its questions alone have."""
+    parts = SliceMeans(directions((1,)))
+    for case in cases:
+        parts.add(case)
+    by_mode, counts = parts.means(), parts.counts()
     assert list(by_mode) == list(dict.fromkeys(case.mode for case in cases))
     for mode, slices in by_mode.items():
         assert list(slices) == sorted({name for case in cases if case.mode == mode for name in case.slices})

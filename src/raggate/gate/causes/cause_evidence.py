@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from heapq import nsmallest
@@ -10,7 +9,6 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from raggate.gate.by_question import by_question
 from raggate.gate.causes.index_change import IndexChange
 from raggate.gate.causes.score_weights import ScoreParts, fitted_weights
 from raggate.gate.causes.shared_chunks import Renumbered, SharedScores, same_questions, shared
@@ -20,8 +18,7 @@ from raggate.models.comparison import NoteChange
 from raggate.models.fingerprint import notes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE
 from raggate.models.run import Run
-from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
-from raggate.text.long_sequence import Chosen
+from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
 
 FEWEST_ANSWERS = 20
 """Answers from which on a threshold can be seen."""
@@ -69,13 +66,11 @@ def cause_evidence(
     )
 
 
-def _by_mode(cases: Sequence[CaseScore]) -> dict[str, Sequence[CaseScore]]:
-    places: dict[str, array[int]] = {}
-    for place, case in enumerate(cases):
-        places.setdefault(case.mode, array("I")).append(place)
-    if len(places) == 1:
-        return dict.fromkeys(places, cases)
-    return {mode: Chosen(cases, own) for mode, own in places.items()}
+def _by_mode(cases: Iterable[CaseScore]) -> dict[str, list[CaseScore]]:
+    modes: dict[str, list[CaseScore]] = {}
+    for case in cases:
+        modes.setdefault(case.mode, []).append(case)
+    return modes
 
 
 def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: float | None) -> ListEvidence:

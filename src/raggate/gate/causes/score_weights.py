@@ -11,7 +11,6 @@ from math import fsum, inf, isnan, nan, sqrt
 from operator import attrgetter
 
 from raggate.models.scorecard import ListEntry
-from raggate.text.long_columns import LongColumns
 
 PARTS = ("vector", "lexical")
 """The parts of a score that entries hold."""
@@ -29,6 +28,7 @@ APART = 1e-3
 """Share of a part's own length that must be left once the others are taken out of it; below, they go together."""
 
 Weights = Mapping[str, float]
+_Row = tuple[float, ...]
 
 _SCORES = attrgetter(*PARTS, "final")
 
@@ -43,14 +43,14 @@ class ScoreParts:
     """
 
     def __init__(self) -> None:
-        self.table = LongColumns(len(PARTS) + 1)
+        self.table: list[_Row] = []
         self.scored = 0
         self.known = [False] * len(PARTS)
 
     def add(self, entries: Iterable[ListEntry]) -> None:
         """Take the places of a list."""
         rows = [row for row in map(_SCORES, entries) if row[-1] is not None]
-        self.table.extend([_number(score) for row in rows for score in row])
+        self.table += [tuple(map(_number, row)) for row in rows]
         self.known = [has or any(row[at] for row in rows) for at, has in enumerate(self.known)]
         self.scored += len(rows)
 
@@ -67,9 +67,9 @@ def fitted_weights(scores: ScoreParts) -> Weights | None:
     of final = sum of weight x part, by the normal equations of the parts scaled to length 1.
     """
     parts = tuple(part for part, any_of_it in zip(PARTS, scores.known, strict=True) if any_of_it)
-    rows, count = _whole_rows(scores.table, [*map(PARTS.index, parts), len(PARTS)])
+    rows = _whole_rows(scores.table, [*map(PARTS.index, parts), len(PARTS)])
     fit = all(abs(value) <= LARGEST for row in rows for value in row)
-    if not parts or count < FEWEST or 2 * count < scores.scored or not fit:
+    if not parts or len(rows) < FEWEST or 2 * len(rows) < scores.scored or not fit:
         return None
     places, finals = range(len(parts)), len(parts)
     lengths = [sqrt(fsum(row[at] * row[at] for row in rows)) for at in places]
@@ -90,15 +90,10 @@ def fitted_weights(scores: ScoreParts) -> Weights | None:
     return dict(zip(parts, weights, strict=True)) if exact and allowed else None
 
 
-def _whole_rows(table: LongColumns, columns: Sequence[int]) -> tuple[LongColumns, int]:
-    """Give some columns of the rows that have all of them, and how many these are."""
-    rows, count = LongColumns(len(columns)), 0
-    for row in table:
-        chosen = [row[at] for at in columns]
-        if not any(map(isnan, chosen)):
-            rows.append(chosen)
-            count += 1
-    return rows, count
+def _whole_rows(table: Iterable[_Row], columns: Sequence[int]) -> list[_Row]:
+    """Give some columns of the rows that have all of them."""
+    chosen = (tuple(row[at] for at in columns) for row in table)
+    return [row for row in chosen if not any(map(isnan, row))]
 
 
 def _solve(rows: list[list[float]]) -> list[float] | None:

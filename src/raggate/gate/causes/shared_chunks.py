@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from raggate.gate.by_question import by_question
 from raggate.gate.causes.score_weights import PARTS
 from raggate.models.cause import same_score
-from raggate.models.scorecard import CaseScore, ListEntry
+from raggate.models.scorecard import CaseScore, ListEntry, by_question
 
 FEWEST_SHARED = 20
 """Chunks on both sides' lists from which on it can be said whether they are scored as before."""

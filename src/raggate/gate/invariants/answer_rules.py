@@ -1,4 +1,4 @@
-"""How an invariant is written: it sees each answer of a run once, as long runs lie on disk, and then the end. Pure."""
+"""How an invariant is written: it sees each answer of a run once, and then the end. Pure."""
 
 from __future__ import annotations
 

@@ -10,13 +10,12 @@ from operator import attrgetter
 from typing import Any
 
 from raggate.config.invariant_settings import Invariants, sentences
-from raggate.gate.by_question import by_question
 from raggate.gate.causes.shared_chunks import Renumbered
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.fingerprint import cutoffs_of
-from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
+from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
 from raggate.text.numbers import counted, fixed, rounded
 
 ALIKE = 0.8
@@ -82,7 +81,7 @@ def _deepest(scorecard: Scorecard | None) -> dict[str, int]:
 
 
 class _Lists:
-    """The lists of the questions that are the same on both sides, which pass by: they may lie on disk.
+    """The lists of the questions that are the same on both sides, which pass by.
 
     Attributes:
         count: how many questions they are of.

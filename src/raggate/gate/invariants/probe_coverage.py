@@ -16,7 +16,6 @@ from raggate.models.probe import ProbeKind
 from raggate.models.run import ProbeAnswer, Run
 from raggate.models.scorecard import EPSILON
 from raggate.scoring.repeats import Repeated
-from raggate.text.long_sequence import those
 from raggate.text.numbers import counted, setting
 
 Gap = tuple[bool, str]
@@ -100,7 +99,7 @@ def _principal_gaps(run: Run, asked: Sequence[ProbeAnswer]) -> Iterator[str]:
 
 
 def _of_principal(asked: Sequence[ProbeAnswer], name: str) -> Sequence[ProbeAnswer]:
-    return those(asked, lambda answer: answer.probe.principal == name)
+    return [answer for answer in asked if answer.probe.principal == name]
 
 
 def _unjudged(asked: Sequence[ProbeAnswer], doubts: Mapping[tuple[str, str], str] = _NO_DOUBTS) -> Gap | None:

@@ -17,10 +17,8 @@ from raggate.errors import CannotTell, UsageError
 from raggate.inputs import probe_plan
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
-from raggate.models.case_packing import by_id
-from raggate.models.golden import Case
+from raggate.models.golden import Case, by_id
 from raggate.models.probe import Probe
-from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState
 from raggate.models.shards import PROBING_SHARD, Plan, Receipt
 from raggate.pipeline import index_facts
@@ -30,8 +28,6 @@ from raggate.pipeline.shards.receipt import counts
 from raggate.pipeline.shards.shard_directory import ShardAnswers
 from raggate.service.ask import questions_of
 from raggate.text.dates import stamp
-from raggate.text.keyed_sequence import KeyedSequence
-from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
@@ -139,7 +135,7 @@ class Due(Struct, frozen=True, kw_only=True):
 
     plan: Plan
     inputs: Inputs
-    cases: KeyedSequence[Case]
+    cases: dict[str, Case]
     probes: Counter[Probe]
 
     @classmethod
@@ -157,7 +153,7 @@ class Due(Struct, frozen=True, kw_only=True):
         """
         place, receipt = attempt.directory, attempt.receipt
         assert receipt is not None  # noqa: S101 - only whole attempts come here
-        cases = [self.cases.named(name) for name in self.plan.shards[receipt.shard - 1]]
+        cases = [self.cases[name] for name in self.plan.shards[receipt.shard - 1]]
         asking = self.inputs.config.ask
         questions = {(mode, case.id) for case, mode in questions_of(cases, asking.modes)}
         due = {(*question, repeat) for question in questions for repeat in range(1, asking.repeat + 1)}
@@ -243,7 +239,7 @@ def joined(shards: Sequence[ShardAnswers]) -> AnswersSoFar:
         return int(values[0][:18]) if values else None
 
     return AnswersSoFar(
-        results=LongSequence(RESULTS, (result for shard in shards for result in shard.results)),
+        results=[result for shard in shards for result in shard.results],
         images=[image for receipt in receipts for image in receipt.images],
         again=[result for shard in shards for result in shard.again],
         probes=[answer for shard in shards for answer in shard.probes],

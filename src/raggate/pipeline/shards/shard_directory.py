@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
-from raggate.models import run_packing
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import probe_rows
@@ -28,7 +27,6 @@ from raggate.pipeline.result_rows import check_result, parse_row
 from raggate.text import disk, versions
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
-from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
 from raggate.text.struct_fields import as_dict
@@ -242,7 +240,7 @@ def read(directory: Path, receipt: Receipt, most: int) -> ShardAnswers:
     lines = {file: _vouched(directory / file, receipt, most) if file in receipt.files else () for file in FILES}
     return ShardAnswers(
         receipt=receipt,
-        results=LongSequence(run_packing.RESULTS, rows(lines[RESULTS], str(directory / RESULTS))),
+        results=tuple(rows(lines[RESULTS], str(directory / RESULTS))),
         again=tuple(rows(lines[AGAIN], str(directory / AGAIN))),
         probes=probe_rows.read(lines[PROBES], str(directory / PROBES)),
     )

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
 
 from raggate.config.schema import Config
 from raggate.models.comparison import Flip
-from raggate.models.noun_packing import Noun
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import causes, formatting, ranks
 from raggate.text.escape import plain
-from raggate.text.long_sequence import LongSequence, Packing
 
 Status = Literal["passed", "failed", "error", "skipped"]
 
@@ -55,16 +51,9 @@ class Outcome(Struct, frozen=True):
     trace_id: str | None = None
 
 
-_OUTCOME = Noun(Outcome)
-_OUTCOMES: Packing[Outcome] = Packing(
-    lambda outcome: marshal.dumps(_OUTCOME.values(outcome)),
-    lambda data: _OUTCOME.made(marshal.loads(data)),  # noqa: S302 - what this process wrote, which only it has
-)
-
-
 def of_review(review: Review) -> Sequence[Outcome]:
     """Give the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
-    return LongSequence(_OUTCOMES, chain(_verdict(review), _questions(review)))
+    return [*_verdict(review), *_questions(review)]
 
 
 def of_failure(failure: RunFailure) -> list[Outcome]:
