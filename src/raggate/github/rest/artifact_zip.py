@@ -35,7 +35,7 @@ MOST_CONFIG_BYTES = 16 << 20
 MOST_PROBES_BYTES = 64 << 20
 """Of `probes.jsonl`, whose answers take some 6 KiB each."""
 
-MOST_BYTES = 256 << 20
+MOST_BYTES = 128 << 20
 MOST_ENTRIES = 5000
 MOST_RATIO = 200
 """The most unpacked bytes for each packed one, in an entry of more than 1 MiB."""
