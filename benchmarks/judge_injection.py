@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from judges.real_server import serving, weights
 from raggate.judges import prompts
 from raggate.judges.cassette import Cassette
+from raggate.judges.grader import is_quoted
 from raggate.judges.parse import ReplyFormat, parse
-from raggate.judges.quoted_replies import is_quoted
 from raggate.judges.replies import AbstentionReply, ClaimReply
 from raggate.models.judging import JudgeRequest, Message, NotJudged, Prompt, Reply
 from raggate.text.jsonio import JsonObject

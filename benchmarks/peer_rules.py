@@ -16,7 +16,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from raggate.gate.statistics.beta import incomplete_beta
-from raggate.gate.statistics.sign_flip import sign_flip
+from raggate.gate.statistics.paired import sign_flip
 from raggate.gate.statistics.student import t_below, t_quantile
 
 Colour = Literal["green", "unsure", "red"]

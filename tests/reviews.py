@@ -27,9 +27,9 @@ from raggate.gate import baseline
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.comparability import obstacles
 from raggate.gate.compare import compare
+from raggate.gate.evaluation import find_misses
 from raggate.gate.flips import find_fallen
 from raggate.gate.invariants.invariants import check_answers
-from raggate.gate.misses import find_misses
 from raggate.gate.promote import provenance
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline

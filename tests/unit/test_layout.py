@@ -129,17 +129,12 @@ DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
-    # the decision from end to end: test_partial_verdict, test_waivers, and the integration tests of check
-    "gate/evaluation.py",
     # what the promoting step does for one suite: test_action_promote
     "action/promotion_step.py",
     # through promote, which refuses what is worse
     "gate/replacements.py",
-    # through diagnosis, which says what they explain
-    "gate/causes/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/rerun.py",
-    "pipeline/relabelled_run.py",
     "pipeline/result.py",
     "pipeline/trusted_inputs.py",
     # the judging step, and the command that does it again: the integration tests of judging
@@ -153,7 +148,6 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/booted.py",
     # what one process asks, what a run is made of that, and what is left where it fails: measure
     "pipeline/asking.py",
-    "pipeline/measured_run.py",
     "pipeline/failure_reports.py",
     # the steps of a run in shards: integration/test_shards
     "pipeline/shards/planning.py",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from raggate.cli import output, streams
+from raggate.cli import output
 from raggate.errors import NO_MEMORY, CannotTell, ExitCode, RaggateError, out_of_memory
 from raggate.models.answer import Answer
 from raggate.service import signals
@@ -35,6 +35,103 @@ if TYPE_CHECKING:
     from raggate.pipeline.report_files import Files
     from raggate.pipeline.request import Request
     from raggate.pipeline.result import RunResult
+import platform
+from typing import TYPE_CHECKING, TextIO
+
+from raggate import __version__
+from raggate.cli import installed
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+_LAST = 2
+"""The number of standard error, the last of the three."""
+
+
+class _Forgiving(io.FileIO):
+    """A descriptor that takes what it cannot pass on, so that a verdict does not depend on who listens.
+
+    An error that is not forgiven is raised once; what is still buffered then, and written at the end, is dropped.
+    """
+
+    def __init__(self, descriptor: int, forgiven: type[OSError]) -> None:
+        super().__init__(descriptor, "wb", closefd=False)
+        self._forgiven = forgiven
+        self._reported = False
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            if not self._reported and not isinstance(error, self._forgiven):
+                self._reported = True
+                raise
+            return memoryview(data).nbytes
+
+
+def prepare() -> None:
+    """Let everything that is printed later be written somewhere, in whatever letters there are.
+
+    A reader that has left is no error, on either stream. Standard error is never one: what cannot be said there changes
+    no exit code. A full disk below standard output still is, because the report is then not where it was meant to be.
+
+    Click would end with 1 for a reader that has left: https://github.com/pallets/click/pull/1106.
+    """
+    _open_missing()
+    sys.stdout = _forgiving(sys.stdout, sys.__stdout__, BrokenPipeError)
+    sys.stderr = _forgiving(sys.stderr, sys.__stderr__, OSError)
+
+
+def _open_missing() -> None:
+    """Open the standard descriptors that are closed, so that no file of a run takes their numbers."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _LAST:
+        pass
+    os.close(descriptor)
+
+
+def _forgiving(stream: TextIO | None, own: TextIO | None, forgiven: type[OSError]) -> TextIO:
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if stream is own:
+        raw = _Forgiving(stream.fileno(), forgiven)
+        lines = bool(stream.line_buffering)
+        return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, "replace", line_buffering=lines)
+    # another one that a caller in this process has put there
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")
+    return stream
+
+
+_CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+
+
+def report(traceback: str) -> str:
+    """Put the versions of what took part before a traceback, from which secrets have been taken already."""
+    return "\n".join([*_versions(), "", _without_places(traceback)])
+
+
+def _versions() -> list[str]:
+    contained = any(mark.exists() for mark in _CONTAINER_MARKS)
+    return [
+        f"raggate {__version__}",
+        f"{platform.python_implementation()} {platform.python_version()}",
+        f"{platform.system()} {platform.release()} {platform.machine()}, {'in' if contained else 'not in'} a container",
+        ", ".join(f"{name} {version}" for name, version in installed.versions("label", "watch").items()),
+    ]
+
+
+def _without_places(text: str) -> str:
+    """Write `.` for the working directory and `~` for the home directory, which name projects and people."""
+    for place, sign in ((Path.cwd, "."), (Path.home, "~")):
+        try:
+            path = str(place())
+        except (OSError, RuntimeError):
+            continue
+        if path != "/":
+            text = text.replace(path, sign)
+    return text
+
 
 CRASH_LOG = Path(".raggate/crash.log")
 LOG_WIDTH = 140
@@ -53,7 +150,7 @@ def prepare_process() -> None:
     # what is loaded stays until the end: looking through all of it for garbage again and again is a tenth of the start
     gc.set_threshold(GARBAGE, 20, 20)
     gc.enable()
-    streams.prepare()
+    prepare()
     signals.install()
 
 
@@ -278,7 +375,6 @@ def _report_crash(error: BaseException, environment: Mapping[str, str]) -> None:
     """Say what failed, and keep the details in a file, without the environment's secrets."""
     from traceback import format_exception
 
-    from raggate.cli.crash_report import report
     from raggate.text.jsonio import write_atomic
     from raggate.text.quote import without_userinfo
     from raggate.text.redact import of_environment, redact

@@ -14,7 +14,7 @@ import click
 from msgspec.structs import asdict
 
 from raggate import __version__
-from raggate.cli import choosing, console, options, output, suites, watching
+from raggate.cli import choosing, console, options, output, suites
 from raggate.cli.commands import Sections
 from raggate.cli.options import API, PATH, choice
 from raggate.cli.options_only import OptionsOnly
@@ -32,6 +32,73 @@ if TYPE_CHECKING:
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
     from raggate.pipeline.request import Request
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from raggate.cli import installed
+from raggate.service import signals
+
+if TYPE_CHECKING:
+    from raggate.pipeline.request import Request
+import shlex
+
+
+def promote_command_line(directory: str, suite: str, policy: Path | None) -> str:
+    """Write it for a run directory, with the configuration of its suite.
+
+    Args:
+        directory: the run directory.
+        suite: the suite of the run.
+        policy: the configuration that the run was compared by; None for its own.
+    """
+    from raggate.pipeline.request import USUAL
+
+    command = f"raggate promote {shlex.quote(directory)}"
+    usual = _suite_of(Path(USUAL))
+    if policy is None and usual in {None, suite}:
+        # without a configuration, the run's own is used
+        return command
+    files = [path for path in sorted(Path().glob("*.y*ml")) if _suite_of(path) == suite]
+    file = policy or (files[0] if len(files) == 1 else None)
+    if file is None:
+        return f"{command} --config FILE, with the configuration of suite {suite}"
+    return command if file == Path(USUAL) else f"{command} --config {shlex.quote(str(file))}"
+
+
+def _suite_of(path: Path) -> str | None:
+    from raggate.inputs import suite_names
+
+    return suite_names.find(path.absolute().parent, path.name, against=None, remote=None) if path.is_file() else None
+
+
+def watch_changes(request: Request, check: Callable[[Request], int]) -> NoReturn:
+    """Check again after every change. An error of one check is told, and the next change may mend it.
+
+    With `--failed` every check asks the questions that were broken when the watch began.
+
+    Raises:
+        UsageError: with `--json`, which prints one document, and without the extra `watch`.
+        RunFailed: when `--failed` stands for no question.
+        KeyboardInterrupt: when somebody interrupts, which is the only end.
+    """
+    from raggate.pipeline import check as pipeline, watching
+
+    if output.as_json():
+        raise UsageError("--watch: there is one report after another, and --json prints one document")
+    installed.check_extra("watch", "--watch")
+
+    fixed = pipeline.with_failed_fixed(request) if request.choice.failed else request
+
+    def check_once() -> None:
+        try:
+            check(fixed)
+        except RaggateError as error:
+            if error.exit_code == ExitCode.INTERRUPTED:
+                raise
+            console.say_error(error)
+        signals.go_on()
+
+    watching.watch(request, check_once)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -127,7 +194,7 @@ def check(
     if watch and stored is not None:
         raise UsageError("--watch asks anew, and --run asks nothing: expected at most one of them")
     if watch:
-        watching.watch(request, partial(_check, files=files))
+        watch_changes(request, partial(_check, files=files))
     return _check(request, files, stored)
 
 
@@ -237,7 +304,6 @@ def compare(
     It is held against the baseline that it keeps; a run of `run` or `calibrate` keeps none, so name one with
     --baseline. The reports are written to its folder `compared`; its own verdict stays as it is.
     """
-    from raggate.cli.promote_command_line import promote_command_line
     from raggate.pipeline import report_files, rerun
 
     files = report_files.parsed(reports, "--report")

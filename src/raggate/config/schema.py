@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from raggate import plugins
-from raggate.config import config_problems, judge_places, mcp_settings, probe_settings
+from raggate.config import judge_places, mcp_settings, probe_settings
 from raggate.config.about_settings import About
 from raggate.config.ask_settings import Ask
 from raggate.config.gate_settings import Gate
@@ -19,11 +19,74 @@ from raggate.config.question_settings import QuestionChoice
 from raggate.config.recheck_settings import Recheck
 from raggate.config.score_settings import Score
 from raggate.config.service_settings import Api, SettingsModel
-from raggate.config.values import Name, RelativePath
+from raggate.config.values import Name, PathInRepository, RelativePath
 from raggate.config.waiver_settings import Waiver
-from raggate.config.when_settings import When
 from raggate.errors import FileProblems, Problem, UsageError
-from raggate.text.yamlio import Document, Path, dotted, parse
+from raggate.text.yamlio import Document, Path, dotted, parse, sentence
+
+
+class When(SettingsModel):
+    """Which changes concern the suite. It counts where a list of configurations is checked against a revision."""
+
+    paths: list[PathInRepository] = []  # noqa: RUF012 - pydantic copies it
+    """Files and directories, relative to raggate.yml, beside the suite's own files; `..` is allowed. A change that
+    leaves all of them as they are does not run the suite where it is one of a list; alone it always runs. Empty: every
+    change runs it."""
+
+
+SHOWN_PROBLEMS = 10
+
+
+def of(error: ValidationError, document: Document, root: type[BaseModel]) -> tuple[list[Problem], int]:
+    """Give the problems that are shown, in the order of the file, and how many others there are.
+
+    Args:
+        error: what the model says.
+        document: the file.
+        root: the model of the whole file, which knows its keys.
+    """
+    problems = error.errors(include_url=False)
+    places = [tuple(part for part in problem["loc"] if not _is_union_tag(part)) for problem in problems]
+    enclosing = {where[:depth] for where in places for depth in range(len(where))}
+    # of the branches of a union the one that got furthest is the one that was meant
+    meant = [(where, problem) for where, problem in zip(places, problems, strict=True) if where not in enclosing]
+    meant.sort(key=lambda item: document.line(item[0]))
+    shown: dict[Problem, None] = {}
+    for done, (where, problem) in enumerate(meant):
+        # explaining takes longer than finding, and a file can be wrong in thousands of places
+        if len(shown) == SHOWN_PROBLEMS:
+            return [*shown], len({place for place, _ in meant[done:]})
+        known_keys = _known_keys(where[:-1], root) if problem["type"] == "extra_forbidden" else ()
+        text = sentence(where, problem, known_keys)
+        shown[Problem(document.name, document.line(where), text, dotted(where))] = None
+    return [*shown], 0
+
+
+def _is_union_tag(part: int | str) -> bool:
+    return isinstance(part, str) and (
+        part in {"Rule", "float", "[key]"} or part.startswith(("constrained", "literal["))
+    )
+
+
+def _known_keys(path: tuple[int | str, ...], root: type[BaseModel]) -> tuple[str, ...]:
+    annotation: Any = root
+    for part in path:
+        model = _model_in(annotation)
+        if get_origin(annotation) in {dict, list}:
+            annotation = get_args(annotation)[-1]
+        elif model is not None and part in model.model_fields:
+            annotation = model.model_fields[str(part)].annotation
+        else:
+            return ()
+    model = _model_in(annotation)
+    return tuple(model.model_fields) if model and get_origin(annotation) is not dict else ()
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)
+
 
 _HINT = "docs/configuration.md lists every key."
 
@@ -148,7 +211,7 @@ def load(data: bytes, name: str) -> Config:
     try:
         config = Config.model_validate(document.value, strict=True)
     except ValidationError as error:
-        problems, more = config_problems.of(error, document, Config)
+        problems, more = of(error, document, Config)
     else:
         file = judge_places.misplaced(config)
         if file is None:

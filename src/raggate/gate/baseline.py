@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
@@ -11,17 +11,71 @@ from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
-from raggate.gate import bare_metrics, baseline_integrity, baseline_layout, baseline_lines
+from raggate.gate import bare_metrics, baseline_integrity, baseline_lines
 from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
+from raggate.gate.baseline_integrity import RunningDigest
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem, installed
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text import versions
-from raggate.text.jsonio import MERGE_MARKERS, loads
+from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
 from raggate.text.long_bytes import LongBytes
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
+
+
+def pieces(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Lay a file out: keys sorted, a line for each case, slice and accepted metric, and the digest of all the rest.
+
+    Args:
+        stored: what stands in it beside its cases and the digest.
+        cases: the cases, in their order.
+    """
+    digest = RunningDigest()
+    before, after = (sorted(key for key in stored if (key < "cases") is early) for early in (True, False))
+    yield b"{\n"
+    for key in before:
+        digest.add(key, stored[key])
+        yield _entry(key, stored[key]) + b",\n"
+    yield b'  "cases": ['
+    between = b"\n    "
+    for line in digest.add_cases(map(dumps, cases)):
+        yield between + line
+        between = b",\n    "
+    yield b"\n  ]" if between.startswith(b",") else b"]"
+    for key in after:
+        digest.add(key, stored[key])
+    for key, value in sorted({"digest": digest.of_all(), **{key: stored[key] for key in after}}.items()):
+        yield b",\n" + _entry(key, value)
+    yield b"\n}\n"
+
+
+def _entry(key: str, value: object) -> bytes:
+    return f"  {dumps(key).decode()}: {_lines(value, 1, spread=3)}".encode()
+
+
+def in_order(cases: Iterable[CaseScore]) -> list[CaseScore]:
+    """Return cases as they stand in a file: by mode and id."""
+    return sorted(cases, key=lambda case: (case.mode, case.case_id))
+
+
+def _lines(value: Any, depth: int, *, spread: int) -> str:
+    """Lay JSON out with sorted keys: containers above `spread` levels one entry a line, those below on one line."""
+    if depth >= spread or not value or not isinstance(value, dict | list):
+        return dumps(value).decode()
+    inner = "  " * (depth + 1)
+    if isinstance(value, list):
+        # items of a list are the smallest thing a diff should show
+        entries = [f"{inner}{dumps(item).decode()}" for item in value]
+        opening, closing = "[", "]"
+    else:
+        entries = [
+            f"{inner}{dumps(key).decode()}: {_lines(value[key], depth + 1, spread=spread)}" for key in sorted(value)
+        ]
+        opening, closing = "{", "}"
+    return f"{opening}\n" + ",\n".join(entries) + f"\n{'  ' * depth}{closing}"
+
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
@@ -110,7 +164,7 @@ def write(
             mode: {metric: _accepted_out(entry) for metric, entry in metrics.items()}
             for mode, metrics in accepted.items()
         }
-    return LongBytes(baseline_layout.pieces(stored, map(_case_out, baseline_layout.in_order(scorecard.cases))))
+    return LongBytes(pieces(stored, map(_case_out, in_order(scorecard.cases))))
 
 
 def _case_out(case: CaseScore) -> dict[str, Any]:

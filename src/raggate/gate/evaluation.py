@@ -5,7 +5,7 @@ A whole run is decided on by `verdict`, one that asked a part of the questions b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -22,18 +22,49 @@ from raggate.gate import (
     waivers,
 )
 from raggate.gate.causes.diagnosis import diagnose
+from raggate.gate.completeness import modes_without_past
+from raggate.gate.flips import absent
 from raggate.gate.invariants import invariants, list_drift
-from raggate.gate.misses import find_misses
-from raggate.gate.traces import with_traces
 from raggate.inputs import golden_part
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Comparison, Finding
+from raggate.models.comparison import Comparison, Finding, Flip
 from raggate.models.run import Run
-from raggate.models.scorecard import Scorecard
+from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.selection import Selection
 from raggate.models.verdict import ReportContext, Review, Verdict
 from raggate.models.waiver import WaiverStatus
+from raggate.scoring.first_answers import first_answers
 from raggate.text import deadlines
+
+
+def with_traces(run: Run, scores: Sequence[CaseScore], *several: Iterable[Flip]) -> list[tuple[Flip, ...]]:
+    """Add to questions the trace id of their first answer, where one was sent; gives each group back.
+
+    `scores` are those of the run.
+    """
+    groups = [tuple(flips) for flips in several]
+    shown = {(flip.mode, flip.case_id) for flips in groups for flip in flips}
+    results = (item.result for item in first_answers(run, shown, scores))
+    ids = {(result.mode, result.case_id): result.trace_id for result in results}
+    return [tuple(replace(flip, trace_id=ids.get((flip.mode, flip.case_id))) for flip in flips) for flips in groups]
+
+
+def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, ...]:
+    """Describe the questions of modes without a past whose passage is not within a rank.
+
+    Those that must pass come first. A run that broke off has none: what it did not come to says nothing.
+
+    Args:
+        run: the run.
+        comparison: it held against the baseline, if there is one.
+        flip_at: rank within which a question counts as found.
+    """
+    modes = modes_without_past(comparison)
+    if run.stopped is not None or not modes:
+        return ()
+    flips = absent(run, comparison.scorecard, modes, flip_at)
+    return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, flip.mode, flip.after is not None, flip.case_id)))
+
 
 NO_CONTEXT = ReportContext()
 """Nothing is known beside the scores."""

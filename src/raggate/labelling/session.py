@@ -6,32 +6,253 @@ over something that nobody has seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.errors import RaggateError, UsageError
+from raggate.gate import baseline as baseline_file
 from raggate.inputs.authoring import proposals_file
+from raggate.inputs.authoring.golden_file import with_cases, with_changed
 from raggate.inputs.authoring.proposals import Proposal, propose
-from raggate.inputs.authoring.proposals_file import Kept
+from raggate.inputs.authoring.proposals_file import Kept, write as write_proposals
 from raggate.inputs.golden import write_case
-from raggate.labelling import label_file, returned
+from raggate.labelling import label_file
 from raggate.labelling.decisions import Decision, words_of
-from raggate.labelling.golden_edits import edits
+from raggate.labelling.golden_edits import Edits, edits
 from raggate.labelling.grades import Agreement, agreement
 from raggate.labelling.journal import Journal
 from raggate.labelling.label_file import Unit
-from raggate.labelling.plan import Plan, plan
 from raggate.labelling.pool import Places, Pool, Pooled, pool, shuffled
 from raggate.labelling.progress import Progress, left_over, progress
-from raggate.models.golden import Case
-from raggate.pipeline import authoring, run_directory
+from raggate.models.golden import Case, Golden, Support
+from raggate.models.run import Chunk, Run
+from raggate.pipeline import authoring, results_file, run_directory, stored_runs
 from raggate.pipeline.authoring import Workbench
 from raggate.pipeline.request import Request
+from raggate.scoring.list_entries import short_hash
+from raggate.scoring.score import directions
+from raggate.text.anchors import covers
 from raggate.text.clock import now
 from raggate.text.files import read_file, write_file
+
+
+class FileChange(Struct, frozen=True, kw_only=True):
+    """A file, by the name that people know it by, before and after; the same when nothing changes."""
+
+    name: str
+    before: bytes
+    after: bytes
+
+    @property
+    def lines(self) -> list[str]:
+        """Give the changed lines as a unified diff without any lines around them."""
+        before, after = (data.decode("utf-8", "replace").split("\n") for data in (self.before, self.after))
+        return list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What writing would do.
+
+    Attributes:
+        golden, labels, proposals: the three files.
+        sentences: what changes in the golden set, a line for each passage, key and question.
+        edits: the cases behind it, with what is refused and split.
+    """
+
+    golden: FileChange
+    labels: FileChange
+    proposals: FileChange
+    sentences: tuple[str, ...]
+    edits: Edits
+
+    @property
+    def files(self) -> tuple[FileChange, ...]:
+        """Give the files that change, the golden set last."""
+        return tuple(file for file in (self.labels, self.proposals, self.golden) if file.before != file.after)
+
+    @property
+    def digest(self) -> str:
+        """Give what tells it from other plans: whoever writes says which one they saw."""
+        parts = (part for file in self.files for part in (file.name.encode(), file.before, file.after))
+        return sha256(b"\0".join(sha256(part).digest() for part in parts)).hexdigest()[:16]
+
+
+def plan(
+    names: Mapping[str, str],
+    stored: Mapping[str, bytes],
+    golden: Golden,
+    state: Progress,
+    kept: list[Kept],
+    edited: Edits,
+) -> Plan:
+    """Give what writing would do.
+
+    Args:
+        names: of the files `golden`, `labels` and `proposals`, for people.
+        stored: what they hold now.
+        golden: the golden set that is stored.
+        state: what was decided.
+        kept: the proposals there are.
+        edited: what the decisions make of the golden set.
+    """
+    after = {
+        "golden": with_cases(with_changed(stored["golden"], edited.changed), edited.added),
+        "labels": label_file.write(state.written()),
+        "proposals": write_proposals(_proposals(kept, state, edited)),
+    }
+    # an order or spacing that somebody else gave the file is no change
+    if label_file.read(stored["labels"], names["labels"]) == state.written():
+        after["labels"] = stored["labels"]
+    if not state.proposals:
+        after["proposals"] = stored["proposals"]
+    files = {key: FileChange(name=names[key], before=stored[key], after=after[key]) for key in names}
+    return Plan(**files, sentences=tuple(_sentences(golden, edited, state)), edits=edited)
+
+
+def _proposals(kept: list[Kept], state: Progress, edited: Edits) -> Iterator[Kept]:
+    for item in kept:
+        decision = state.proposals.get(item.proposal.id)
+        refused = item.proposal.id in edited.refused
+        if decision is None or refused:
+            yield item
+        elif decision.do == "reject" or decision.text.strip() not in {"", item.proposal.case.question}:
+            # one that was taken in other words would be proposed again in its own
+            yield item._replace(state="rejected")
+
+
+def _sentences(golden: Golden, edited: Edits, state: Progress) -> Iterator[str]:
+    for case in golden.cases:
+        if (new := edited.changed.get(case.id)) is not None:
+            if state.asked.get(case.id, set()) - {words_of(case.question)}:
+                yield f"{case.id}: note: asked something else when it was judged; now it asks: {case.question}"
+            yield from (f"{case.id}: {change}" for change in _changes(case, new))
+    yield from (f"{case.id}: new: {case.question}" for case in edited.added)
+
+
+def _changes(old: Case, new: Case) -> Iterator[str]:
+    before = {_name(place): place.grade for place in (*old.gold_supports, *old.not_relevant)}
+    after = {_name(place): place.grade for place in (*new.gold_supports, *new.not_relevant)}
+    for place in dict.fromkeys((*before, *after)):
+        if before.get(place) != after.get(place):
+            yield f"{place}: {_grade(before.get(place))} → {_grade(after.get(place))}"
+    if {*new.gold_supports, *new.not_relevant} - {*old.gold_supports, *old.not_relevant}:
+        yield from _overlaps(new)
+    for key in ("must_pass", "category", "difficulty"):
+        if getattr(old, key) != getattr(new, key):
+            yield f"{key}: {_value(getattr(old, key))} → {_value(getattr(new, key))}"
+
+
+def _overlaps(case: Case) -> Iterator[str]:
+    """Say where a gold section holds one that does not answer: a gold support counts for all below its heading."""
+    for gold in case.gold_supports:
+        for place in case.not_relevant:
+            heading, deeper = gold.heading_path, place.heading_path
+            same = gold.rel_path and (gold.rel_path, gold.vault) == (place.rel_path, place.vault)
+            if same and not gold.snippets and deeper and (heading is None or covers(heading, deeper)):
+                yield f"note: {_name(gold)} is gold and holds {deeper}, so a chunk of that counts as found"
+
+
+def _name(place: Support) -> str:
+    note = f"{place.vault}/{place.rel_path}" if place.vault else place.rel_path
+    return " ".join(filter(None, (note or place.chunk_id or place.doc_id, place.heading_path)))
+
+
+def _grade(grade: int | None) -> str:
+    return "not judged" if grade is None else f"grade {grade}"
+
+
+def _value(value: bool | str) -> str:  # noqa: FBT001 - it is what is written
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+Lists = dict[str, list[tuple[Chunk, ...]]]
+"""By the id of a case, the lists of its question, best first."""
+
+
+def newest_run(parent: Path) -> Path:
+    """Give the run directory that was made last.
+
+    Raises:
+        UsageError: when there is none, it came with a commit, or the directory cannot be read.
+    """
+    runs = [path for path in stored_runs.folders(parent) if results_file.exists(path)]
+    if not runs:
+        raise UsageError(
+            f"{parent}: no run directory, so nothing was returned that could be judged",
+            hint="Run `raggate check` or `raggate run` first, or name a run directory.",
+        )
+    newest = max(runs, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    stored_runs.refuse_committed(parent, [newest.name], "no run is named")
+    return newest
+
+
+def of_runs(directories: Iterable[Path], golden: Golden) -> Lists:
+    """Read what runs returned for the questions of a golden set.
+
+    A question that was asked in other words is another one: its list is left out.
+
+    Raises:
+        UsageError: for a run directory that cannot be read.
+    """
+    lists: Lists = {}
+    questions = {case.id: case.question for case in golden.cases}
+    for directory in directories:
+        run = run_directory.read(directory)
+        for item in run.answers:
+            if item.result.response is not None and questions.get(item.case.id) == item.case.question:
+                lists.setdefault(item.case.id, []).append(_ranked(run, item.result.response.chunks))
+    return lists
+
+
+def tell_headings(lists: Lists) -> bool:
+    """Say whether any chunk has a heading, or there is none to tell it: a label by one would never match otherwise."""
+    chunks = [chunk for several in lists.values() for ranked in several for chunk in ranked]
+    return not chunks or any(chunk.heading_path.strip() for chunk in chunks)
+
+
+def _ranked(run: Run, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+    """Leave out the private notes that a run returned: nobody has to read those to judge."""
+    private = set(run.probes.private)
+    return tuple(chunk for chunk in chunks if f"{chunk.vault}/{chunk.rel_path}" not in private)
+
+
+def of_baseline(path: Path, name: str, lists: Lists, golden: Golden, say: Callable[[str], None]) -> int:
+    """Add the lists of a baseline, as far as its chunks are known by their ids from the lists of runs.
+
+    A baseline holds hashes and no text.
+
+    Args:
+        path: the file, which may not be there.
+        name: what messages call it.
+        lists: those of runs; the baseline's are added.
+        golden: the questions.
+        say: is told of a file that cannot be read.
+
+    Returns:
+        How many of its places nobody knows.
+    """
+    if not path.is_file():
+        return 0
+    try:
+        stored = baseline_file.read(read_file(path), name, directions((1, 3, 5, 10)))
+    except RaggateError as error:
+        say(f"the baseline is left out: {error.message}")
+        return 0
+    known = {short_hash(chunk.chunk_id): chunk for several in lists.values() for chunks in several for chunk in chunks}
+    asked = {case.id for case in golden.cases}
+    unknown = 0
+    for case in stored.scorecard.cases:
+        if case.case_id in asked:
+            chunks = tuple(known[entry.chunk] for entry in case.entries if entry.chunk in known)
+            unknown += len(case.entries) - len(chunks)
+            lists.setdefault(case.case_id, []).append(chunks)
+    return unknown
+
 
 FOLDER = ".raggate/labels"
 """Where journals lie, below the configuration, each by the path of its golden set."""
@@ -64,7 +285,7 @@ class Session(Struct):
     journal: Journal
     files: dict[str, Path]
     names: dict[str, str]
-    lists: returned.Lists
+    lists: Lists
     sources: Sources
     places: Places
     pool: Pool
@@ -212,12 +433,12 @@ def open_session(request: Request, sources: Sources, say: Callable[[str], None])
         "proposals": bench.path.with_name(f"{stem}.proposals.jsonl"),
     }
     names = {key: str(Path(bench.settings.golden).with_name(path.name)) for key, path in files.items()}
-    runs = sources.runs or (returned.newest_run(request.runs(bench.settings.out)),)
-    lists = returned.of_runs(runs, bench.golden)
+    runs = sources.runs or (newest_run(request.runs(bench.settings.out)),)
+    lists = of_runs(runs, bench.golden)
     unknown = 0
     if sources.baseline:
         name = bench.settings.baseline_path
-        unknown = returned.of_baseline(request.root / name, name, lists, bench.golden, say)
+        unknown = of_baseline(request.root / name, name, lists, bench.golden, say)
     session = Session(
         bench=bench,
         journal=Journal(request.root / journal, str(journal)),
@@ -225,7 +446,7 @@ def open_session(request: Request, sources: Sources, say: Callable[[str], None])
         names=names,
         lists=lists,
         sources=sources,
-        places=Places(bench.visible, by_heading=bench.settings.ask.reads_headings and returned.tell_headings(lists)),
+        places=Places(bench.visible, by_heading=bench.settings.ask.reads_headings and tell_headings(lists)),
         pool=Pool(passages={}),
         stored={},
         kept=[],

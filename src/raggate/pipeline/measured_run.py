@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,11 +17,12 @@ from raggate.inputs.note_labels import Notes
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import modes_of
+from raggate.models.golden import Case, places_of
 from raggate.models.provenance import Provenance, RunCommand
 from raggate.models.run import LabelledResult, Probing, Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
-from raggate.pipeline import index_facts, run_directory, run_order
+from raggate.pipeline import index_facts, run_directory
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Build
 from raggate.pipeline.failure_reports import display_path
@@ -34,6 +35,27 @@ from raggate.service import build_context
 from raggate.service.ask import questions_of
 from raggate.text import deadlines
 from raggate.text.numbers import rounded
+
+
+def in_order(cases: Sequence[Case], modes: Iterable[str], results: Sequence[Result]) -> Iterator[tuple[Case, Result]]:
+    """Give each result with its case.
+
+    Args:
+        cases: the golden set.
+        modes: the modes, in their order.
+        results: the results, in any order.
+
+    Raises:
+        ValueError: for a second answer to a question that was asked once.
+    """
+    places, numbers = places_of(cases), {mode: number for number, mode in enumerate(modes)}
+    known: dict[tuple[int, int, int], Result] = {}
+    for result in results:
+        question = result.repeat, numbers[result.mode], places[result.case_id]
+        if known.setdefault(question, result) is not result:
+            raise ValueError(f"two answers to {result.case_id} in mode {result.mode}")
+    for question in sorted(known):
+        yield cases[question[2]], known[question]
 
 
 class Finish(Struct, frozen=True, kw_only=True):
@@ -147,7 +169,7 @@ def finished_run(
     """
     index: dict[str, object] = {}
     first, later = list[LabelledResult](), list[LabelledResult]()
-    for case, result in run_order.in_order(blank.golden.cases, modes_of(blank.fingerprint), results):
+    for case, result in in_order(blank.golden.cases, modes_of(blank.fingerprint), results):
         index_facts.note(result, index)
         (first if result.repeat == 1 else later).append(notes.label(score.label(case, result)))
     run = replace(

@@ -15,18 +15,18 @@ from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import compat_scores
-from raggate.inputs import sources
+from raggate.inputs import golden, golden_part, sources
 from raggate.models.baseline import MOST_BYTES, Baseline
+from raggate.models.golden import Case, Golden, by_id
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.provenance import commit_words
-from raggate.models.run import Run
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import (
     check,
     context_file,
     previewing,
-    relabelled_run,
     result_rows,
     results_file,
     run_directory,
@@ -35,10 +35,79 @@ from raggate.pipeline import (
 )
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun, encoded
-from raggate.scoring import score as scoring
+from raggate.scoring import repeats, score as scoring
+from raggate.scoring.judged_places import judged_places
 from raggate.text.files import long_file, read_file, write_file
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
+from raggate.text.titles import rule
+
+
+def by_golden_set(run: Run, path: Path) -> Run:
+    """Give a run labelled by a golden set; the same one where that says nothing else.
+
+    Raises:
+        UsageError: for a file that cannot be read, or that no question of the suite is in.
+    """
+    cases = _asked_part(run, path)
+    return run if _lines(cases) == _lines(run.golden) else _relabelled(run, cases)
+
+
+def _asked_part(run: Run, path: Path) -> Golden:
+    """Read a golden set, and give what a run asks of it: all, the part of its suite, or the questions of its command.
+
+    Raises:
+        UsageError: for a file that cannot be read, or that no question of the suite is in.
+    """
+
+    def refuse(_: object, text: str) -> UsageError:
+        hint = "The run asked a part of its golden set: `questions` of its configuration chooses from this one too."
+        return UsageError(text, hint=hint)
+
+    whole = golden.load(read_file(path), str(path), snippets=run.config.score.reads_snippets)
+    questions = run.config.questions if isinstance(run.config, schema.Config) else None
+    return golden_part.asked_of(golden_part.part_of(whole, questions, refuse), run.selection)
+
+
+def _lines(cases: Golden) -> list[bytes]:
+    return [golden.write_case(case) for case in cases.cases]
+
+
+def _asked(case: Case) -> tuple[object, ...]:
+    """Give what the API is told of a case: an answer to anything else is none to it."""
+    return case.question, case.vaults, case.folders, case.k, case.detail
+
+
+def _relabelled(run: Run, cases: Golden) -> Run:
+    """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text.
+
+    What was asked otherwise than that set asks it has no answer any more.
+    """
+    known = by_id(cases.cases)
+    items = []
+    for item in run.answers:
+        case = known.get(item.case.id)
+        if case is not None and _asked(case) == _asked(item.case):
+            labels, judgements = item.labels, item.judgements
+            if case.hash != item.case.hash:
+                again = scoring.label(case, item.result, truncated=labels.truncated, as_read=labels.as_read)
+                # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
+                labels = replace(labels, matches=again.labels.matches, unclear_citations=())
+                # judges were told what was expected then
+                judgements = ()
+            chunks = item.result.chunks
+            judged = judged_places(chunks, labels.matches, case, rule(as_read=labels.as_read))
+            labels = replace(labels, judged=judged)
+            items.append(LabelledResult(case=case, result=item.result, labels=labels, judgements=judgements))
+    labelled = replace(
+        run,
+        golden=cases,
+        results=tuple(item for item in items if item.result.repeat == 1),
+        repeats=tuple(item for item in items if item.result.repeat > 1),
+        fingerprint={**run.fingerprint, "golden": cases.hash},
+    )
+    return repeats.noted(labelled)
+
 
 COMPARED = "compared"
 """Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""
@@ -52,7 +121,7 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
     """
     measured = run_directory.read(directory)
     has_verdict = (directory / "verdict.json").exists()
-    again = measured if golden_file is None else relabelled_run.by_golden_set(measured, golden_file)
+    again = measured if golden_file is None else by_golden_set(measured, golden_file)
     if again is not measured:
         measured = again
         run_directory.write(directory, measured, full_text=True)

@@ -130,6 +130,6 @@ def test_too_little_memory_on_the_way_to_another_error(capfd: pytest.CaptureFixt
 )
 def test_a_crash_report_that_fails(second: Exception, said: str, capfd: pytest.CaptureFixture[str]) -> None:
     """A report of a bug that fails itself changes no exit code, and its own failure is said."""
-    with mock.patch("raggate.cli.crash_report.report", side_effect=second):
+    with mock.patch("raggate.cli.console.report", side_effect=second):
         assert console.guarded(raising(ZeroDivisionError("y")), {}) == (70, None)
     assert said in capfd.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_support
-from raggate.cli import lint, picking, proposing
+from raggate.cli import golden, lint, proposing
 from raggate.errors import UsageError
 from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.authoring.proposals import Proposal
@@ -45,7 +45,7 @@ def test_passages_and_proposals(place: str, text: str) -> None:
     case = make_case("p", question=text, gold_supports=(make_support(place, text),))
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
-        picking.show([picking.Row(place, text, PASSAGE), picking.Row(place, text, None)])
+        golden.show([golden.Row(place, text, PASSAGE), golden.Row(place, text, None)])
         proposing._show(Proposal("00000000", "list", text, case))
     assert harmless(stream.getvalue())
     assert stream.getvalue().count("\n") == 7
@@ -76,10 +76,10 @@ def test_no_more_annotations_than_are_shown() -> None:
 
 def test_a_passage_that_cannot_be_named() -> None:
     """What stands below no heading of the notes cannot be picked, and neither can a number that is not shown."""
-    rows = [picking.Row("x", "text", None)]
+    rows = [golden.Row("x", "text", None)]
     for number, message in ((1, "under no heading of the vault"), (2, "no passage 2; there are 1")):
         with pytest.raises(UsageError, match=message):
-            picking.supports(rows, [number], NOWHERE)
+            golden.supports_of(rows, [number], NOWHERE)
 
 
 def test_a_passage_of_an_api_without_headings() -> None:
@@ -89,7 +89,7 @@ def test_a_passage_of_an_api_without_headings() -> None:
     notes = {("a", "n.md"): text, ("a", "m.md"): text, ("b", "m.md"): text}
     vault = Vault(directories={name: Path(name) for name in "ab"}, texts=notes, notes={}, hash="")
     known = passages(vault)
-    asked = [picking.retrieved(chunks, known, vault, by_heading=by_heading) for by_heading in (True, False)]
+    asked = [golden.rows_of(chunks, known, vault, by_heading=by_heading) for by_heading in (True, False)]
     assert [[row.passage and row.passage.support(vault) for row in rows] for rows in asked] == [
         [None, None, None],
         [make_support("n.md", None), None, None],

@@ -14,9 +14,8 @@ from raggate.judges import cassette
 from raggate.judges.ask import CassetteFirst
 from raggate.judges.canary import CanarySet
 from raggate.judges.cassette import Cassette
-from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run
+from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run, sample
 from raggate.judges.replies import GroundednessReply
-from raggate.judges.spot_check import sample
 from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Parameters, Reply
 from raggate.models.judging_quality import Canary, JudgingSummary
 from raggate.models.run import LabelledResult

@@ -15,7 +15,7 @@ import pytest
 
 from checkouts import git
 from raggate.errors import UsageError
-from raggate.labelling.returned import newest_run
+from raggate.labelling.session import newest_run
 from raggate.pipeline.stored_runs import broken, named, prunable, remove, stored_runs
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"

@@ -20,9 +20,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.config.ask_settings import Ask
-from raggate.service import http_connection, http_replies
-from raggate.service.http_channel import Connections
-from raggate.service.http_connection import Connection, Reply, Request
+from raggate.service import http_channel, http_replies
+from raggate.service.http_channel import Connection, Connections, Reply, Request
 from raggate.service.mcp import replies
 from raggate.service.misses import Miss
 from raggate.text.certificates import checked_by
@@ -322,13 +321,13 @@ def test_a_header_that_would_be_two_is_not_sent() -> None:
 def test_little_of_an_answer_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer in many small chunks takes long to read, and meanwhile no other question can time out."""
     sizes: list[int] = []
-    read = http_connection.Connection.data_received
+    read = http_channel.Connection.data_received
 
-    def counted(self: http_connection.Connection, data: bytes) -> None:
+    def counted(self: http_channel.Connection, data: bytes) -> None:
         sizes.append(len(data))
         read(self, data)
 
-    monkeypatch.setattr(http_connection.Connection, "data_received", counted)
+    monkeypatch.setattr(http_channel.Connection, "data_received", counted)
     raw = http(b"200 OK\nTransfer-Encoding: chunked", b"1\r\nx\r\n" * LIMIT * 10)
     assert told(answered(raw, by_h11)) == "the body has more than 1024 bytes"
     assert max(sizes) <= 8192
@@ -402,7 +401,7 @@ def test_a_connection_on_which_more_came_is_not_used_again(late: bytes) -> None:
 
 def test_a_connection_that_was_idle_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers close what is idle, just when a question may come: after a while it goes over another connection."""
-    monkeypatch.setattr(http_connection, "_IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(http_channel, "_IDLE_SECONDS", 0.0)
 
     async def test() -> None:
         async with serving(lambda _: OK) as server, connected(server.port) as connections:

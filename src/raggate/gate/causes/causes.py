@@ -6,26 +6,18 @@ What is not shown is not claimed: `not-listed` and `not-explained` say so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
 
 from msgspec.structs import replace
 
 from raggate.gate.causes.asked import Asked, first_ranks
 from raggate.gate.causes.folder_causes import folder_cause, unsearched_folder, unselected_folder
-from raggate.gate.causes.note_causes import heading_cause, piece_cause, section_cause
 from raggate.gate.causes.note_places import count_notes, vaults_by_path
-from raggate.gate.causes.passages import Ranked, note_of, of_chunk, place, ranked, unmatched
-from raggate.gate.causes.score_causes import (
-    answered_for_less,
-    cut_off,
-    demoted,
-    lacks_better,
-    not_searched,
-    outranked,
-    outscored,
-    stood_clear,
-)
-from raggate.models.cause import Cause
+from raggate.gate.causes.passages import Ranked, note_of, of_chunk, of_path, place, ranked, unmatched
+from raggate.gate.causes.shared_chunks import shared
+from raggate.gate.heading_spellings import written_otherwise
+from raggate.models.cause import Cause, CauseCode, same_score
 from raggate.models.golden import Support
 from raggate.models.metric_names import (
     ABSTENTION,
@@ -35,12 +27,258 @@ from raggate.models.metric_names import (
     SCOPE_MISS,
     family,
 )
-from raggate.models.run import Failure, Response
+from raggate.models.run import Chunk, Failure, LabelledResult, Response
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.list_entries import short_hash
 from raggate.scoring.metrics import METRICS
-from raggate.text.anchors import as_read, covers
+from raggate.text.anchors import as_read, covers, is_end_of
 from raggate.text.nearest import nearest
+from raggate.text.quote import cut
+from raggate.text.titles import rule
+
+
+def outscored(asked: Asked) -> bool:
+    """Say whether chunks are listed that score less than the passage, which did not come back, by scores as before."""
+    entry, last = absent_entry(asked), _last(asked)
+    score = entry.final if entry is not None and asked.lists.steady else None
+    # what stood above the last one now would stand there still
+    return score is not None and last is not None and score > last and not same_score(score, last)
+
+
+def outranked(asked: Asked) -> bool:
+    """Say whether the score of a passage that did not come back does not reach the last one that is listed.
+
+    By its own score where scores are as before, else by what its parts make with the weights of now.
+    """
+    entry, last = absent_entry(asked), _last(asked)
+    if entry is None or last is None or len(asked.entries) < len(asked.old_entries):
+        # a shorter list is not full
+        return False
+    score = entry.final if asked.lists.steady else _by_weights(asked, entry)
+    return score is not None and (score <= last or same_score(score, last))
+
+
+def stood_clear(asked: Asked) -> bool:
+    """Say whether a passage is not known to have stood so near to what is listed that other scores can have put it out.
+
+    Where it stood above more chunks that are still listed than any chunk was overtaken by, they have not; nor where its
+    score of before, or what its parts make by the weights of now, is above the last one by more than any score moved.
+    """
+    entry, last = absent_entry(asked), _last(asked)
+    if entry is None or asked.before is None:
+        return True
+    # as far down as the baseline's list goes, which is how far overtaking is looked for
+    listed = asked.entries[: len(asked.old_entries)]
+    pairs = shared(asked.old_entries, listed, by_note=asked.lists.renumbered)
+    if sum(was > asked.before for was, *_ in pairs) > asked.lists.overtaking:
+        return True
+    by_weights, shift = _by_weights(asked, entry), asked.lists.shift
+    if last is None or entry.final is None or shift is None:
+        return False
+    return entry.final - last > shift if by_weights is None else by_weights > last and not same_score(by_weights, last)
+
+
+def answered_for_less(asked: Asked) -> bool:
+    """Say whether others are answered by lists that score less than the question's does, or did, give or take a shift.
+
+    Something that depends on scores, moved as they are, would then have answered it too.
+    """
+    least, shift = asked.lists.answered, asked.lists.shift
+    if least is None or asked.lists.unordered:
+        return False
+    now = [entry.final for entry in asked.entries if entry.final is not None]
+    weighed = [score for entry in asked.old_entries if (score := _by_weights(asked, entry)) is not None]
+    old = [entry.final - shift for entry in asked.old_entries if entry.final is not None and shift is not None]
+    best = max(now or weighed or old, default=least)
+    return best > least and not same_score(best, least)
+
+
+def cut_off(asked: Asked) -> Cause | None:
+    """Say that nothing which scores as little as the passage is returned any more, and fewer chunks are."""
+    entry, (before, now) = absent_entry(asked), asked.lists.floors
+    score = entry.final if entry is not None and asked.lists.steady else None
+    fewer = len(asked.entries) < min(len(asked.old_entries), asked.lists.longest)
+    if score is None or not fewer or now is None or score >= now or same_score(score, now):
+        return None
+    return Cause(code="below-threshold", before=entry, limits=((before, None), (now, None)))
+
+
+def lacks_better(asked: Asked) -> bool:
+    """Say whether a list became shorter by more than what scores too little: it lacks what scores above others' last.
+
+    No score below which nothing is returned has then ended it.
+    """
+    floor, entries = asked.lists.floors[1], asked.old_entries
+    if floor is None or not asked.lists.steady or len(asked.entries) >= len(entries):
+        return False
+    name = "note" if asked.lists.renumbered else "chunk"
+    back = {getattr(entry, name) for entry in asked.entries}
+    lacking = [entry.final for entry in entries if entry.final is not None and getattr(entry, name) not in back]
+    return any(score > floor and not same_score(score, floor) for score in lacking)
+
+
+def not_searched(asked: Asked) -> Cause:
+    """Say that chunks which score less came back in the passage's place."""
+    return Cause(code="chunk-not-searched", before=asked.entry_before, last=_last(asked), rank=asked.before)
+
+
+def demoted(asked: Asked, returned: int) -> Cause:
+    """Say how the passage stood and stands by its score, and what is known of what rose above it."""
+    entries, after, above = asked.entries, asked.after, asked.risen()
+    entry = asked.entry_before if asked.lists.scored else None
+    by_weights = _by_weights(asked, entry) if entry is not None and after is None and not asked.lists.steady else None
+    return Cause(
+        code="demoted",
+        returned=returned,
+        before=entry,
+        after=entries[after - 1] if entry is not None and after is not None and after <= len(entries) else None,
+        last=_last(asked) if after is None else None,
+        by_weights=by_weights,
+        copy=above is not None and above[0] in asked.item.labels.copies,
+        newer=_newer(asked, above[1]) if above is not None else "",
+    )
+
+
+def absent_entry(asked: Asked) -> ListEntry | None:
+    """Give the passage's place in the baseline's list, if its chunk is known to have not come back."""
+    entry, name = asked.entry_before, "note" if asked.lists.renumbered else "chunk"
+    back = {"", *(getattr(listed, name) for listed in asked.entries)}
+    return entry if entry is not None and getattr(entry, name) not in back else None
+
+
+def _last(asked: Asked) -> float | None:
+    """Give the score of the last chunk; None where the list is not known to be ordered by scores."""
+    scores = [entry.final for entry in asked.entries]
+    return None if asked.lists.unordered or None in scores or not scores else scores[-1]
+
+
+def _by_weights(asked: Asked, entry: ListEntry) -> float | None:
+    """Give the score that the parts a passage had make by the weights of now, where chunks have the parts they had."""
+    now = asked.lists.weights[1]
+    if now is None or any(asked.lists.rescored.get(part) is not False for part in now):
+        return None
+    parts = {part: getattr(entry, part) for part in now}
+    return None if None in parts.values() else sum(weight * parts[part] for part, weight in now.items())
+
+
+def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
+    """Say whether a chunk is of a note that was added or changed since the baseline, as far as its vault is told."""
+    vaults = [chunk.vault] if chunk.vault else vaults_by_path(asked.evidence.notes).get(chunk.rel_path, ())
+    kinds = {asked.evidence.changes.get(f"{vault}/{chunk.rel_path}") for vault in vaults}
+    return "added" if kinds == {"added"} else "changed" if kinds == {"changed"} else ""
+
+
+SHOWN_SNIPPET = 100
+"""Characters of a gold snippet that a cause shows."""
+
+
+def piece_cause(
+    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
+) -> Cause | None:
+    """Say what is wrong with a chunk that should be the passage: its text, its heading, or both told otherwise.
+
+    Args:
+        item: the answer.
+        missing: the passages that did not come back.
+        retrieved: those of its chunks that may tell it.
+        notes: what is in the vaults, as `vault/rel_path`; empty when that is not known.
+    """
+    labels, same = item.labels, rule(as_read=item.labels.as_read)
+    for support in missing:
+        name = _Name(support, missing, notes)
+        heading = support.heading_path
+        for rank, position, chunk in _of_its_note(item, support, retrieved):
+            own = heading is None or covers(heading, chunk.heading_path, same)
+            if own and position in labels.ambiguous:
+                return Cause(code="heading-ambiguous", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
+            if support.snippets and own:
+                code = _without_snippet(item, position, chunk)
+                return Cause(code=code, subject=name.of_section(chunk), words=_any_of(support.snippets), rank=rank)
+            if position in labels.strange_headings:
+                return Cause(code="heading-differs", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
+            if position in labels.filed_elsewhere:
+                return Cause(code="anchor-moved", subject=heading or "", other=chunk.heading_path, rank=rank)
+    return None
+
+
+def heading_cause(
+    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
+) -> Cause | None:
+    """Say that a passage came back under a part of its headings, or under them written otherwise; as `piece_cause`."""
+    same = rule(as_read=item.labels.as_read)
+    for support in missing:
+        gold = support.heading_path or ""
+        for rank, _, chunk in _of_its_note(item, support, retrieved):
+            heading = chunk.heading_path
+            if covers(gold, heading, same):
+                continue
+            partial = is_end_of(gold, heading, same)
+            if partial or written_otherwise(gold, heading):
+                code: CauseCode = "heading-partial" if partial else "heading-otherwise"
+                return Cause(code=code, subject=_Name(support, missing, notes).of(chunk), other=heading, rank=rank)
+    return None
+
+
+def section_cause(
+    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
+) -> Cause | None:
+    """Say that other sections of the note came back, or the note of the same path in another vault."""
+    for support in missing:
+        for rank, _, chunk in _of_its_note(item, support, retrieved):
+            name, heading = _Name(support, missing, notes).of(chunk), chunk.heading_path
+            unnamed = support.heading_path and not heading.strip()
+            code: CauseCode = "heading-missing" if unnamed else "other-section"
+            return Cause(code=code, subject=name, other=heading, rank=rank)
+    for support in missing:
+        for rank, _, chunk in of_path(support, retrieved):
+            wanted = " or ".join(item.case.vaults_of(support))
+            return Cause(code="other-vault", subject=wanted, other=chunk.vault or "", rank=rank)
+    return None
+
+
+def _of_its_note(item: LabelledResult, support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
+    return (place for place in of_path(support, retrieved) if item.case.may_be_in(place[2].vault, support))
+
+
+def _any_of(snippets: Sequence[str]) -> str:
+    """Return the first snippet in quotes, and how many others would do."""
+    more = f" or any of {len(snippets) - 1} more" if len(snippets) > 1 else ""
+    return f"“{cut(snippets[0], limit=SHOWN_SNIPPET)}”{more}"
+
+
+def _without_snippet(item: LabelledResult, position: int, chunk: Chunk) -> CauseCode:
+    labels = item.labels
+    if position in labels.empty:
+        return "text-missing"
+    if position in labels.strange_texts:
+        return "text-foreign"
+    # cut before it was looked at; a run directory cuts only what has been looked at, and keeps its hash
+    return "text-cut" if labels.truncated and chunk.text_hash is None else "snippet-gone"
+
+
+class _Name:
+    """What a note is called: by its path where another one is shown as expected, by its vault where several have it."""
+
+    def __init__(self, support: Support, missing: Sequence[Support], notes: Collection[str]) -> None:
+        self._support = support
+        self._plain = "the note" if support == missing[0] else f"the note {support.rel_path}"
+        self._vaults = sorted(vaults_by_path(notes).get(support.rel_path, ()))
+
+    def of(self, chunk: Chunk) -> str:
+        """Name the note that a chunk is of."""
+        if len(self._vaults) < 2:
+            return self._plain
+        if chunk.vault is not None:
+            return f"{self._plain} of vault {chunk.vault}"
+        note = "a note" if self._plain == "the note" else self._plain
+        return f"{note} of this path (the API does not say which vault: {' or '.join(self._vaults)})"
+
+    def of_section(self, chunk: Chunk) -> str:
+        """Name the section of it that was expected, or the whole note."""
+        note = self.of(chunk)
+        if self._support.heading_path is None:
+            return note
+        return "the section" + (f" of {note}" if note != "the note" else "")
 
 
 def find_cause(asked: Asked) -> Cause:

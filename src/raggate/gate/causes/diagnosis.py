@@ -7,14 +7,229 @@ seen, that is said, and no cause.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Literal
 
+from msgspec import Struct
+
+from raggate.gate.causes.cause_wording import between, number, threshold_change, writer
+from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
-from raggate.gate.causes.overall_changes import Change, Sort, overall_changes
-from raggate.models.cause import GROUPS, Cause, CauseCode, Diagnosis
+from raggate.gate.causes.note_places import count_notes, vaults_named
+from raggate.gate.causes.score_weights import PARTS
+from raggate.models.cause import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.verdict import Verdict
+from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut, enumerated
+
+OTHER_WEIGHT = 0.005
+"""Difference of a weight from which on it is another one."""
+
+FEWER_FOLDERS = 0.2
+"""Share by which the mean number of selected folders must be smaller."""
+
+SHORTER = 0.2
+"""Share by which lists must be shorter on average."""
+
+_NOT_INDEXED: frozenset[CauseCode] = frozenset(("note-not-indexed", "folder-not-indexed"))
+_SHORT: frozenset[CauseCode] = frozenset(("list-cut", "nothing-retrieved"))
+_LEFT_OUT: frozenset[CauseCode] = frozenset(("folder-left-out",))
+_UNSEARCHED: frozenset[CauseCode] = frozenset(("folder-not-searched",))
+_ANSWERED: frozenset[CauseCode] = frozenset(("did-not-abstain",))
+_CROWDED: frozenset[CauseCode] = frozenset(("demoted", "not-listed"))
+_REFUSED: frozenset[CauseCode] = frozenset(("below-threshold", "abstained", "nothing-retrieved"))
+_RANKED: frozenset[CauseCode] = frozenset(
+    ("demoted", "not-listed", "nothing-retrieved", "below-threshold", "abstained", "did-not-abstain", "other-section")
+)
+_CUT: frozenset[CauseCode] = _RANKED | {"snippet-gone", "anchor-gone", "anchor-moved", "heading-first", "not-explained"}
+
+Sort = Literal[
+    "documents", "chunks", "version", "nothing", "length", "scores", "weights", "threshold", "first folder", "folders"
+]
+
+_MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
+"""Changes that explain a question by where its passage stands."""
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
+
+    Changes of one sort in several modes are one. `facts` are the numbers of one mode, empty where there are none.
+    `of` and `condition` are said before and after what changed, once for all modes. `by_score`: it is one that only
+    scores decide.
+    """
+
+    what: str
+    fits: Collection[CauseCode]
+    sort: Sort
+    facts: str = ""
+    mode: str | None = None
+    of: str = ""
+    condition: str = ""
+    by_score: bool = False
+
+    @property
+    def words(self) -> str:
+        """What changed, with its numbers."""
+        return f"{self.what} ({self.facts})" if self.facts else self.what
+
+    def fit(self, mode: str, cause: Cause) -> bool:
+        """Say whether a question that got worse in this mode, by this cause, fits it.
+
+        Scores that moved, notes that are new, or a score that is too low, did not put out of a list what stood clear of
+        it.
+        """
+        ruled_out = cause.stood_clear and (self.by_score or self.sort in _MOVING)
+        return cause.code in self.fits and self.mode in {None, mode} and not ruled_out
+
+
+def overall_changes(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> list[Change]:
+    """Give what changed as a whole: of the index first, then by mode.
+
+    Args:
+        index: how the index differs.
+        evidence: what all lists show.
+        worse: the questions that got worse, each with its cause.
+    """
+    return [*_of_index(index, evidence, worse), *_of_modes(evidence, index.same_size)]
+
+
+def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> Iterator[Change]:
+    """Say how the index differs: numbers where it is of the same notes, versions where these are the same."""
+    if index.documents_words:
+        yield Change(
+            what=index.documents_words + _too_few(index, evidence), fits=_missing(index, worse), sort="documents"
+        )
+    if index.chunks_words:
+        yield Change(what=index.chunks_words, fits=_recut(index, worse), sort="chunks")
+    if not (index.documents_words or index.chunks_words):
+        for words in index.versions:
+            # a name says nothing of what was changed, or by how much
+            yield Change(what=words, fits=frozenset(), sort="version")
+
+
+def _recut(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
+    """Give the causes that another number of chunks explains: of no more notes than it differs by."""
+    cut = [flip for flip in worse if flip.cause is not None and flip.cause.code in _CUT]
+    places = ((flip.support.rel_path, flip.support.vault) if flip.support else (flip.case_id, None) for flip in cut)
+    return _CUT if count_notes(vaults_named(places)) <= index.other_chunks else frozenset()
+
+
+def _missing(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
+    """Give the causes that another number of documents explains: of no more notes than there are documents gone."""
+    if index.lost < 0:
+        return _CROWDED
+    missed = [flip.support for flip in worse if flip.cause is not None and flip.cause.code in _NOT_INDEXED]
+    notes = vaults_named((support.rel_path, support.vault) for support in missed if support is not None)
+    return _NOT_INDEXED if count_notes(notes) <= index.lost else frozenset()
+
+
+def _too_few(index: IndexChange, evidence: CauseEvidence) -> str:
+    gone = count_notes(evidence.gone)
+    return (
+        f", which explains at most {index.lost} of the {gone} notes that are gone from all answers"
+        if 0 < index.lost < gone
+        else ""
+    )
+
+
+def _of_modes(evidence: CauseEvidence, same_size: str) -> Iterator[Change]:
+    for mode, lists in evidence.lists.items():
+        yield from _of_lengths(lists, mode)
+        if same_size and lists.rescored.get("final"):
+            yield from _of_other_scores(lists, mode, same_size)
+        yield from _of_weights(lists, mode)
+        yield from _of_threshold(lists, mode)
+        yield from _of_folders(evidence, mode)
+
+
+def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
+    """Say that nothing comes back, or fewer chunks; and below which score none does, where that is what ends lists."""
+    before, now = lists.lengths
+    least = lists.floors[1] if lists.steady and now < (1 - SHORTER) * lists.longest else None
+    means = f"{fixed(before, 1)} → {fixed(now, 1)}"
+    if lists.filled[0] and not lists.filled[1]:
+        facts = f"for {counted(lists.filled[0], 'question')} before"
+        what = "nothing comes back any more for any question asked"
+        yield Change(what=what, facts=facts, fits=_REFUSED, sort="nothing", mode=mode)
+    elif now < (1 - SHORTER) * before and least is not None:
+        write = writer(*lists.floors)
+        what = f"nothing that scores below {write(least)} comes back any more"
+        facts = f"{write(lists.floors[0])} before; {means} distinct chunks on average"
+        yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", mode=mode, by_score=True)
+    elif now < (1 - SHORTER) * before:
+        yield Change(
+            what="fewer distinct chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length", mode=mode
+        )
+
+
+def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator[Change]:
+    """Say which scores are others; of parts that count, where the weights of all are others too."""
+    others = [part for part in PARTS if lists.rescored.get(part)]
+    if _other_weights(lists):
+        others = [part for part in others if abs((lists.weights[1] or {}).get(part, 0.0)) > OTHER_WEIGHT]
+    elif not others:
+        others = ["final"]
+    if others:
+        words = f"other {' and '.join(others)} scores"
+        of, where = "the same chunks have ", f", in an index {same_size}"
+        yield Change(what=words, fits=_RANKED, sort="scores", mode=mode, of=of, condition=where)
+
+
+def _other_weights(lists: ListEvidence) -> list[str]:
+    """Name the parts that weigh otherwise; none where that is not known, or chunks have the scores they had."""
+    before, now = lists.weights
+    if before is None or now is None or lists.steady:
+        return []
+    return [part for part in PARTS if _weighs_otherwise(part, before, now)]
+
+
+def _of_weights(lists: ListEvidence, mode: str) -> Iterator[Change]:
+    parts = _other_weights(lists)
+    if parts:
+        before, now = (weights or {} for weights in lists.weights)
+        gone = [part for part in parts if part in before and abs(now.get(part, 0.0)) <= OTHER_WEIGHT]
+        names = " and the ".join(gone)
+        words = f"the {names} score no longer counts" if gone else "the final score has other weights"
+        pairs = (f"{part} {number(before.get(part))} → {number(now.get(part))}" for part in parts)
+        # where the others weigh what they did, it is the scores that are gone, and not their weight
+        silent = gone == parts and not set(gone) & set(now)
+        empty = f"no chunk has a {' or a '.join(gone)} score other than 0 any more"
+        yield Change(
+            what=empty if silent else words,
+            facts="" if silent else f"weights: {', '.join(pairs)}",
+            fits=_RANKED,
+            sort="weights",
+            mode=mode,
+        )
+
+
+def _of_threshold(lists: ListEvidence, mode: str) -> Iterator[Change]:
+    change = threshold_change(*lists.thresholds)
+    if change:
+        write = writer(*(limit for limits in lists.thresholds for limit in limits or ()))
+        was, is_now = (between(limits, write) for limits in lists.thresholds)
+        fits = _REFUSED if change == "higher" else _ANSWERED
+        what = f"the score below which the API abstains is {change}"
+        yield Change(what=what, facts=f"{is_now}, {was} before", fits=fits, sort="threshold", mode=mode)
+
+
+def _weighs_otherwise(part: str, before: Mapping[str, float], now: Mapping[str, float]) -> bool:
+    return (part in before) != (part in now) or abs(before.get(part, 0.0) - now.get(part, 0.0)) > OTHER_WEIGHT
+
+
+def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
+    before, now = evidence.folders.get(mode, ({}, {}))
+    if first_is_skipped(evidence, mode):
+        what = f"none of {now['several']} answers has anything from the folder that it selects first"
+        facts = f"{before['served']} of {before['several']} did before"
+        yield Change(what=what, facts=facts, fits=_UNSEARCHED, sort="first folder", mode=mode)
+    means = [side["selected"] / side["answers"] for side in (before, now) if side.get("answers") and "selected" in side]
+    if len(means) == 2 and means[1] < (1 - FEWER_FOLDERS) * means[0]:
+        facts = f"{fixed(means[0], 1)} → {fixed(means[1], 1)} in the mean"
+        yield Change(what="fewer folders are selected", facts=facts, fits=_LEFT_OUT, sort="folders", mode=mode)
+
 
 _NAMED: frozenset[CauseCode] = frozenset(
     (

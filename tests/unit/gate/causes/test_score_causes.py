@@ -8,11 +8,11 @@ import pytest
 
 from builders import make_case, make_case_score, make_chunk, make_labelled, make_result
 from raggate.gate.causes.asked import Asked
-from raggate.gate.causes.causes import find_cause
-from raggate.gate.causes.score_causes import (
+from raggate.gate.causes.causes import (
     absent_entry,
     answered_for_less,
     cut_off,
+    find_cause,
     lacks_better,
     outranked,
     outscored,

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
 from builders import (
     make_chunk,
+    make_chunks,
+    make_failure,
     make_labelled,
     make_result,
     make_run,
 )
+from probed import broken, make_probe, probed
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
+from raggate.models.run import ProbeAnswer
 from tables import each_row
 
 OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
@@ -41,3 +50,220 @@ def test_errors_come_first() -> None:
     chunks = make_chunk("a", rank=2, score_final=1.0), make_chunk("b", rank=1, score_final=2.0)
     both = check_answers(make_run(make_labelled(result=make_result("q1", *chunks))), levels, Gate())
     assert [finding.invariant for finding in both] == ["scores_ordered", "ranks_contiguous"]
+
+
+A, B = make_chunks("a.md", "b.md")
+MARKED: dict[str, Any] = {"config": {"private": {"tags": ["secret"]}}}
+ANNA: dict[str, Any] = {
+    "config": {"ask": {"probes": {"principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}}}}}
+}
+PEOPLE = {name: {"headers": {"X-User": name}, "sees": ["work"]} for name in ("anna", "bert", "carl")}
+THREE: dict[str, Any] = {"config": {"ask": {"probes": {"principals": PEOPLE}}}}
+HEADING = {"case_id": "", "note": "work/a.md", "heading_path": "# A"}
+
+
+@each_row(
+    ("name", "answers", "run", "level", "why"),
+    [
+        pytest.param(
+            "headings_findable",
+            (),
+            {},
+            "error",
+            "nothing was asked: no question or heading is fit for it",
+            id="nothing-asked",
+        ),
+        pytest.param(
+            "headings_findable",
+            (make_probe("heading", failed=True, **HEADING),),
+            {},
+            "error",
+            "1 of 1 question got no answer: no answer within 60 s",
+            id="nothing-answered",
+        ),
+        pytest.param(
+            "headings_findable",
+            (make_probe("heading", failed=True, **HEADING), make_probe("heading", make_chunk(), **HEADING)),
+            {},
+            "warn",
+            "1 of 2 questions got no answer: no answer within 60 s",
+            id="one-not-answered",
+        ),
+        pytest.param(
+            "spelling_ignored",
+            (make_probe("control", A), make_probe("spelling", B, variant="capitals")),
+            {"suite": (B,)},
+            "error",
+            "1 of 1 answer left out: the question is ranked differently when asked again unchanged",
+            id="noise",
+        ),
+        pytest.param(
+            "headings_findable",
+            (*[make_probe("heading", failed=True, **HEADING)] * 2, make_probe("heading", make_chunk(), **HEADING)),
+            {},
+            "error",
+            "2 of 3 questions got no answer: no answer within 60 s",
+            id="more-than-half-not-answered",
+        ),
+        pytest.param(
+            "top_is_prefix",
+            (
+                *(make_probe("control", A, case_id=case) for case in ("q1", "q2", "q3")),
+                *(make_probe("prefix", A, case_id=case) for case in ("q1", "q2", "q3")),
+            ),
+            {"suite": (A,)},
+            "error",
+            "2 of 3 answers left out: the question itself got no answer when asked unchanged",
+            id="more-than-half-without-an-answer-to-hold-them-against",
+        ),
+        pytest.param(
+            "spelling_ignored",
+            (
+                make_probe("control", A),
+                *(make_probe("spelling", A, variant="capitals") for _ in range(2)),
+                make_probe("spelling", A, variant="capitals", case_id="q2"),
+            ),
+            {"suite": (A,)},
+            "warn",
+            "1 of 3 answers left out: the question itself got no answer when asked unchanged",
+            id="less-than-half",
+        ),
+        pytest.param(
+            "spelling_ignored",
+            (
+                make_probe("control", A),
+                make_probe("spelling", failed=True),
+                make_probe("spelling", B, variant="capitals"),
+            ),
+            {"suite": (B,)},
+            "error",
+            "1 of 2 questions got no answer: no answer within 60 s; "
+            "1 of 2 answers left out: the question is ranked differently when asked again unchanged",
+            id="half-not-answered-and-half-noise",
+        ),
+        pytest.param(
+            "private_withheld",
+            (
+                *[make_probe("private", failed=True, case_id="")] * 2,
+                make_probe("private", make_chunk(), case_id=""),
+            ),
+            {**MARKED, "private": ("home/diary.md",)},
+            "error",
+            "2 of 3 questions got no answer: no answer within 60 s",
+            id="more-than-half-of-the-private-notes",
+        ),
+        pytest.param(
+            "private_withheld",
+            (),
+            MARKED,
+            "error",
+            "no note of the vaults is marked as private or deleted",
+            id="nothing-is-marked",
+        ),
+        pytest.param(
+            "private_withheld",
+            (),
+            {**MARKED, "private": ("home/diary.md",)},
+            "error",
+            "no private note was asked for",
+            id="none-asked-for",
+        ),
+        pytest.param(
+            "principals_isolated",
+            (make_probe("principal", principal="anna"),),
+            ANNA,
+            "error",
+            "anna got no chunk for 1 question",
+            id="a-principal-that-gets-nothing",
+        ),
+        pytest.param(
+            "principals_isolated",
+            (make_probe("principal", failed=True, principal="anna"),),
+            ANNA,
+            "error",
+            "anna got no chunk for 1 question: 1 of 1 question got no answer: no answer within 60 s",
+            id="a-principal-that-is-refused",
+        ),
+        pytest.param(
+            "principals_isolated",
+            (make_probe("principal", principal="anna"), make_probe("principal", make_chunk(), principal="bert")),
+            THREE,
+            "error",
+            "anna got no chunk for 1 question; carl got no chunk for 0 questions",
+            id="two-of-three-principals",
+        ),
+        pytest.param(
+            "principals_isolated", (), ANNA, "error", "anna got no chunk for 0 questions", id="a-principal-not-asked"
+        ),
+    ],
+)
+def test_what_was_not_seen(
+    name: str, answers: tuple[ProbeAnswer, ...], run: dict[str, Any], level: str, why: str
+) -> None:
+    """Where nothing was seen it is told at the level of the invariant, else as a warning, with why."""
+    (finding,) = broken(name, probed(*answers, **run))
+    assert (finding.level, finding.unseen, finding.examples) == (level, True, (why,))
+    assert broken(name, probed(*answers, **run), "off") == ()
+    assert broken(name, probed(*answers, **run, stopped="the API ended")) == ()
+
+
+@each_row(
+    ("name", "answers", "run"),
+    [
+        pytest.param("headings_findable", (make_probe("heading", make_chunk(), **HEADING),), {}, id="answered"),
+        pytest.param("private_withheld", (), {}, id="nothing-private-configured"),
+        pytest.param("principals_isolated", (), {}, id="no-principals-configured"),
+        pytest.param(
+            "principals_isolated",
+            (
+                make_probe("principal", make_chunk(), principal="anna"),
+                make_probe("principal", failed=True, principal="anna"),
+            ),
+            ANNA,
+            id="a-refused-call-shows-nothing",
+        ),
+    ],
+)
+def test_what_was_seen(name: str, answers: tuple[ProbeAnswer, ...], run: dict[str, Any]) -> None:
+    """Nothing is told of what was seen to hold, or concerns nobody."""
+    assert broken(name, probed(*answers, **run)) == ()
+
+
+NOTHING_TELLS = "no question was answered twice, so nothing shows"
+LIMIT = "gate.max_error_rate allows 0.02"
+
+
+@each_row(
+    ("asked", "failed", "why"),
+    [
+        pytest.param(10, 10, NOTHING_TELLS, id="all-fail"),
+        pytest.param(0, 0, NOTHING_TELLS, id="none-asked"),
+        pytest.param(10, 4, f"4 of 10 questions got no answer when asked again; {LIMIT}", id="some-fail"),
+        pytest.param(50, 2, f"2 of 50 questions got no answer when asked again; {LIMIT}", id="one-more-than-may"),
+        pytest.param(50, 1, None, id="as-many-as-may"),
+    ],
+)
+@each_row("level", ["error", "warn"])
+def test_questions_that_fail_when_asked_again(asked: int, failed: int, why: str | None, level: str) -> None:
+    """Whether an API ranks alike is not seen where more calls fail than may, as each could have come out otherwise."""
+    run = probed(suite=(A,))
+    run = replace(run, fingerprint={**run.fingerprint, "repeated": {"asked": asked, "failed": failed, "differ": 0}})
+    findings = broken("must_be_deterministic", run, level)
+    told = [(finding.level, finding.unseen, finding.examples) for finding in findings]
+    assert told == ([] if why is None else [(level, True, (why,))])
+
+
+def test_later_answers_that_fail() -> None:
+    """A question that is asked three times and answered twice leaves open how it would have come out."""
+    run = probed(suite=(A,))
+    (first,) = run.results
+    lost = make_labelled(first.case, make_result(failure=make_failure()))
+    three = replace(run, repeats=(first, lost))
+    three = replace(three, fingerprint={**run.fingerprint, "repeated": {"asked": 1, "failed": 0, "differ": 0}})
+    (finding,) = broken("must_be_deterministic", three)
+    assert (finding.unseen, finding.examples) == (True, (f"1 of 2 later calls failed; {LIMIT}",))
+
+
+def test_a_run_that_was_cut_short_is_not_said_to_lack_answers() -> None:
+    """It has not come to asking again, which is told by itself."""
+    assert broken("must_be_deterministic", probed(suite=(A,), stopped="it died")) == ()

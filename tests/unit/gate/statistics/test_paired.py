@@ -16,9 +16,9 @@ from raggate.gate.statistics.paired import (
     PairedTest,
     count_units,
     paired_test,
+    sign_flip,
     unit_changes,
 )
-from raggate.gate.statistics.sign_flip import sign_flip
 from raggate.gate.statistics.student import paired_t
 from tables import each_row
 

@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import given, strategies as st
 
-from raggate.gate.statistics.sign_flip import MOST_MOVES, sign_flip
+from raggate.gate.statistics.paired import MOST_MOVES, sign_flip
 from tables import each_row
 
 CHANGES = st.lists(st.integers(-12, 12).map(lambda twelfth: twelfth / 12), max_size=11)

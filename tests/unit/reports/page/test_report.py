@@ -24,7 +24,7 @@ from raggate.gate.evaluation import evaluate_run
 from raggate.models.case_hash import with_hash
 from raggate.models.scorecard import ListEntry
 from raggate.models.selection import Selection
-from raggate.reports.page import failure, metrics, questions, report
+from raggate.reports.page import failure, questions, report
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import header
 from raggate.scoring.list_entries import heading_hash, short_hash
@@ -122,7 +122,7 @@ def test_a_run_that_was_cut_short_breaks_no_question() -> None:
     kinds = {row["id"]: row["kind"] for row in data_of(document, "rows")["rows"]}
     assert kinds == {"q00": "same", "q01": "error"}
     assert "Questions that broke" not in document
-    assert metrics.deciding(cannot_tell()) == []
+    assert report.deciding(cannot_tell()) == []
     assert "decides nothing here" in document
     assert "panic: runtime error: index out of range [5]" in Elements(document).visible
 
@@ -352,30 +352,30 @@ class TestPassages:
 
 def test_plots_are_from_worse_to_better() -> None:
     """A fall is drawn left of the middle, within its interval, and the tolerance to the left of the middle too."""
-    rows = {row.metric: row for row in metrics.deciding(regression())}
+    rows = {row.metric: row for row in report.deciding(regression())}
     row = rows["hit_at_5"]
     assert row.arrow == "▼"
     assert row.tone == "bad"
     assert row.plot is not None
     assert row.plot.interval is not None
     low, high = row.plot.interval
-    assert 0 <= low < row.plot.change < high <= metrics.WIDTH
-    assert row.plot.change < metrics.WIDTH / 2
+    assert 0 <= low < row.plot.change < high <= report.WIDTH
+    assert row.plot.change < report.WIDTH / 2
     rising = rows["false_abstention_rate"]
     assert (rising.lower, rising.arrow) == (True, "▼")
     assert rising.plot is not None
-    assert rising.plot.change < metrics.WIDTH / 2
+    assert rising.plot.change < report.WIDTH / 2
 
 
 def test_values_have_units() -> None:
     """Shares are in percent, their changes in points, and what the run has over all its questions is said beside."""
-    row = {row.metric: row for row in metrics.deciding(regression())}["hit_at_5"]
+    row = {row.metric: row for row in report.deciding(regression())}["hit_at_5"]
     assert (row.baseline, row.now, row.change) == ("96.0%", "80.0%", "−16.0 pt")
     assert row.interval.endswith(" pt")
     assert row.allowed == "5 pt"
     delta = make_delta(0.5, 0.5, full_run=make_metric(0.75, 44))
-    assert metrics.whole(delta) == "all 44: 75.0%"
-    assert metrics.whole(replace(delta, full_run=None)) == ""
+    assert report.whole(delta) == "all 44: 75.0%"
+    assert report.whole(replace(delta, full_run=None)) == ""
 
 
 def test_slices_that_lost_most_come_first() -> None:

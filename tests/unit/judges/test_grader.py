@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from judging import ScriptedAsker, graded, grounded, make_grader, make_material, make_panel
+from raggate.judges.grader import is_quoted
 from raggate.judges.material import Passage
 from raggate.judges.parse import ReplyFormat
-from raggate.judges.quoted_replies import is_quoted
 from raggate.judges.replies import AbstentionReply, Claim, ClaimReply, ClaimsReply, ContextRelevancyReply
 from tables import each_row
 

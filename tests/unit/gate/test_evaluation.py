@@ -12,13 +12,14 @@ from builders import (
     make_chunk,
     make_chunks,
     make_failure,
+    make_flip,
     make_labelled,
     make_result,
     make_run,
     make_support,
 )
 from raggate.gate.compare import compare
-from raggate.gate.misses import find_misses
+from raggate.gate.evaluation import find_misses, with_traces
 from raggate.models.comparison import Flip
 from raggate.models.run import LabelledResult, Run
 from raggate.scoring.score import score
@@ -81,3 +82,21 @@ def test_of_a_run_with_a_baseline_only_new_modes_are_told() -> None:
 def test_a_run_that_stopped_tells_none() -> None:
     """What it did not come to says nothing of the API."""
     assert misses(replace(make_run(answered("q", *OTHERS)), stopped="the API exited")) == []
+
+
+ID = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+def asked(trace_id: str | None, mode: str) -> LabelledResult:
+    """Give the answer to the question q1 in a mode."""
+    return make_labelled(result=replace(make_result("q1"), mode=mode, trace_id=trace_id))
+
+
+def test_each_question_gets_its_own() -> None:
+    """Question and mode name the trace; one without has none, and groups stay apart."""
+    run = make_run(asked(ID, "hybrid"), asked(None, "bm25"))
+    first = make_flip("q1", mode="hybrid")
+    second, third = make_flip("q1", mode="bm25"), make_flip("q2", mode="hybrid")
+    broke, fell = with_traces(run, (), [first, second], [third])
+    assert [flip.trace_id for flip in (*broke, *fell)] == [ID, None, None]
+    assert broke == (replace(first, trace_id=ID), second)

@@ -12,7 +12,7 @@ from builders import make_case, make_metric, make_support
 from raggate.models.gate_proof import Trial, Watch
 from raggate.models.golden import Vault
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Reason
-from raggate.prove.misses import alarm_limit, explanation, unasked_notes, watch
+from raggate.prove.proof import alarm_limit, explanation, unasked_notes, watch
 from tables import each_row
 
 WATCH = Watch(metric="hit_at_5", value=0.9, n=174, tolerance=0.05, visible=0.0351)

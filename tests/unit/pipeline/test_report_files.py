@@ -9,7 +9,7 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.models.publication import RunFailure
-from raggate.pipeline.report_places import refusals
+from raggate.pipeline.report_files import refusals
 from raggate.reports.formats import FORMATS
 
 REPORT = "".join(FORMATS["junit"].of_failure(RunFailure.of(UsageError("x"), "notes", run_id=""), ""))
