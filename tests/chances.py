@@ -12,19 +12,19 @@ import scipy
 
 
 def multinomial(rows: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Give the chance of each row of counts, with the same sum each, under each row of shares: rows by shares."""
+    """Return the chance of each row of counts, with the same sum each, under each row of shares: rows by shares."""
     ways = scipy.special.gammaln(rows[0].sum() + 1) - scipy.special.gammaln(rows + 1).sum(axis=1)
     return np.exp(ways[:, None] + scipy.special.xlogy(rows[:, None, :], shares[None, :, :]).sum(axis=2))
 
 
 def t_test(changes: list[float]) -> float:
-    """Give the one-sided p of a loss by the t test."""
+    """Return the one-sided p of a loss by the t test."""
     t = np.mean(changes) * len(changes) ** 0.5 / np.std(changes, ddof=1)
     return float(scipy.special.stdtr(len(changes) - 1, t))
 
 
 def lowest(convex: Callable[[float], float], low: float, high: float) -> float:
-    """Give the place at which a convex function is lowest, by cutting off the higher third again and again."""
+    """Return the place at which a convex function is lowest, by cutting off the higher third again and again."""
     while high - low > 1e-12:
         third = (high - low) / 3
         if convex(low + third) < convex(high - third):

@@ -47,7 +47,7 @@ class Child:
         self._waiting = threading.Lock()
 
     def poll(self) -> int | None:
-        """Give the exit code, or None while it runs."""
+        """Return the exit code, or None while it runs."""
         with self._waiting:
             return self._process.poll()
 
@@ -65,7 +65,7 @@ class Child:
         self._process.kill()
 
     def carries(self, mark: str) -> bool:
-        """Say whether its command line or environment holds a text."""
+        """Return whether its command line or environment holds a text."""
         return mark in self._text
 
 

@@ -70,7 +70,7 @@ STICKY = f"{OURS}pull/7#issuecomment-1"
 
 
 def foreign_enough() -> Review:
-    """Give a regression with more questions than fit."""
+    """Return a regression with more questions than fit."""
     found = review("placed")
     flips = tuple(make_flip(f"q{number}", why="not found. " * 20) for number in range(200))
     return replace(found, comparison=replace(found.comparison, flips=flips))

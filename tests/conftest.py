@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Give twice as many processes as there are processors, and one: many tests only wait."""
+    """Return twice as many processes as there are processors, and one: many tests only wait."""
     return 2 * (os.cpu_count() or 1) + 1
 
 

@@ -50,11 +50,11 @@ class Hostile:
         return self.git("rev-parse", "HEAD")
 
     def id_of(self, path: str) -> str:
-        """Give the id of what the base commit has at a path."""
+        """Return the id of what the base commit has at a path."""
         return self.git("rev-parse", f"{self.base}:{path}")
 
     def program(self) -> str:
-        """Give a command that leaves the mark."""
+        """Return a command that leaves the mark."""
         return f"touch {self.mark}; cat"
 
 

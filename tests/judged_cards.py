@@ -63,5 +63,5 @@ def verdict(before: Scorecard, now: Scorecard, **gate: Any) -> Verdict:
 
 
 def codes(decided: Verdict) -> list[str]:
-    """Give the codes of the warnings about judges."""
+    """Return the codes of the warnings about judges."""
     return [reason.code for reason in decided.warnings if "judge" in reason.code or "canary" in reason.code]

@@ -55,7 +55,7 @@ class ScriptedAsker:
         self.requests: list[JudgeRequest] = []
 
     async def __call__(self, request: JudgeRequest, expected: type[F]) -> Opinion[F]:
-        """Give the scripted reply; each took 10 tokens to read and 1 to write."""
+        """Return the scripted reply; each took 10 tokens to read and 1 to write."""
         self.requests.append(request)
         reply = self.replies[request.prompt.name]
         says = reply(request) if callable(reply) else reply
@@ -64,7 +64,7 @@ class ScriptedAsker:
 
 
 def material_in(request: JudgeRequest) -> dict[str, Any]:
-    """Give what a request asks to be graded."""
+    """Return what a request asks to be graded."""
     data = request.prompt.messages[1].text
     return dict(json.loads(data[data.index("\n{") : data.rindex("\n}") + 2]))
 

@@ -84,7 +84,7 @@ def query(query_id: str = "q1", **fields: Any) -> GoldenQuery:
 
 
 def queries(*items: GoldenQuery) -> dict[str, GoldenQuery]:
-    """Give golden queries by id."""
+    """Return golden queries by id."""
     return {item.id: item for item in items}
 
 
@@ -152,14 +152,14 @@ def jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def three_queries() -> tuple[list[dict[str, Any]], dict[str, GoldenQuery]]:
-    """Give the example with first hits at rank 1, at rank 4 and nowhere."""
+    """Return the example with first hits at rank 1, at rank 4 and nowhere."""
     golden = queries(*(query(f"q{n}", expected_chunk_ids=(f"c{n}",), expected_doc_ids=(f"d{n}",)) for n in (1, 2, 3)))
     misses = [hit(rank, f"x{rank}", f"y{rank}") for rank in (1, 2, 3)]
     return [row("q1", hit(1, "c1", "d1")), row("q2", *misses, hit(4, "c2", "d2")), row("q3", *misses)], golden
 
 
 def three_queries_later() -> list[dict[str, Any]]:
-    """Give a later run of the same queries, with first hits at ranks 2, 1 and 1."""
+    """Return a later run of the same queries, with first hits at ranks 2, 1 and 1."""
     miss = hit(1, "x1", "y1")
     return [row("q1", miss, hit(2, "c1", "d1")), row("q2", hit(1, "c2", "d2")), row("q3", hit(1, "c3", "d3"))]
 

@@ -43,7 +43,7 @@ PLACES = ("# Bread", "# Bread > ## Dough", "# Bread > ## Oven")
 
 
 def chunks_of(notes: Mapping[str, str] = NOTES) -> tuple[Chunk, ...]:
-    """Give what the API returned for every question: three sections of one note, and one of another."""
+    """Return what the API returned for every question: three sections of one note, and one of another."""
     bread = (make_chunk(f"c{n}", rel_path="bread.md", heading_path=path) for n, path in enumerate(PLACES))
     return (*bread, make_chunk("s1", rel_path="soup.md", heading_path="# Soup"))
 

@@ -22,7 +22,7 @@ class MappedAsk(Ask):
 
 
 def example() -> dict[str, Any]:
-    """Give the `ask.mapped` section of the example in docs/adapters.md, which is for that API."""
+    """Return the `ask.mapped` section of the example in docs/adapters.md, which is for that API."""
     text = DOCUMENT.read_text(encoding="utf-8").split("```yaml\n", 1)[1].split("```", 1)[0]
     found: dict[str, Any] = parse(text.encode(), "docs/adapters.md").value["ask"]["mapped"]
     return found

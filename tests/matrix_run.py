@@ -106,7 +106,7 @@ class MatrixRun:
         return self.legs[[*JOBS][-1], None]
 
     def result(self, name: str) -> str:
-        """Say how a job ended, all of its legs together."""
+        """Return how a job ended, all of its legs together."""
         results = {leg.result for (job, _), leg in self.legs.items() if job == name}
         return next((word for word in ("failure", "cancelled", "success") if word in results), "skipped")
 
@@ -116,11 +116,11 @@ class MatrixRun:
         return sorted(match[1] for match in names if match)
 
     def part(self, ending: str) -> Files:
-        """Give an artifact with a shard by how its name ends."""
+        """Return an artifact with a shard by how its name ends."""
         return next(files for name, files in self.artifacts.items() if name.endswith(ending))
 
     def place(self, name: str, shard: int | None) -> Path:
-        """Give the workspace of a job of this attempt."""
+        """Return the workspace of a job of this attempt."""
         return self.scratch / f"{self.attempt}-{name}-{shard or 0}"
 
     def _shards(self, job: dict[str, Any], needs: list[str]) -> list[int | None]:
@@ -280,7 +280,7 @@ class Contexts:
         return re.sub(r"\$\{\{(.*?)\}\}", lambda match: str(self._value(match[1])), str(written))
 
     def value(self, written: str) -> Any:
-        """Give the value of a text that is one expression."""
+        """Return the value of a text that is one expression."""
         return self._value(written.strip().removeprefix("${{").removesuffix("}}"))
 
     def _value(self, expression: str) -> Any:

@@ -19,14 +19,14 @@ MODULES = sorted(
 
 @cache
 def source(name: str) -> str:
-    """Give the text of a module."""
+    """Return the text of a module."""
     folder = SOURCE if name.startswith(f"{INTEROP}/") else PACKAGE
     return (folder / name).read_text(encoding="utf-8")
 
 
 @cache
 def tree(name: str) -> ast.Module:
-    """Give the syntax tree of a module."""
+    """Return the syntax tree of a module."""
     return ast.parse(source(name))
 
 

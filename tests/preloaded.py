@@ -50,7 +50,7 @@ class Process:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Give the exit code, or None while it runs."""
+        """Return the exit code, or None while it runs."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.wait(0)
         return self.returncode
@@ -136,7 +136,7 @@ def start(
 
 
 def opened(descriptor: int, sent: contextlib.ExitStack) -> int:
-    """Give a descriptor that is closed here once it was sent."""
+    """Return a descriptor that is closed here once it was sent."""
     sent.callback(os.close, descriptor)
     return descriptor
 

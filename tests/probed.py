@@ -40,5 +40,5 @@ def broken(name: str, run: Run, level: str = "error") -> tuple[Finding, ...]:
 
 
 def examples(name: str, run: Run) -> list[str]:
-    """Give where one invariant is seen not to hold."""
+    """Return where one invariant is seen not to hold."""
     return [example for finding in broken(name, run) if not finding.unseen for example in finding.examples]

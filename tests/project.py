@@ -97,7 +97,7 @@ class Project(Struct, frozen=True):
         return Project(root, self.environment)
 
     def last_run(self) -> Path:
-        """Give the newest run directory."""
+        """Return the newest run directory."""
         return max((self.root / ".raggate" / "runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
 
     def verdict(self) -> dict[str, Any]:

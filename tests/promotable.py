@@ -182,10 +182,10 @@ class Stage:
         return str(run)
 
     def pull(self) -> Pull:
-        """Give the one pull request."""
+        """Return the one pull request."""
         (pull,) = self.repository.pulls.values()
         return pull
 
     def unwritten(self) -> bool:
-        """Tell whether GitHub was only read from."""
+        """Return whether GitHub was only read from."""
         return all(request.method == "GET" for request in self.fake.requests)

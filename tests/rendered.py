@@ -23,7 +23,7 @@ _URL = re.compile(r"\bhttps?://\w|\bwww\.\w|\bmailto:\w", re.IGNORECASE)
 
 @lru_cache(maxsize=8)
 def tokens(text: str) -> tuple[Token, ...]:
-    """Give all tokens of a Markdown text, inline ones included, in order; parsed once for all that is asked of it."""
+    """Return all tokens of a Markdown text, inline ones included, in order; parsed once for all that is asked of it."""
     return tuple(
         token
         for block in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
@@ -32,7 +32,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 
 def visible(text: str) -> str:
-    """Give the text a reader sees, without invisible joiners."""
+    """Return the text a reader sees, without invisible joiners."""
     pieces = [token.content for token in tokens(text) if token.type in {"text", "text_special", "code_inline"}]
     return "".join(pieces).replace(JOINER, "")
 

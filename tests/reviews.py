@@ -95,7 +95,7 @@ STARTED = {"command": {"run": ["notes-api"]}}
 
 
 def judged_by(run: Run, *, golden: str, ignored: tuple[str, ...]) -> Run:
-    """Give a run whose configuration names this golden set, however strange, and which had no use for these files."""
+    """Return a run whose configuration names this golden set, however strange, and which had no use for these files."""
     config = make_config().model_copy(update={"golden": golden})
     return replace(run, config=config, provenance=replace(run.provenance, ignored=ignored))
 
@@ -108,7 +108,7 @@ def run_of(items: Sequence[LabelledResult], **fields: Any) -> Run:
 
 
 def baseline_of(run: Run) -> Baseline:
-    """Give the baseline that a run becomes, through the file."""
+    """Return the baseline that a run becomes, through the file."""
     scorecard = score(run, CUTOFFS)
     data = baseline.write(scorecard, provenance(run, scorecard)).whole()
     return baseline.read(data, "baselines/notes.json", directions(CUTOFFS))
@@ -143,17 +143,17 @@ def review_of(
 
 
 def beside(review: Review, **fields: Any) -> Review:
-    """Give a review with other things known beside its scores."""
+    """Return a review with other things known beside its scores."""
     return replace(review, context=replace(review.context, **fields))
 
 
 def reproduced_by(review: Review, command: str) -> Review:
-    """Give a review of a run that another command line does again."""
+    """Return a review of a run that another command line does again."""
     return replace(review, run=from_elsewhere(review.run, reproduce=command))
 
 
 def from_elsewhere(run: Run, **fields: Any) -> Run:
-    """Give a run with another provenance."""
+    """Return a run with another provenance."""
     return replace(run, provenance=replace(run.provenance, **fields))
 
 
@@ -579,5 +579,5 @@ BESIDE = {
 
 
 def review(name: str) -> Review:
-    """Give one of the reviews by name."""
+    """Return one of the reviews by name."""
     return (REVIEWS | BESIDE)[name]()

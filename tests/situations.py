@@ -50,7 +50,7 @@ def judged(run: Run, before: Baseline, **context: Any) -> Review:
 
 @cache
 def usual() -> Baseline:
-    """Give the baseline of a good run."""
+    """Return the baseline of a good run."""
     return earlier()
 
 
@@ -83,7 +83,7 @@ def must_pass_alone() -> Review:
 
 
 def _graded(items: Sequence[LabelledResult], grade: float, low: int = 0) -> dict[str, Any]:
-    """Give the fields of a run whose answers judges graded, so many of them lower by two."""
+    """Return the fields of a run whose answers judges graded, so many of them lower by two."""
     summary = JudgingSummary(
         min_coverage=0.9,
         scores={

@@ -18,6 +18,6 @@ def plain_rows(directory: Path) -> Path:
 
 
 def files_of(directory: Path) -> dict[str, bytes]:
-    """Give the files of a run directory by name, its answers as lines."""
+    """Return the files of a run directory by name, its answers as lines."""
     plain_rows(directory)
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}

@@ -105,7 +105,7 @@ def asked_by(project: Project, **fields: Any) -> Request:
 
 
 def contents(directory: Path) -> dict[str, str]:
-    """Give the files of a run directory without what is of a time."""
+    """Return the files of a run directory without what is of a time."""
     files = {}
     for path in sorted(directory.iterdir()):
         packed = path.name == results_file.FILE

@@ -28,13 +28,8 @@ def check(
     """Do what `raggate check` does, in this process: boot the API, ask the questions, compare, and decide.
 
     Args:
-        config: the configuration file.
         against: read configuration, golden set, vault and baseline from this git revision.
         api_url: gate an API that runs at this address already.
-        api_image: gate this container image of the API.
-        baseline: use this baseline file.
-        out: write run directories here.
-        suite: refuse a configuration of another suite.
         environment: the variables that the configuration may name; those of the process by default.
         say: hears what is done, a line at a time; nobody by default.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def rag_gate(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
-    """Give what gates a RAG service: `raggate.check`, with its configuration below the root directory of the tests.
+    """Return what gates a RAG service: `raggate.check`, with its configuration below the root directory of the tests.
 
     A test says `verdict = rag_gate(); assert verdict.passed, str(verdict)`. It takes the arguments of `raggate.check`.
     """

@@ -42,13 +42,9 @@ def convert(
     """Convert a golden set. Every target is read back before it is put in its place.
 
     Args:
-        source: what is read.
-        target: where to.
         from_format: a key of `FORMATS`, or `PRAGMATA`.
         to_format: a key of `FORMATS`.
-        options: what the formats need beside paths.
         strict: write nothing when anything is lost; the notes say what.
-        overwrite: whether files that are there may be replaced.
 
     Raises:
         UsageError: for a source that cannot be read, a target that exists already, and cases it cannot hold.
@@ -87,7 +83,7 @@ def read(source: Path, name: str, options: Options) -> tuple[tuple[Case, ...], t
 
 
 def through(writer: Format, cases: tuple[Case, ...]) -> tuple[Any, tuple[Note, ...]]:
-    """Give what a format can say of cases, and tell what it cannot.
+    """Return what a format can say of cases, and tell what it cannot.
 
     Raises:
         UsageError: when it can say nothing of any of them.

@@ -34,9 +34,7 @@ def evaluate(
 
     Args:
         rankings: one list per query; see `trec_beir.trec.iter_run` and `trec_beir.rankings.iter_lists`.
-        judgements: one group per query.
         cutoffs: the values of k, each from 1 to 100,000.
-        per_query: keep the values of every query.
 
     Raises:
         Scattered: when a query comes twice on either side.
@@ -53,9 +51,7 @@ def evaluate_files(
     """Score the result lists of a file. Files in which the lines of a query stand apart are held in memory.
 
     Args:
-        files: the files.
         cutoffs: the values of k, each from 1 to 100,000.
-        per_query: keep the values of every query.
         processes: how many may work at the same time, as far as files and platform let them; the result is the same.
 
     Raises:

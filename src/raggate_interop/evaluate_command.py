@@ -95,7 +95,7 @@ def _evaluated(evaluation: Evaluation) -> Evaluated:
 
 
 def _document(evaluated: Evaluated) -> dict[str, object]:
-    """Give it as --format json prints it: without the queries where they were not asked for."""
+    """Return it as --format json prints it: without the queries where they were not asked for."""
     from msgspec.structs import asdict
 
     return {key: value for key, value in asdict(evaluated).items() if value or key != "per_query"}

@@ -55,14 +55,14 @@ def evaluate_parts(files: Files, cutoffs: Sequence[int], processes: int) -> Eval
 
 
 def _apart(queries: Sequence[array[int]]) -> bool:
-    """Say whether no query is in two parts, by their hashes. Those of the last part need not be kept to tell."""
+    """Return whether no query is in two parts, by their hashes. Those of the last part need not be kept to tell."""
     *earlier, last = queries
     kept = {*chain.from_iterable(earlier)}
     return len(kept) == sum(map(len, earlier)) and kept.isdisjoint(last)
 
 
 def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
-    """Give what each process has measured, in the order of the parts; none where one of them failed."""
+    """Return what each process has measured, in the order of the parts; none where one of them failed."""
     with ExitStack() as streams, forked_processes.running() as running:
         readers = []
         for part in parts:

@@ -23,7 +23,7 @@ Lists = Mapping[str, Sequence[str] | None]
 
 
 def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, tuple[str, ...] | None]:
-    """Give per case what a run retrieved, best first and each name once; None for a failed call.
+    """Return per case what a run retrieved, best first and each name once; None for a failed call.
 
     Raises:
         UsageError: when the directory cannot be read, the mode is not there or not given, or a chunk has no id.
@@ -59,7 +59,7 @@ def write_lists(lists: Lists, target: Path, form: Literal["trec", "lists"]) -> N
 
 
 def corpus_of(source: Path) -> Iterable[Document]:
-    """Give the documents of a BEIR folder, one by one, or else the notes of a directory by their paths.
+    """Return the documents of a BEIR folder, one by one, or else the notes of a directory by their paths.
 
     Raises:
         UsageError: when neither can be read.

@@ -81,7 +81,7 @@ class Format(Protocol):
         """Make of cases what the format can say of them."""
 
     def rows(self, native: Any) -> Mapping[str, Row]:
-        """Give what is said, by the id of the case."""
+        """Return what is said, by the id of the case."""
 
     def asides(self, cases: Sequence[Case]) -> Iterable[Note]:
         """Tell what the format takes otherwise than raggate, though it comes back as it was."""
@@ -94,7 +94,7 @@ class Format(Protocol):
 
 
 def rows_of(cases: Iterable[Case]) -> dict[str, Row]:
-    """Give what cases say, by id."""
+    """Return what cases say, by id."""
     return {case.id: case_row(case, golden.complete(replace(case, gold_supports=())).gold_supports) for case in cases}
 
 
@@ -269,7 +269,6 @@ def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple
     """Read retrieval labels of pragmata, a CSV file or a directory of them, as cases.
 
     Args:
-        path: the file or directory.
         options: with `records`, if there are any.
 
     Raises:
@@ -302,7 +301,7 @@ def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple
 
 
 def read_bytes(path: Path) -> bytes:
-    """Give the content of a file.
+    """Return the content of a file.
 
     Raises:
         UsageError: when it cannot be read, or is larger than 256 MiB.

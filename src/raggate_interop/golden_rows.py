@@ -44,10 +44,9 @@ def note(case: str, key: str, kind: Kind, message: str) -> Note:
 
 
 def case_row(case: Case, supports: Sequence[Support] = ()) -> dict[str, Any]:
-    """Give what a case says, as keys of the golden set, without what is a default.
+    """Return what a case says, as keys of the golden set, without what is a default.
 
     Args:
-        case: the case.
         supports: what `gold_supports` is derived to; where it is that, it says nothing of its own.
     """
     row = {
@@ -63,7 +62,7 @@ def case_row(case: Case, supports: Sequence[Support] = ()) -> dict[str, Any]:
 
 
 def support_row(support: Support) -> dict[str, Any]:
-    """Give what a support says, without what is a default."""
+    """Return what a support says, without what is a default."""
     return {key: _plain_value(value) for key, value in as_dict(support).items() if value != getattr(_SUPPORT, key)}
 
 
@@ -71,8 +70,6 @@ def differences(case: str, before: Row, after: Row | None) -> Iterator[Note]:
     """Tell what a row says before and after a way through another format.
 
     Args:
-        case: the id, for the notes.
-        before: what was said.
         after: what came back; None when the entry is gone.
     """
     if after is None:

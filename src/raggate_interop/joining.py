@@ -26,7 +26,7 @@ class _WaitingGrades:
         self.given: set[str] = set()
 
     def take(self, query_id: str) -> Mapping[str, int] | None:
-        """Give the judgements of a query, once; None when there are none (left)."""
+        """Return the judgements of a query, once; None when there are none (left)."""
         if query_id in self.given:
             return None
         query = self._waiting.pop(query_id, None)
@@ -44,7 +44,7 @@ class _WaitingGrades:
         return query.grades
 
     def rest(self) -> Iterator[QueryGrades]:
-        """Give what was not taken."""
+        """Yield what was not taken."""
         yield from self._waiting.values()
         self.given.update(self._waiting)
         for group in self._groups:

@@ -41,8 +41,6 @@ def load(data: bytes, name: str, *, rules: bool = False) -> tuple[Golden, tuple[
     whole note, as is none; without `answerable` a case is; of two lines of one id the last counts.
 
     Args:
-        data: JSON Lines.
-        name: the file's name for messages.
         rules: whether cases that break a rule between their keys, such as a `multi_hop` without groups, are left out
             too. Their scripts score them; raggate's own metrics have no value where such a key is missing.
 
@@ -94,7 +92,7 @@ def _case(line: bytes, number: int, passed: _Passed, *, rules: bool) -> Case:
 
 
 def _without_faults(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, None]]:
-    """Give a case without the keys that are not as they should be, and the names of these."""
+    """Return a case without the keys that are not as they should be, and the names of these."""
     kept = {**value}
     supports = value.get("gold_supports")
     if isinstance(supports, list):

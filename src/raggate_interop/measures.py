@@ -122,7 +122,7 @@ class Measures:
         return Top(relevant=relevant, places=places, values=values, judged=shares)
 
     def _find_ideal(self, grades: tuple[int, ...]) -> list[tuple[float, float]]:
-        """Give both gains of the ideal list per cut-off, of the highest grades in descending order."""
+        """Return both gains of the ideal list per cut-off, of the highest grades in descending order."""
         gains = [grade for grade in grades if grade > 0]
         ideals = []
         for k in self.cutoffs:

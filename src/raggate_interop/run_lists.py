@@ -24,10 +24,9 @@ def whole(directory: Path) -> Run:
 
 
 def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, ...]:
-    """Give the results of a run in one mode.
+    """Return the results of a run in one mode.
 
     Args:
-        directory: a run directory.
         mode: the retrieval mode; None when the run has only one.
 
     Raises:
@@ -44,7 +43,7 @@ def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, .
 
 
 def only_mode(run: Run, wanted: str | None) -> str:
-    """Give the mode that `--mode` names, or the only one of the run where it names none.
+    """Return the mode that `--mode` names, or the only one of the run where it names none.
 
     Raises:
         UsageError: when the run has several modes and none is named, or not the one that is.

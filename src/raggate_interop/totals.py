@@ -78,12 +78,12 @@ class _Sums:
             terms[:] = _exact([*terms, *column])
 
     def values(self) -> list[float]:
-        """Give the sum of each column."""
+        """Return the sum of each column."""
         return list(map(fsum, self.terms))
 
 
 def _times(row: Sequence[float], count: int) -> Iterator[Sequence[float]]:
-    """Give a few rows that have exactly the sum of one taken so many times: a power of two rounds nothing."""
+    """Yield a few rows that have exactly the sum of one taken so many times: a power of two rounds nothing."""
     while count:
         power = count & -count
         yield row if power == 1 else [value * power for value in row]
@@ -91,7 +91,7 @@ def _times(row: Sequence[float], count: int) -> Iterator[Sequence[float]]:
 
 
 def _exact(values: list[float]) -> list[float]:
-    """Give a few floats that have exactly the sum of many."""
+    """Return a few floats that have exactly the sum of many."""
     terms = []
     while rounded := fsum(values):
         terms.append(rounded)
@@ -146,7 +146,7 @@ class Totals:
             self._keep(query.query_id, [0.0] * len(self._measures.names), [])
 
     def packed(self) -> tuple[Any, ...]:
-        """Give all but the values of each query as plain values, for `merge` in another process."""
+        """Return all but the values of each query as plain values, for `merge` in another process."""
         self._settle()
         return astuple(self.counts), self._sums.terms, self._map.terms, self._judged.terms, self._filled
 

@@ -27,7 +27,7 @@ class Cluster:
     state: Path
 
     def words(self) -> list[str]:
-        """Give the words that begin every command in its namespaces."""
+        """Return the words that begin every command in its namespaces."""
         return ["nsenter", "--target", (self.state / "namespaces.pid").read_text().strip(), "--mount", "--net"]
 
     def run(self, command: Sequence[str], at: Path, *, check: bool = True) -> subprocess.CompletedProcess[str]:

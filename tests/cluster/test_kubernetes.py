@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
 
 
 def commands(number: int) -> list[str]:
-    """Give the commands of a block of the page."""
+    """Return the commands of a block of the page."""
     return re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[number].splitlines()
 
 
@@ -121,7 +121,7 @@ def kill_process(pod: dict[str, Any]) -> None:
 
 
 def job(cluster: Cluster, at: Path, name: str, **changes: Any) -> dict[str, Any]:
-    """Give the job of the shards, as the kustomization makes it, under another name and with other settings."""
+    """Return the job of the shards, as the kustomization makes it, under another name and with other settings."""
     rendered = yaml.safe_load_all(cluster.run(["kubectl", "kustomize", "gate"], at).stdout)
     shards: dict[str, Any] = next(
         deepcopy(item) for item in rendered if (item["kind"], item["metadata"]["name"]) == ("Job", "shards")

@@ -165,7 +165,7 @@ def _heredoc(rest: Iterator[tuple[str, str]], delimiter: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    r"""Give lines with what ended them; on Linux only \n does."""
+    r"""Yield lines with what ended them; on Linux only \n does."""
     while text:
         line, end, text = text.partition("\n")
         yield line, end

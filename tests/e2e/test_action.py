@@ -37,7 +37,7 @@ def images() -> tuple[str, str]:
 
 @pytest.fixture
 def job(tmp_path: Path, images: tuple[str, str]) -> Jobs:
-    """Give a function that makes a job whose workspace holds this repository's gate."""
+    """Return a function that makes a job whose workspace holds this repository's gate."""
 
     def make(**options: Any) -> Job:
         made = Job(tmp_path, ROOT / "action.yml", images[0], **options)
@@ -50,7 +50,7 @@ def job(tmp_path: Path, images: tuple[str, str]) -> Jobs:
 
 @pytest.fixture
 def sibling(images: tuple[str, str]) -> Iterator[Callable[..., str]]:
-    """Give a function that starts the example API beside the runner and gives its address."""
+    """Yield a function that starts the example API beside the runner and gives its address."""
     started: list[str] = []
 
     def start(*words: str) -> str:
@@ -69,7 +69,7 @@ def sibling(images: tuple[str, str]) -> Iterator[Callable[..., str]]:
 
 
 def run_directory(made: Job, step: Step) -> Path:
-    """Give the run directory that the outputs name."""
+    """Return the run directory that the outputs name."""
     return made.workspace / step.outputs["run-directory"]
 
 
@@ -267,7 +267,7 @@ def networks(name: str) -> Iterator[str | None]:
 
 @pytest.fixture(params=["bridge", "job network", "container", "host"])
 def network(request: pytest.FixtureRequest, images: tuple[str, str]) -> Iterator[str | None]:
-    """Give each of the four networks in turn, as the value of `--network`."""
+    """Yield each of the four networks in turn, as the value of `--network`."""
     del images
     yield from networks(request.param)
 
@@ -307,7 +307,7 @@ def test_services_of_a_command_are_reached_from_every_network(job: Jobs, network
 
 @pytest.fixture
 def own_network() -> Iterator[str]:
-    """Give a job's network; what is asked for after it is gone when it is removed."""
+    """Yield a job's network; what is asked for after it is gone when it is removed."""
     with job_network() as name:
         yield name
 

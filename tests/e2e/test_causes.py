@@ -383,7 +383,7 @@ def test_the_cause_is_named(fault: Fault, measured: Path, tmp_path: Path) -> Non
 
 
 def first_line(summary: Path) -> str:
-    """Give the lines under the heading, which a comment begins with: numbers, verdict and likely cause."""
+    """Return the lines under the heading, which a comment begins with: numbers, verdict and likely cause."""
     lines = summary.read_text(encoding="utf-8").splitlines()
     return " ".join(line for line in lines[lines.index("> [!CAUTION]") + 1 :][:4] if line.startswith("> "))
 

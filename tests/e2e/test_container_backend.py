@@ -64,7 +64,7 @@ CONFIG = {
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Any]:
-    """Give the engine."""
+    """Yield the engine."""
     client = connect()
     yield client
     client.close()
@@ -72,7 +72,7 @@ def engine() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def built(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Give the images: the example API, the hostile one, and the same with a failing health check."""
+    """Yield the images: the example API, the hostile one, and the same with a failing health check."""
     tag = f"raggate-test-{uuid.uuid4().hex[:8]}"
     sick = 'HEALTHCHECK --interval=1s --timeout=1s --retries=1 CMD ["/program", "sick"]'
     made = {
@@ -88,7 +88,7 @@ def built(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dic
 
 @pytest.fixture
 def run(engine: Any) -> Iterator[str]:
-    """Give the id of a run, and fail the test when anything of it is left."""
+    """Yield the id of a run, and fail the test when anything of it is left."""
     run = f"test-{uuid.uuid4().hex}"
     yield run
     left = leftovers(engine, run)
@@ -98,7 +98,7 @@ def run(engine: Any) -> Iterator[str]:
 
 @pytest.fixture
 def place(tmp_path: Path, run: str) -> Workspace:
-    """Give two vaults with three notes, an empty run directory, and an environment full of secrets."""
+    """Return two vaults with three notes, an empty run directory, and an environment full of secrets."""
     vaults = {"personal": tmp_path / "vault" / "personal", "work": tmp_path / "vault" / "work"}
     for directory in vaults.values():
         directory.mkdir(parents=True)
@@ -112,7 +112,7 @@ def place(tmp_path: Path, run: str) -> Workspace:
 
 @pytest.fixture
 def settings(built: dict[str, str]) -> Callable[..., ContainerBackend]:
-    """Give a function that makes settings for one of the images."""
+    """Return a function that makes settings for one of the images."""
 
     def make(image: str = "hostile", **more: object) -> ContainerBackend:
         return ContainerBackend.model_validate({"image": built[image], "port": 9000, "pull": "never", **more})
@@ -122,7 +122,7 @@ def settings(built: dict[str, str]) -> Callable[..., ContainerBackend]:
 
 @pytest.fixture
 def neighbour() -> Iterator[str]:
-    """Give the address of a listener on what is another machine to the engine: a network namespace of its own."""
+    """Yield the address of a listener on what is another machine to the engine: a network namespace of its own."""
     name = f"rg{uuid.uuid4().hex[:8]}"
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("needs root and iproute2")
@@ -225,7 +225,7 @@ class Gate:
 
 @pytest.fixture
 def gate(tmp_path: Path, run: str) -> Gate:
-    """Give a repository with the golden set and the vault of this one."""
+    """Return a repository with the golden set and the vault of this one."""
     return Gate(tmp_path, run)
 
 
@@ -567,7 +567,7 @@ class TestServicesOfACommand:
 
     @pytest.fixture
     def forward(self, built: dict[str, str]) -> Callable[..., CommandBackend]:
-        """Give a function that makes settings of the API and its store."""
+        """Return a function that makes settings of the API and its store."""
 
         def make(**more: object) -> CommandBackend:
             store = {"image": built["hostile"], "ready": {"tcp": 9000}, "env": {"RUN": "{run}"}, **more}
@@ -899,7 +899,7 @@ class TestNeighbour:
 
     @pytest.fixture
     def shared(self, engine: Any, built: dict[str, str]) -> Iterator[Any]:
-        """Give it."""
+        """Yield it."""
         neighbour = engine.containers.run(built["hostile"], detach=True, ipc_mode="shareable")
         yield neighbour
         neighbour.remove(force=True)

@@ -46,7 +46,7 @@ def get(results):
 
 @pytest.fixture
 def change(tmp_path: Path) -> Project:
-    """Give a checkout of a change whose target branch, with a baseline, is on a server, beside a tag of its name."""
+    """Return a checkout of a change whose target branch, with a baseline, is on a server, beside a tag of its name."""
     project = make_project(tmp_path / "work")
     project.promote()
     project.commit()
@@ -68,7 +68,7 @@ def change(tmp_path: Path) -> Project:
 
 
 def block(engine: str, number: int = 0) -> str:
-    """Give a code block of the section on an engine, for fewer shards."""
+    """Return a code block of the section on an engine, for fewer shards."""
     section = re.split(r"^## ", PAGE, flags=re.MULTILINE)
     (text,) = (part for part in section if part.startswith(f"{engine}\n"))
     code = re.findall(r"^```\w+\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[number]

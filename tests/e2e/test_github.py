@@ -74,7 +74,7 @@ class Forge:
         base_ref: str = "master",
         **options: Any,
     ) -> Job:
-        """Give a job for the pull request as it is now, whose workspace is its checkout without git."""
+        """Return a job for the pull request as it is now, whose workspace is its checkout without git."""
         self.runs += 1
         payload = json.loads((EVENTS / "pull_request" / "00-opened.json").read_text())
         payload["number"] = payload["pull_request"]["number"] = 7
@@ -98,11 +98,11 @@ class Forge:
         return made
 
     def comments(self) -> list[str]:
-        """Give the texts of the workflow's comments."""
+        """Return the texts of the workflow's comments."""
         return [comment.body for comment in self.repository.comments_of(7) if comment.login == BOT]
 
     def checks(self) -> list[dict[str, Any]]:
-        """Give the check runs, oldest first."""
+        """Return the check runs, oldest first."""
         return [self.repository.check_runs[number] for number in sorted(self.repository.check_runs)]
 
     def second_stage(self, run: int, conclusion: str, *, workflow: str = "rag-gate.yml") -> Step:
@@ -140,7 +140,7 @@ def _repository_files() -> dict[str, bytes]:
 
 @pytest.fixture
 def forge(tmp_path: Path, action_image: str) -> Iterator[Forge]:
-    """Give a forge that containers reach through the engine's bridge."""
+    """Yield a forge that containers reach through the engine's bridge."""
     shown = json.loads(docker("network", "inspect", "bridge"))[0]["IPAM"]["Config"]
     network = ipaddress.ip_network(next(config["Subnet"] for config in shown if "." in config["Subnet"]))
     gateway = str(next(network.hosts()))

@@ -87,7 +87,7 @@ def test_an_index_that_looks_complete_too_early_is_never_green(project: Project)
 
 @pytest.fixture
 def lying_image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Give the image of the lying API."""
+    """Yield the image of the lying API."""
     client = connect()
     context = tmp_path_factory.mktemp("lying")
     for name in PROGRAMS:

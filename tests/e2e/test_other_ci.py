@@ -22,7 +22,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.fixture
 def change(tmp_path: Path) -> Project:
-    """Give a checkout of a change whose target branch, with a baseline, is on a server, and a lax tag of its name."""
+    """Return a checkout of a change whose target branch, with a baseline, is on a server, and a lax tag of its name."""
     project = make_project(tmp_path / "work")
     project.promote()
     project.commit()
@@ -46,7 +46,7 @@ def git(at: Path, *words: str) -> None:
 
 
 def block(page: str, language: str) -> str:
-    """Give the first code block of a page."""
+    """Return the first code block of a page."""
     found = re.search(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None
     return found[1]

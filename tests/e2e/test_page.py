@@ -55,7 +55,7 @@ AROUND = ("{}", "a {} b", "</title></textarea>{}", "\\u003c{}", "{}\n{}", '"{}"'
 
 
 def texts() -> Iterator[str]:
-    """Give hostile texts without end, each another one."""
+    """Yield hostile texts without end, each another one."""
     for number, (vector, form) in enumerate(cycle(product(VECTORS, AROUND))):
         yield f"{form.replace('{}', vector)} {number}"
 
@@ -240,7 +240,7 @@ def test_nothing_is_wider_than_the_screen(page: Page, tmp_path: Path, width: int
 
 
 def large_review(cases: int) -> Review:
-    """Give a review of many questions with ten passages each, of which one in fifty lost its passage."""
+    """Return a review of many questions with ten passages each, of which one in fifty lost its passage."""
     pool = [
         make_chunk(
             f"c{number}", rel_path=f"folder {number % 97}/note {number % 1000}.md", text=f"passage {number} " * 20

@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def shown(command: str) -> list[str]:
-    """Give the lines that the README shows below a command."""
+    """Return the lines that the README shows below a command."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     block = re.search(rf"^{re.escape(command)}\b.*?^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert block is not None
@@ -34,7 +34,7 @@ def shown(command: str) -> list[str]:
 
 
 def printed(out: Path, **environment: str) -> list[str]:
-    """Give the lines that the gate prints on this repository."""
+    """Return the lines that the gate prints on this repository."""
     done = ended("check", "--out", str(out), at=ROOT, environment={**os.environ, **environment}, seconds=300)
     return [masked(line.replace(f"{out}/", ".raggate/runs/")) for line in done.out.splitlines()]
 
@@ -45,7 +45,7 @@ def masked(line: str) -> str:
 
 
 def parts(lines: list[str]) -> Iterator[list[str]]:
-    """Give the runs of lines between those that stand for others."""
+    """Yield the runs of lines between those that stand for others."""
     part: list[str] = []
     for line in lines:
         if line.strip() == CUT:

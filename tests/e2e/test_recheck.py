@@ -103,7 +103,7 @@ class TestContainer:
 
     @pytest.fixture
     def engine(self, repository: Repository) -> Iterator[Any]:
-        """Give the engine; what this test started is gone at its end by itself."""
+        """Yield the engine; what this test started is gone at its end by itself."""
         client = connect()
         repository.run = f"recheck-{uuid.uuid4().hex}"
         yield client

@@ -28,7 +28,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @contextmanager
 def unread() -> Iterator[int]:
-    """Give the writing end of a pipe whose reader has left."""
+    """Return the writing end of a pipe whose reader has left."""
     reading, writing = os.pipe()
     os.close(reading)
     try:

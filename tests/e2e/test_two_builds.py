@@ -95,7 +95,7 @@ def test_two_addresses(tmp_path: Path) -> None:
 
 
 def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give both sides."""
+    """Return both sides."""
     return [report["base"], report["head"]]
 
 

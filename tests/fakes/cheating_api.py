@@ -44,12 +44,12 @@ class Index(process_api.Index):
         return [{**chunk, "rank": rank, "score_final": 1 / rank} for rank, chunk in enumerate(found, 1)]
 
     def under(self, best: dict, others: list[dict]) -> dict:
-        """Give the best text under another heading of its note."""
+        """Return the best text under another heading of its note."""
         heading = next((chunk["heading_path"] for chunk in others if chunk["rel_path"] == best["rel_path"]), "# None")
         return self.renamed({**best, "heading_path": heading}, "neighbour")
 
     def with_text_of_its_note(self, best: dict, others: list[dict]) -> dict:
-        """Give the best place with the text of another section of its note, and the id that such a chunk would have."""
+        """The best place with the text of another section of its note, and the id that such a chunk would have."""
         path, heading = best["rel_path"], best["heading_path"]
         text = next((chunk["text"] for chunk in others if chunk["rel_path"] == path), "")
         vault = next(process_api.VAULTS[vault] for vault, chunk, _ in self.chunks if chunk["rel_path"] == path)
@@ -57,12 +57,12 @@ class Index(process_api.Index):
         return {**best, "text": text, "chunk_id": name}
 
     def retold(self, chunk: dict, text: str) -> dict:
-        """Give a chunk another text."""
+        """Return a chunk another text."""
         return self.renamed({**chunk, "text": text}, text)
 
     @staticmethod
     def renamed(chunk: dict, name: str) -> dict:
-        """Give a chunk an id of its own."""
+        """Return a chunk an id of its own."""
         return {**chunk, "chunk_id": hashlib.sha256(f"{chunk['chunk_id']}{name}".encode()).hexdigest()[:32]}
 
 

@@ -135,7 +135,7 @@ class FakeGitHub:
         self._closing.close()
 
     def client(self, token: str) -> GitHub:
-        """Give raggate's client of it, which does not wait."""
+        """Return raggate's client of it, which does not wait."""
         return GitHub(
             api_url=self.api_url, graphql_url=self.graphql_url, token=token, sleep=lambda _: None, clock=lambda: 0.0
         )

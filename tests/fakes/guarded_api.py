@@ -61,7 +61,7 @@ class GuardedIndex(process_api.Index):
         return [{**chunk, "rank": rank, "score_final": 1 / rank} for rank, chunk in enumerate(ranked[:k], 1)]
 
     def retold(self, chunk: dict, text: str) -> dict:
-        """Give a chunk another text, in which `{text}` is its own, under an id that is true to it."""
+        """Return a chunk another text, in which `{text}` is its own, under an id that is true to it."""
         vault = next(vault for vault, own, _ in self.chunks if own["chunk_id"] == chunk["chunk_id"])
         text = text.replace("{text}", chunk["text"])
         key = f"{process_api.VAULTS[vault]}|{chunk['rel_path']}|{chunk['heading_path']}|{text}"

@@ -43,7 +43,7 @@ class Answer:
     drop: bool = False
 
     def body(self, path: str, asked: str) -> bytes:
-        """Give the body of the answer to a request of this path for this model."""
+        """Return the body of the answer to a request of this path for this model."""
         if self.raw is not None:
             return self.raw
         text = self.text if isinstance(self.text, str) else json.dumps(self.text)

@@ -36,7 +36,7 @@ TOOL = {
 
 
 def sections(root: Path) -> list[dict[str, Any]]:
-    """Give the sections of all notes."""
+    """Return the sections of all notes."""
     found: list[dict[str, Any]] = []
     for path in sorted(root.rglob("*.md")):
         headings: list[str] = []
@@ -75,7 +75,7 @@ class Server:
             return {**reply, "error": {"code": -32601, "message": f"no method {error}"}}
 
     def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Give the result of a method."""
+        """Return the result of a method."""
         if method == "initialize" and "stateless" not in BEHAVIOUR:
             return {
                 "protocolVersion": BEHAVIOUR.get("version", params["protocolVersion"]),

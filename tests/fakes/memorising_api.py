@@ -27,7 +27,7 @@ class Memory(process_api.Index):
         self.cases = {case["question"]: case for case in map(json.loads, golden.read_text().splitlines())}
 
     def hits(self, question: str, *, k: int, vaults: list[str]) -> list[dict]:
-        """Give the gold supports of a question, one chunk each."""
+        """Return the gold supports of a question, one chunk each."""
         case = self.cases.get(question)
         if case is None:
             return [] if "nothing_else" in process_api.BEHAVIOUR else super().hits(question, k=k, vaults=vaults)

@@ -48,7 +48,7 @@ class OtherApi(Served):
         self.listen()
 
     def answer(self, heard: Heard) -> tuple[int, bytes]:
-        """Give status and body of a request."""
+        """Return status and body of a request."""
         self.heard.append(heard)
         if heard.method == "GET":
             own = {"/live": (200, {"state": "up"}), "/stats": (200, {"index": {"files": 2, "busy": "no"}})}

@@ -104,7 +104,7 @@ class Index:
                 self.chunks.append((vault, chunk, words(f"{heading_path} {body}")))
 
     def share(self) -> float:
-        """Give the part that is indexed so far."""
+        """Return the part that is indexed so far."""
         if "never_indexed" in BEHAVIOUR:
             return 0.5
         return min(1.0, (time.monotonic() - STARTED) / float(BEHAVIOUR.get("slow_index", 0) or 1e-9))

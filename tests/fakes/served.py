@@ -33,11 +33,11 @@ class Handler(BaseHTTPRequestHandler):
         return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
 
     def query(self) -> dict[str, str]:
-        """Give the query of the address, one value each."""
+        """Return the query of the address, one value each."""
         return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
 
     def lower_headers(self) -> dict[str, str]:
-        """Give the headers, their names in lower case."""
+        """Return the headers, their names in lower case."""
         return {name.lower(): value for name, value in self.headers.items()}
 
     def reply(self, status: int, content: bytes, **headers: str) -> None:

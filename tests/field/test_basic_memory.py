@@ -36,7 +36,7 @@ def notes(root: Path) -> dict[str, bytes]:
 
 
 def hits_at_5(example: Example, run: Path | None = None) -> float:
-    """Give the share of questions whose note a run found; of the newest run unless one is named."""
+    """Return the share of questions whose note a run found; of the newest run unless one is named."""
     return float(next(row["current"] for row in example.verdict(run)["metrics"] if row["metric"] == "hit_at_5"))
 
 

@@ -20,13 +20,13 @@ _MARK = "raggate-field-exit"
 
 
 def blocks(name: str) -> list[list[str]]:
-    """Give the commands that a README shows, a list for each of its blocks."""
+    """Return the commands that a README shows, a list for each of its blocks."""
     text = (ROOT / "examples" / name / "README.md").read_text(encoding="utf-8")
     return [block.splitlines() for block in _BLOCK.findall(text)]
 
 
 def expected_codes(commands: list[str]) -> list[int]:
-    """Give the exit codes that the README says, 0 where it says nothing."""
+    """Return the exit codes that the README says, 0 where it says nothing."""
     return [int(code[1]) if (code := _CODE.search(command)) else 0 for command in commands]
 
 
@@ -82,7 +82,7 @@ class Example:
         (self.root / name).write_text(text.replace(old, new), encoding="utf-8")
 
     def runs(self) -> list[Path]:
-        """Give the directories of all runs, the newest last."""
+        """Return the directories of all runs, the newest last."""
         return sorted((self.root / ".raggate" / "runs").iterdir())
 
     def verdict(self, run: Path | None = None) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Example:
         return dict(json.loads((directory / "verdict.json").read_text(encoding="utf-8")))
 
     def likely_cause(self) -> str:
-        """Give the sentence on what caused it, by the newest run."""
+        """Return the sentence on what caused it, by the newest run."""
         return str(self.verdict()["diagnosis"]["likely"])
 
 

@@ -31,14 +31,14 @@ BASELINE = "baselines/small.json"
 
 @pytest.fixture
 def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    """Give the step."""
+    """Yield the step."""
     monkeypatch.chdir(measured.project.root)
     with Stage.on(measured, tmp_path) as stage:
         yield stage
 
 
 def proposed(stage: Stage) -> bytes:
-    """Give the baseline in the pull request."""
+    """Return the baseline in the pull request."""
     content = stage.repository.read(BASELINE, stage.pull().head_sha)
     assert content is not None
     return content
@@ -55,7 +55,7 @@ def local(stage: Stage, directory: Path, *words: str) -> bytes:
 
 
 def told(stage: Stage, code: int) -> dict[str, str]:
-    """Give the outputs of the action after a step that ended like this."""
+    """Return the outputs of the action after a step that ended like this."""
     assert main._report(stage.runner, stage.state, code) == 0
     return grammar.values((stage.files / "output").read_text())
 

@@ -44,7 +44,7 @@ class SuitesStage(Stage):
         return self.ran({f"{suite}/{name}": data for suite, files in of_suites.items() for name, data in files.items()})
 
     def run_of(self, suite: str) -> dict[str, bytes]:
-        """Give a run directory of a suite, which is that of the first but for the name."""
+        """Return a run directory of a suite, which is that of the first but for the name."""
 
         def rename(config: dict[str, Any]) -> None:
             config["suite"] = suite
@@ -53,21 +53,21 @@ class SuitesStage(Stage):
         return edited(self.measured.run, rename)
 
     def changed(self) -> set[str]:
-        """Give the files that the head of the pull request has otherwise than main."""
+        """Return the files that the head of the pull request has otherwise than main."""
         objects, head = self.repository.objects, self.pull().head_sha
         (parent,) = objects.commits[head].parents
         before, now = (objects.walk(objects.commits[commit].tree) for commit in (parent, head))
         return {path for path in now if path.endswith(".json") and now[path] != before.get(path)}
 
     def rows(self) -> dict[str, tuple[str, int]]:
-        """Give what the output `suites` says of each."""
+        """Return what the output `suites` says of each."""
         rows = json.loads(self.state.outputs["suites"])
         return {row["suite"]: (row["verdict"], row["exit-code"]) for row in rows}
 
 
 @pytest.fixture
 def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SuitesStage]:
-    """Give the step."""
+    """Yield the step."""
     monkeypatch.chdir(measured.project.root)
     with SuitesStage.on(measured, tmp_path) as stage:
         yield stage

@@ -35,19 +35,19 @@ def fake(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
 
 @pytest.fixture
 def repository(fake: FakeGitHub) -> Repository:
-    """Give a repository."""
+    """Return a repository."""
     return fake.add_repository(NAME)
 
 
 @pytest.fixture
 def run(repository: Repository) -> int:
-    """Give a workflow run."""
+    """Return a workflow run."""
     return repository.add_run(head_sha=repository.head)
 
 
 @pytest.fixture
 def there(fake: FakeGitHub) -> Iterator[GitHubRepository]:
-    """Give the repository as a token that may read actions sees it."""
+    """Yield the repository as a token that may read actions sees it."""
     with fake.client(fake.token({"actions": "read"})) as client:
         yield GitHubRepository(client, NAME)
 
@@ -106,7 +106,7 @@ def test_another_digest(
 
 
 def artifacts_have_no_digest(there: GitHubRepository, run: int) -> bool:
-    """Tell whether the server does not know digests."""
+    """Return whether the server does not know digests."""
     listed = there.github.pages(f"{there.path}/actions/runs/{run}/artifacts", key="artifacts")
     return all("digest" not in one for one in listed)
 

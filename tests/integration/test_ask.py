@@ -38,11 +38,11 @@ class FakeStarted:
     how: ProcessExit | None = None
 
     def died(self) -> ProcessExit | None:
-        """Say how it ended."""
+        """Return how it ended."""
         return self.how
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give no log."""
+        """Return no log."""
         return ()
 
 
@@ -90,7 +90,7 @@ def failure(script: Script, **settings: Any) -> tuple[Failure, Result, FakeAskAp
 
 
 def texts(outcome: service_ask.AskResult) -> list[tuple[str, str, str]]:
-    """Give case, mode and the text of the only chunk of every answered question."""
+    """Return case, mode and the text of the only chunk of every answered question."""
     return [(r.case_id, r.mode, r.response.chunks[0].text) for r in outcome.results if r.response]
 
 

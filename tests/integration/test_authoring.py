@@ -19,7 +19,7 @@ QUESTION = "How many litres is the bicycle matter?"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Give a repository with notes and questions."""
+    """Return a repository with notes and questions."""
     return make_project(tmp_path)
 
 

@@ -84,7 +84,7 @@ class Checked:
 
 
 def git_state(project: Project) -> str:
-    """Give what git tells of branch, index and working tree."""
+    """Return what git tells of branch, index and working tree."""
     words = ["git", "status", "--porcelain", "--branch"]
     return subprocess.run(words, cwd=project.root, check=True, capture_output=True, text=True).stdout
 

@@ -34,7 +34,7 @@ def thrice_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory)
 
 
 def codes(project: Project) -> dict[str, str]:
-    """Give the warnings of the newest run, by code, but for the lists of this API that are short."""
+    """Return the warnings of the newest run, by code, but for the lists of this API that are short."""
     found = {one["code"]: one["message"] for one in project.verdict()["warnings"]}
     return {code: message for code, message in found.items() if code != "invariant-list_deep_enough"}
 

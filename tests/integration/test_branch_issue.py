@@ -70,13 +70,13 @@ class Stage:
         return [(issue.state, issue.title) for issue in self.repository.issues.values()]
 
     def body(self, number: int) -> str:
-        """Give the text of an issue."""
+        """Return the text of an issue."""
         return self.repository.issues[number].body or ""
 
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
 def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """Give a repository on either flavour; what was sent has to fit GitHub's description."""
+    """Yield a repository on either flavour; what was sent has to fit GitHub's description."""
     with FakeGitHub(request.param) as fake:
         yield Stage(fake, fake.add_repository(NAME))
         fake.assert_clean()

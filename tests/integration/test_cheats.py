@@ -34,7 +34,7 @@ def project(committed: Project, tmp_path: Path) -> Project:
 
 
 def codes(project: Project, key: str) -> list[str]:
-    """Give the codes of the reasons or warnings of the newest run."""
+    """Return the codes of the reasons or warnings of the newest run."""
     return [clause["code"] for clause in project.verdict()[key]]
 
 
@@ -110,7 +110,7 @@ def test_a_heading_alone_is_believed(project: Project) -> None:
 
 
 def append(text: str) -> Callable[[Project], None]:
-    """Give the edit that adds lines to the configuration."""
+    """Return the edit that adds lines to the configuration."""
     return lambda project: project.config.write_text(project.config.read_text() + text)
 
 

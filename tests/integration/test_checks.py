@@ -42,14 +42,14 @@ class Stage:
 
 
 def annotations(count: int, **changes: Any) -> list[Annotation]:
-    """Give annotations that can be told apart."""
+    """Return annotations that can be told apart."""
     about: dict[str, Any] = {"path": "golden/eval_set.jsonl", "level": "error", "title": "broke", "message": "why"}
     return [Annotation(line=line, **{**about, **changes}) for line in range(1, count + 1)]
 
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
 def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """Give a stage on either flavour; what was sent has to fit GitHub's description."""
+    """Yield a stage on either flavour; what was sent has to fit GitHub's description."""
     with FakeGitHub(request.param) as fake:
         repository = fake.add_repository(NAME)
         token = fake.token({"checks": "write"})

@@ -63,7 +63,7 @@ def carriers(tag: str) -> list[int]:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process has ended; nobody may have collected it yet."""
+    """Return whether a process has ended; nobody may have collected it yet."""
     try:
         return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -105,7 +105,7 @@ def tag() -> Iterator[str]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
-    """Give two vaults with three notes and an empty run directory."""
+    """Return two vaults with three notes and an empty run directory."""
     vaults = {"personal": tmp_path / "vault" / "personal", "work": tmp_path / "vault" / "work"}
     for directory in vaults.values():
         directory.mkdir(parents=True)
@@ -124,7 +124,7 @@ def place(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def settings(tag: str) -> Callable[..., CommandBackend]:
-    """Give a function that makes settings: of the fake API with a behaviour, or of any Python code."""
+    """Return a function that makes settings: of the fake API with a behaviour, or of any Python code."""
 
     def make(behaviour: str = "ok", *, code: str | None = None, env: dict[str, str] | None = None, **more: object):
         # what is installed is of no use to it, and takes a while to be looked for
@@ -657,7 +657,7 @@ class TestSignals:
 
     @pytest.fixture
     def parent(self, place: Workspace) -> Iterator[Callable[..., preloaded.Process]]:
-        """Give a function that starts a raggate and waits until it says so."""
+        """Yield a function that starts a raggate and waits until it says so."""
         started: list[preloaded.Process] = []
 
         def start(settings: CommandBackend, until: str = "up") -> preloaded.Process:

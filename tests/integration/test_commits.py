@@ -52,13 +52,13 @@ class Stage:
             )
 
     def parents(self, sha: str) -> tuple[str, ...]:
-        """Give the parents of a commit."""
+        """Return the parents of a commit."""
         return tuple(self.repository.objects.commits[sha].parents)
 
 
 @pytest.fixture
 def stage(flavour: str) -> Iterator[Stage]:
-    """Give a repository; what is sent has to fit GitHub's description."""
+    """Yield a repository; what is sent has to fit GitHub's description."""
     with FakeGitHub(flavour) as fake:
         yield Stage(fake, fake.add_repository(NAME, files={"README.md": "# Notes\n", "baselines/small.json": "{}\n"}))
         fake.assert_clean()

@@ -17,7 +17,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def parts_shown() -> set[str]:
-    """Give the runs of lines that the README shows of the demo, without the mark of what is left out."""
+    """Return the runs of lines that the README shows of the demo, without the mark of what is left out."""
     block = re.search(r"^The demo ends like this:\n\n```text\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
     assert block is not None
     return set(block[1].split("  …\n"))

@@ -65,7 +65,7 @@ class Stage:
 
 @pytest.fixture
 def stage(measured: Measured, inputs: Inputs) -> Iterator[Stage]:
-    """Give the repository on a fake."""
+    """Yield the repository on a fake."""
     with FakeGitHub() as fake:
         yield Stage(fake, measured.on(fake), measured, inputs)
         fake.assert_clean()

@@ -504,7 +504,7 @@ def test_the_command_names_the_configuration(stage: Stage) -> None:
 
 
 def without(stage: Stage, *topics: str) -> str:
-    """Give the golden set without the questions about some notes."""
+    """Return the golden set without the questions about some notes."""
     lines = (stage.project.root / "golden.jsonl").read_text().splitlines(keepends=True)
     return "".join(line for line in lines if not any(f'"{topic}-' in line for topic in topics))
 

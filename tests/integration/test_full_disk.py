@@ -25,7 +25,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    """Give a directory on a file system of its own that has no room left but for a few small files."""
+    """Yield a directory on a file system of its own that has no room left but for a few small files."""
     place = tmp_path / "full"
     place.mkdir()
     mounted = shutil.which("mount") and subprocess.run(

@@ -53,13 +53,13 @@ def fake(flavour: str) -> Iterator[FakeGitHub]:
 
 @pytest.fixture
 def repository(fake: FakeGitHub) -> Repository:
-    """Give a repository with a vault."""
+    """Return a repository with a vault."""
     return fake.add_repository(NAME, files=FILES)
 
 
 @pytest.fixture
 def opened(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> Iterator[Open]:
-    """Give a function that opens a commit, by default the head, with a token that may read contents."""
+    """Yield a function that opens a commit, by default the head, with a token that may read contents."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     clients: list[GitHub] = []
@@ -78,7 +78,7 @@ def opened(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> Iterator
 
 
 def files_below(directory: Path) -> dict[str, str]:
-    """Give the files below a directory with their content."""
+    """Return the files below a directory with their content."""
     found = sorted(path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): path.read_text() for path in found}
 

@@ -39,7 +39,7 @@ def fake(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
 
 @pytest.fixture
 def repository(fake: FakeGitHub) -> Repository:
-    """Give a repository with an open pull request."""
+    """Return a repository with an open pull request."""
     found = fake.add_repository("octo/notes", files={"raggate.yml": "version: 1\n"})
     found.add_pull(7, head_sha=found.head)
     return found

@@ -21,7 +21,7 @@ NOTES = [("Keys.md", ["Keys"], "the spare key is under the mat"), ("Food.md", ["
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Give a repository with two notes."""
+    """Return a repository with two notes."""
     (tmp_path / "notes").mkdir()
     for name, (heading,), text in NOTES:
         (tmp_path / "notes" / name).write_text(f"# {heading}\n\n{text}\n")
@@ -34,7 +34,7 @@ def raggate(root: Path, *words: str, **environment: str) -> Done:
 
 
 def api() -> OtherApi:
-    """Give an API that searches the notes at any path, and tells that it is up."""
+    """Return an API that searches the notes at any path, and tells that it is up."""
     pages = {"/health": (200, {})}
 
     class Search(OtherApi):

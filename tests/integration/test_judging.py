@@ -103,13 +103,13 @@ def make_baseline(project: Project, run: Path) -> None:
 
 
 def judgements(project: Project) -> list[dict[str, Any]]:
-    """Give the judgements of the newest run."""
+    """Return the judgements of the newest run."""
     rows = plain_rows(project.last_run()).read_text().splitlines()
     return [judgement for row in rows for judgement in json.loads(row).get("judgements", [])]
 
 
 def stored_judging(project: Project) -> dict[str, Any]:
-    """Give what the newest run tells of judging."""
+    """Return what the newest run tells of judging."""
     stored: dict[str, Any] = json.loads((project.last_run() / "config.json").read_text())["judging"]
     return stored
 
@@ -703,7 +703,7 @@ def graded_by_people(grades: Sequence[int] = (*range(6),) * 4) -> str:
 
 
 def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
-    """Give every answer these points; those of the canary set what people gave, or these points as well."""
+    """Return every answer these points; those of the canary set what people gave, or these points as well."""
 
     def grade(request: Request) -> Answer:
         named = re.search(r"People say (\d)", request.text)

@@ -19,7 +19,7 @@ from raggate.cli import main
 
 @pytest.fixture
 def project(tmp_path: Path) -> LabelProject:
-    """Give a repository with a stored run."""
+    """Return a repository with a stored run."""
     return make_label_project(tmp_path)
 
 

@@ -16,7 +16,7 @@ from raggate.gate import simulated_changes
 
 @pytest.fixture
 def promoted(promoted_once: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """Give a project of 24 questions that has a baseline, on which few changes are played through."""
+    """Return a project of 24 questions that has a baseline, on which few changes are played through."""
     # which share of them is red is claimed by the tests of the gate alone
     monkeypatch.setattr(simulated_changes, "CHANGES", 100)
     return promoted_once.copied(tmp_path)

@@ -25,13 +25,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def project(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a repository of six questions with a baseline, in which tests only leave more runs."""
+    """Return a repository of six questions with a baseline, in which tests only leave more runs."""
     return promoted_few.copied(tmp_path_factory.mktemp("machines"))
 
 
 @pytest.fixture(scope="module")
 def red(project: Project) -> tuple[Done, Path]:
-    """Give a check that ended with a regression, and its run directory."""
+    """Return a check that ended with a regression, and its run directory."""
     done = project.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
     return done, project.last_run()
@@ -39,7 +39,7 @@ def red(project: Project) -> tuple[Done, Path]:
 
 @pytest.fixture(scope="module")
 def red_by_json(project: Project) -> Done:
-    """Give another one, told as JSON."""
+    """Return another one, told as JSON."""
     return project.command("check", "--json", FAKE_BEHAVIOUR="worse")
 
 

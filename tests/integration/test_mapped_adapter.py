@@ -48,7 +48,7 @@ class Started:
         return
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give no log."""
+        """Return no log."""
         return ()
 
 

@@ -61,7 +61,7 @@ class Finder(FakeAdapter):
 
 
 def booted_with(*, worse: bool) -> Any:
-    """Give what brings up an API that answers in this process, from the image that was built."""
+    """Return what brings up an API that answers in this process, from the image that was built."""
 
     @contextmanager
     def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
@@ -101,14 +101,14 @@ class Stage:
     run: MatrixRun
 
     def comment(self) -> str:
-        """Give the text of the one comment of the workflow."""
+        """Return the text of the one comment of the workflow."""
         (comment,) = (item for item in self.repository.comments_of(7) if item.login == BOT)
         return visible(comment.body)
 
 
 @contextmanager
 def staged(project: Project, scratch: Path) -> Iterator[Stage]:
-    """Give a pull request whose workflow asks in three shards."""
+    """Return a pull request whose workflow asks in three shards."""
     root = project.root
     head, base = (git(root, "rev-parse", name) for name in ("HEAD", "base"))
     with FakeGitHub() as fake:
@@ -129,7 +129,7 @@ def staged(project: Project, scratch: Path) -> Iterator[Stage]:
 
 @pytest.fixture
 def stage(project: Project, tmp_path: Path) -> Iterator[Stage]:
-    """Give such a pull request."""
+    """Yield such a pull request."""
     with staged(project, tmp_path) as made:
         yield made
 
@@ -144,7 +144,7 @@ def done(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 @pytest.fixture
 def after(stage: Stage, done: Stage) -> Stage:
-    """Give a pull request of its own, with the jobs and artifacts of that run."""
+    """Return a pull request of its own, with the jobs and artifacts of that run."""
     stage.run.artifacts = {name: dict(files) for name, files in done.run.artifacts.items()}
     stage.run.legs = {key: dataclasses.replace(leg) for key, leg in done.run.legs.items()}
     stage.run.attempt = 1

@@ -35,7 +35,7 @@ SECRET = "sk-0123456789abcdef"  # noqa: S105 - invented
 
 
 def configured(root: Path, transport: str) -> Project:
-    """Give a repository with a gate on the server."""
+    """Return a repository with a gate on the server."""
     project = make_small_project(root)
     text = CONFIG.format(python=sys.executable, server=SERVER, how=TRANSPORTS[transport]).replace(", ]", "]")
     project.config.write_text(text)
@@ -43,7 +43,7 @@ def configured(root: Path, transport: str) -> Project:
 
 
 def gated(root: Path, transport: str) -> Project:
-    """Give one that has a baseline."""
+    """Return one that has a baseline."""
     project = configured(root, transport)
     project.promote()
     return project

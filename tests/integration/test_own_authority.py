@@ -85,7 +85,7 @@ def nobody_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def inputs(ca_file: str) -> dict[str, str]:
-    """Give the inputs of a step."""
+    """Return the inputs of a step."""
     return {**step_inputs.DEFAULTS, "ca-file": ca_file}
 
 
@@ -236,7 +236,7 @@ def test_a_file_larger_than_any_of_certificates(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a project that is asked by an address."""
+    """Return a project that is asked by an address."""
     return make_project(tmp_path_factory.mktemp("project"))
 
 

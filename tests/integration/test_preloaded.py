@@ -33,7 +33,7 @@ def worse(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def outcome(start: Start, project: Project, *arguments: str, **streams: int) -> tuple[object, ...]:
-    """Give exit code, output and files of a command that is run in the repository."""
+    """Return exit code, output and files of a command that is run in the repository."""
     environment = {**os.environ, "COLUMNS": "90"}
     process = start(*arguments, at=project.root, environment=environment, **streams)
     out, err = process.communicate(timeout=60)

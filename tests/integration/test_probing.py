@@ -73,7 +73,7 @@ def guarded(guarded_once: Project, tmp_path: Path) -> Project:
 
 
 def findings(project: Project) -> dict[str, dict[str, Any]]:
-    """Give the findings of the newest run, by invariant."""
+    """Return the findings of the newest run, by invariant."""
     return {finding["invariant"]: finding for finding in project.verdict()["invariants"]}
 
 

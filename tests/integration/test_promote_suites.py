@@ -21,7 +21,7 @@ SUITES = ("one", "three", "two")
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a repository of three suites without baselines, each with a run."""
+    """Return a repository of three suites without baselines, each with a run."""
     root = tmp_path_factory.mktemp("mono")
     for name in SUITES:
         folder = root / "services" / name
@@ -34,14 +34,14 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def mono(measured: Project) -> Iterator[Project]:
-    """Give the same, without what a test has promoted."""
+    """Yield the same, without what a test has promoted."""
     yield measured
     for file in measured.root.glob("services/*/baselines/*.json"):
         file.unlink()
 
 
 def written(mono: Project) -> set[str]:
-    """Give the suites that have a baseline."""
+    """Return the suites that have a baseline."""
     return {file.stem for file in mono.root.glob("services/*/baselines/*.json")}
 
 
@@ -51,7 +51,7 @@ def promote(mono: Project, *words: str) -> Done:
 
 
 def run_of(mono: Project, suite: str) -> Path:
-    """Give the run of a suite."""
+    """Return the run of a suite."""
     (run,) = (mono.root / "services" / suite / ".raggate" / "runs").iterdir()
     return run
 

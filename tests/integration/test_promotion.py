@@ -65,11 +65,11 @@ class Stage:
             return act(GitHubRepository(github, NAME), change or self.change())
 
     def pulls(self) -> list[Pull]:
-        """Give the pull requests."""
+        """Return the pull requests."""
         return list(self.repository.pulls.values())
 
     def proposed(self) -> bytes | None:
-        """Give the baseline on the branch of the pull request."""
+        """Return the baseline on the branch of the pull request."""
         return self.repository.read(PATH, self.repository.refs[BRANCH])
 
     def changed_by(self, pull: Pull) -> set[str]:
@@ -83,7 +83,7 @@ class Stage:
 
 @pytest.fixture
 def stage(flavour: str) -> Iterator[Stage]:
-    """Give a repository; what is sent has to fit GitHub's description."""
+    """Yield a repository; what is sent has to fit GitHub's description."""
     with FakeGitHub(flavour) as fake:
         yield Stage(fake, fake.add_repository(NAME, files={"README.md": "# Notes\n", PATH: OLD}))
         fake.assert_clean()

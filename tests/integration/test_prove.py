@@ -68,7 +68,7 @@ class Proved:
     document: dict[str, Any]
 
     def fault(self, name: str, size: str = "") -> dict[str, Any]:
-        """Give a fault of the document."""
+        """Return a fault of the document."""
         (fault,) = [each for each in self.document["faults"] if (each["name"], each["size"]) == (name, size)]
         return fault
 

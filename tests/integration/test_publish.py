@@ -58,7 +58,7 @@ class Stage:
             return reporter
 
     def comments(self) -> list[str]:
-        """Give the texts of the workflow's comments."""
+        """Return the texts of the workflow's comments."""
         return [comment.body for comment in self.repository.comments_of(7) if comment.login == BOT]
 
 
@@ -85,7 +85,7 @@ def event_of(fake: FakeGitHub) -> Event:
 
 @pytest.fixture
 def stage(flavour: str) -> Iterator[Stage]:
-    """Give a pull request; what was sent has to fit GitHub's description."""
+    """Yield a pull request; what was sent has to fit GitHub's description."""
     with FakeGitHub(flavour) as fake:
         repository = fake.add_repository(NAME)
         base = repository.add_commit({"a.txt": "a"}, branch="main", sha=BASE)
@@ -96,13 +96,13 @@ def stage(flavour: str) -> Iterator[Stage]:
 
 
 def outcome(name: str, **fields: Any) -> SuiteOutcome:
-    """Give the outcome of one of the reviews."""
+    """Return the outcome of one of the reviews."""
     made = review(name)
     return SuiteOutcome(config="raggate.yml", suite="notes", code=made.verdict.exit_code, review=made, **fields)
 
 
 def failed(failure: RunFailure) -> SuiteOutcome:
-    """Give the outcome of a run without a verdict."""
+    """Return the outcome of a run without a verdict."""
     return SuiteOutcome(config="raggate.yml", suite="notes", code=failure.exit_code, failure=failure)
 
 

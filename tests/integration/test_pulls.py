@@ -26,7 +26,7 @@ class Stage:
     head: str
 
     def find_all(self, **changes: Any) -> tuple[int, ...]:
-        """Give the numbers of what is found for the fork's commit."""
+        """Return the numbers of what is found for the fork's commit."""
         known = {"head_sha": self.head, "head_repository": "mona/notes", "head_branch": "change", **changes}
         token = self.fake.token({"pull-requests": "read"})
         with self.fake.client(token) as github:

@@ -47,7 +47,7 @@ def promote(project: Project, *words: str) -> Done:
 
 
 def stored(project: Project) -> float:
-    """Give the baseline's mean that a reader sees."""
+    """Return the baseline's mean that a reader sees."""
     held = json.loads((project.root / "baselines" / "small.json").read_text())
     value: float = held["aggregates"]["hybrid"]["overall"]["hit_at_5"][0]
     return value

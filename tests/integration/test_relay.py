@@ -155,12 +155,12 @@ NOTHING = ("cannot tell", 3)
 
 
 def folders(runs: Runs) -> Runs:
-    """Give the folders as the artifact of a list has them."""
+    """Return the folders as the artifact of a list has them."""
     return {f"{name}/.raggate/runs/20260102_030405": run for name, run in runs.items()}
 
 
 def one_of(measured: Measured) -> Runs:
-    """Give the artifact of a list of which one suite is enough."""
+    """Return the artifact of a list of which one suite is enough."""
     return folders({"good": measured.runs["good"]})
 
 

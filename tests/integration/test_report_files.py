@@ -23,13 +23,13 @@ FLAGS = tuple(word for item in ALL for word in ("--report", item))
 
 @pytest.fixture(scope="module")
 def project(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a repository of six questions with a baseline."""
+    """Return a repository of six questions with a baseline."""
     return promoted_few.copied(tmp_path_factory.mktemp("reports"))
 
 
 @pytest.fixture(scope="module")
 def lost(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a repository whose last run has lost every question, with its report for code scanning."""
+    """Return a repository whose last run has lost every question, with its report for code scanning."""
     project = promoted_few.copied(tmp_path_factory.mktemp("lost"))
     assert project.command("check", "--report", "sarif=rag.sarif", FAKE_BEHAVIOUR="worse").code == 1
     return project

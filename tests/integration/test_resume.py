@@ -120,7 +120,7 @@ def killed(project: Project, fake: Fake, out: Path, after: int, **fields: Any) -
 
 
 def compared(directory: Path) -> dict[str, str]:
-    """Give the files of a run directory without times, and without how often it went on."""
+    """Return the files of a run directory without times, and without how often it went on."""
     files = contents(directory)
     config = json.loads(files["config.json"])
     config["config"].pop("resumed", None)

@@ -291,7 +291,7 @@ def test_an_attempt_that_ended_early_is_left_out_and_told(suite: Project, asked:
 
 @pytest.fixture(scope="module")
 def read_again(suite: Project, asked: Path) -> Callable[[], object]:
-    """Give a function that reads the answers of all three shards."""
+    """Return a function that reads the answers of all three shards."""
     with load_inputs(asked_by(suite)) as inputs:
         plan = planning.plan(asked_by(suite), inputs, 3)
         directories = [asked / "shards" / f"shard-{shard}-of-3" for shard in (1, 2, 3)]

@@ -43,7 +43,7 @@ ask:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Give a repository with two notes and a question."""
+    """Return a repository with two notes and a question."""
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "Keys.md").write_text("# Keys\n\n## Spare\n\nthe spare key is under the mat\n")
     (tmp_path / "notes" / "Food.md").write_text("# Food\n\nbread of flour\n")

@@ -82,17 +82,17 @@ def update_of(push: Push) -> Update:
 
 
 def passed(run: int, *, head: str = HEAD, attempt: int = 1) -> Push:
-    """Give a push that passed."""
+    """Return a push that passed."""
     return Push(head=head, verdict="pass", run=run, attempt=attempt)
 
 
 def failed(run: int, *, head: str = HEAD, attempt: int = 1, verdict: str = "regression") -> Push:
-    """Give a push that did not."""
+    """Return a push that did not."""
     return Push(head=head, verdict=verdict, run=run, attempt=attempt)
 
 
 def newest(comment: Comment) -> tuple[int, int]:
-    """Give the order of the push a comment is about, which its text has to agree with."""
+    """Return the order of the push a comment is about, which its text has to agree with."""
     state = marker.decode(comment.body)
     assert state is not None
     assert comment.body.rstrip().endswith(f"{state.pushes[-1].verdict} {state.pushes[-1].order}")
@@ -101,7 +101,7 @@ def newest(comment: Comment) -> tuple[int, int]:
 
 @pytest.fixture
 def stage(flavour: str) -> Iterator[Stage]:
-    """Give a pull request; what was sent has to fit GitHub's description."""
+    """Yield a pull request; what was sent has to fit GitHub's description."""
     with FakeGitHub(flavour) as fake:
         repository = fake.add_repository(NAME)
         for head in (HEAD, NEXT, LATER):

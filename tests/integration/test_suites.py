@@ -40,7 +40,7 @@ HEAD = "1" * 40
 
 @pytest.fixture(scope="module")
 def monorepo(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a repository with two suites: one that passes, and one whose API does not start."""
+    """Return a repository with two suites: one that passes, and one whose API does not start."""
     root = tmp_path_factory.mktemp("mono")
     for name in ("good", "broken"):
         folder = root / "services" / name
@@ -136,11 +136,11 @@ class Step:
             return gate(given, self.happened(number), there, self.runner, self.state)
 
     def client(self) -> GitHub:
-        """Give a client that may write what the step may."""
+        """Return a client that may write what the step may."""
         return self.fake.client(self.fake.token({"contents": "read", **dict.fromkeys(self.may, "write")}))
 
     def happened(self, number: int) -> Event:
-        """Give the push, in a workflow run."""
+        """Return the push, in a workflow run."""
         return Event(
             name=self.event,
             repository="octo/notes",
@@ -160,18 +160,18 @@ class Step:
         )
 
     def comment(self) -> str:
-        """Give the text of the one comment."""
+        """Return the text of the one comment."""
         (comment,) = [comment for comment in self.repository.comments_of(7) if comment.login == BOT]
         return comment.body
 
 
 def ends_with(kind: str) -> Callable[[], CheckResult]:
-    """Give what a suite ends with, by the name of a review."""
+    """Return what a suite ends with, by the name of a review."""
     return lambda: CheckResult(review=review(kind), directory=Path())
 
 
 def fails(error: BaseException) -> Callable[[], CheckResult]:
-    """Give a suite that ends without a verdict."""
+    """Return a suite that ends without a verdict."""
 
     def end() -> CheckResult:
         raise error
@@ -190,7 +190,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture
 def step(base: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
-    """Give a step in a committed repository with three suites, two of which pass."""
+    """Yield a step in a committed repository with three suites, two of which pass."""
     root, commit = base
     shutil.copytree(root, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
@@ -255,13 +255,13 @@ def test_the_comment_is_kept_up_to_date(step: Step) -> None:
 
 
 def alone(suite: str, head: str = "2" * 40, run: int = 3) -> str:
-    """Give the comment of a suite that a step of its own told of."""
+    """Return the comment of a suite that a step of its own told of."""
     push = Push(head=head, verdict="regression", run=run, attempt=1)
     return marker.encode(marker.State(suite=suite, pushes=(push,))) + "## raggate: regression\n"
 
 
 def body_of(step: Step, comment: int) -> str:
-    """Give the text of a comment as it is now."""
+    """Return the text of a comment as it is now."""
     return next(one.body for one in step.repository.comments_of(7) if one.id == comment)
 
 

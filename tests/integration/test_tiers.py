@@ -24,7 +24,7 @@ def as_smoke(project: Project) -> Path:
 
 @pytest.fixture(scope="module")
 def tiers_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a repository in which both suites have a baseline."""
+    """Return a repository in which both suites have a baseline."""
     project = promoted_once.copied(tmp_path_factory.mktemp("tiers"))
     as_smoke(project)
     assert project.command("run", "-c", "raggate.smoke.yml").code == 0
@@ -35,7 +35,7 @@ def tiers_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def tiers(tiers_once: Project, tmp_path: Path) -> Project:
-    """Give such a repository to change."""
+    """Return such a repository to change."""
     return tiers_once.copied(tmp_path)
 
 
@@ -76,7 +76,7 @@ def test_reports_say_what_was_asked(tiers: Project) -> None:
 
 
 def metrics_of(project: Project) -> bytes:
-    """Give the metrics of the last run."""
+    """Return the metrics of the last run."""
     return (project.last_run() / "metrics.json").read_bytes()
 
 

@@ -138,7 +138,7 @@ class TestPlots:
     """A metric over time, drawn."""
 
     def shown(self, *values: float, questions: str = "x") -> Review:
-        """Give the regression with versions of the baseline before it."""
+        """Return the regression with versions of the baseline before it."""
         points = tuple(
             TrendPoint(
                 kind="baseline",

@@ -27,7 +27,7 @@ def waive(project: Project, expires: str, *metrics: str) -> None:
 
 
 def codes(project: Project, key: str = "reasons") -> set[str]:
-    """Give the codes of the newest verdict."""
+    """Return the codes of the newest verdict."""
     return {reason["code"] for reason in project.verdict()[key]}
 
 

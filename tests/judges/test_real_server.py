@@ -183,14 +183,14 @@ def judged_by(project: Project, server: RealServer, more: str = "") -> None:
 
 
 def judging(project: Project) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Give the judgements of the newest run, and what they took."""
+    """Return the judgements of the newest run, and what they took."""
     rows = plain_rows(project.last_run()).read_text().splitlines()
     judgements = [judgement for row in rows for judgement in json.loads(row).get("judgements", [])]
     return judgements, json.loads((project.last_run() / "config.json").read_text())["judging"]["spending"]
 
 
 def recorded(project: Project) -> int:
-    """Say how many replies the cassette holds."""
+    """Return how many replies the cassette holds."""
     file = project.root / "golden" / "judge_cassette.jsonl"
     return len(cassette.read(file.read_bytes(), file.name)) if file.exists() else 0
 

@@ -30,13 +30,13 @@ WANTED = 3
 
 
 def lines(file: Path) -> list[dict[str, Any]]:
-    """Give the objects of a file, one a line."""
+    """Return the objects of a file, one a line."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Give a repository with three notes that nobody asked about."""
+    """Return a repository with three notes that nobody asked about."""
     project = make_project(tmp_path)
     for name, text in NOTES.items():
         (project.root / "vault" / "personal" / "Notes" / name).write_text(text)

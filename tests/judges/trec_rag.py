@@ -27,7 +27,7 @@ _TOPICS = "topics.rag24.test.txt"
 
 
 def canary_lines(archive: Path, each: int, longest: int, seed: int = 0) -> list[dict[str, Any]]:
-    """Give a canary set: so many judgements of each degree of support, drawn by a seed, each with its passage.
+    """Return a canary set: so many judgements of each degree of support, drawn by a seed, each with its passage.
 
     Args:
         archive: where they are.
@@ -44,7 +44,7 @@ def canary_lines(archive: Path, each: int, longest: int, seed: int = 0) -> list[
 
 
 def relevancy_lines(archive: Path, each: int, longest: int, seed: int = 0) -> list[dict[str, Any]]:
-    """Give a canary set of context relevancy: does the passage help to say whether the sentence is true?
+    """Return a canary set of context relevancy: does the passage help to say whether the sentence is true?
 
     It does where people found that it supports the sentence in full, and does not where they found no support; what it
     supports in part is left out.
@@ -60,7 +60,7 @@ def relevancy_lines(archive: Path, each: int, longest: int, seed: int = 0) -> li
 
 
 def judgements(archive: Path) -> Iterator[dict[str, Any]]:
-    """Give every judgement whose passage has its text, as a line of a canary set."""
+    """Yield every judgement whose passage has its text, as a line of a canary set."""
     data = _read(archive)
     topics = dict(line.split("\t", 1) for line in data[_TOPICS].decode().splitlines())
     texts: dict[str, str] = {}

@@ -27,7 +27,7 @@ _INLINE = re.compile(r"`(raggate [a-z][^`\n]*)`")
 
 
 def links(page: Path) -> Iterator[str]:
-    """Give the targets of a page's links that lead into the repository."""
+    """Yield the targets of a page's links that lead into the repository."""
     for target in _LINK.findall(_CODE.sub("", _FENCED.sub("", page.read_text(encoding="utf-8")))):
         if "://" not in target:
             yield target
@@ -35,7 +35,7 @@ def links(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """Give the names that GitHub gives to the headings of a page."""
+    """Return the names that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", _FENCED.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {
         re.sub(r"[^\w\- ]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text)).lower().replace(" ", "-") for text in headings
@@ -43,7 +43,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def dead(page: Path, target: str) -> bool:
-    """Say whether a link leads to no file, or to no heading of one."""
+    """Return whether a link leads to no file, or to no heading of one."""
     name, _, anchor = target.partition("#")
     there = (page.parent / name).resolve() if name else page
     return not there.exists() or bool(anchor and there.suffix == ".md" and anchor not in anchors(there))
@@ -76,7 +76,7 @@ def test_every_page_can_be_found() -> None:
 
 
 def called(page: Path) -> Iterator[str]:
-    """Give the command lines of raggate that a page shows, in blocks and in sentences."""
+    """Yield the command lines of raggate that a page shows, in blocks and in sentences."""
     text = page.read_text(encoding="utf-8")
     for block in _COMMANDS.findall(text):
         # a line may go on in the next
@@ -87,7 +87,7 @@ def called(page: Path) -> Iterator[str]:
 
 
 def unknown(line: str) -> str:
-    """Give the first word of a command line that is no command or flag of raggate; nothing where all are."""
+    """Return the first word of a command line that is no command or flag of raggate; nothing where all are."""
     words = re.split(r" [#|] ", line)[0].split()[1:]
     main.cli.loaded()
     command: click.Command = main.cli

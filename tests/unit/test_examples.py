@@ -24,7 +24,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def of_notes(case: dict[str, Any]) -> dict[str, Any]:
-    """Give a question whose gold is whole notes, and that need not be answered."""
+    """Return a question whose gold is whole notes, and that need not be answered."""
     supports = [{key: support[key] for key in support if key == "rel_path"} for support in case["gold_supports"]]
     return {key: value for key, value in case.items() if key != "must_pass"} | {"gold_supports": supports}
 
@@ -51,7 +51,7 @@ def test_an_example_is_valid_and_documented(file: Path) -> None:
 
 
 def pods() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give every pod of the recipe for Kubernetes: of what, and its spec."""
+    """Yield every pod of the recipe for Kubernetes: of what, and its spec."""
     for file in sorted((EXAMPLES / "kubernetes").rglob("*.yaml")):
         for made in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             if made["kind"] in {"Pod", "Job", "Deployment"}:

@@ -108,7 +108,7 @@ def test_addresses_of_one_shape_are_checked_once(monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def wire() -> bool:
-    """Tell whether the fake listens, rather than being there in this process alone."""
+    """Return whether the fake listens, rather than being there in this process alone."""
     return False
 
 
@@ -118,14 +118,14 @@ OVER_CONNECTIONS = pytest.mark.parametrize("wire", [True], ids=["wire"])
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
 def github(request: pytest.FixtureRequest, wire: bool) -> Iterator[FakeGitHub]:
-    """Give a fake of either flavour."""
+    """Yield a fake of either flavour."""
     with FakeGitHub(request.param, wire=wire) as fake:
         yield fake
 
 
 @pytest.fixture
 def repository(github: FakeGitHub) -> Repository:
-    """Give a repository with pull request 7, which comes from a fork."""
+    """Return a repository with pull request 7, which comes from a fork."""
     base = github.add_repository("octo/notes", files={"a/b.txt": "hello\n", "readme": "x"})
     fork = github.add_repository("mona/notes", fork_of=base)
     head = fork.add_commit({"a/c.txt": "new"}, [base.head], branch="change")
@@ -135,7 +135,7 @@ def repository(github: FakeGitHub) -> Repository:
 
 @pytest.fixture
 def client(github: FakeGitHub, repository: Repository) -> Iterator[httpx.Client]:
-    """Give a client with the token of a workflow."""
+    """Yield a client with the token of a workflow."""
     with client_of(github, ALL) as one:
         yield one
 

@@ -98,7 +98,7 @@ def soon(*errors: type[Exception]) -> Iterator[None]:
 
 @st.composite
 def spoiled(draw: st.DrawFn, whole: Any) -> Any:
-    """Give a good value with one place in it, at any depth, replaced, removed or added to."""
+    """Return a good value with one place in it, at any depth, replaced, removed or added to."""
     if not isinstance(whole, dict | list) or not whole or draw(st.integers(0, 5)) == 0:
         return draw(trees)
     if isinstance(whole, list):

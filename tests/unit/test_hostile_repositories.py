@@ -21,7 +21,7 @@ from tries import tried
 
 
 def read(hostile: Hostile, remote: sources.Remote | None = None) -> tuple[bytes, bytes]:
-    """Give what the base commit says, after everything else that is done with a repository was done."""
+    """Return what the base commit says, after everything else that is done with a repository was done."""
     sources.head(hostile.sub)
     with sources.at(hostile.sub, hostile.base, remote) as source:
         source.differing(["gate.txt", "notes"])
@@ -36,7 +36,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
 
 @pytest.fixture
 def hostile(template: Hostile, tmp_path: Path) -> Hostile:
-    """Give a repository to tamper with."""
+    """Return a repository to tamper with."""
     return template.copied(tmp_path / "repository")
 
 

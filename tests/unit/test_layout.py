@@ -176,7 +176,7 @@ SHORT_NAMES = {module.removesuffix(".py").removesuffix("/__init__") for module i
 
 
 def statements(inside: ast.AST, *, executed: bool = False) -> Iterator[ast.AST]:
-    """Give every statement of a module, at any depth; of those that are executed, none for type checking alone."""
+    """Yield every statement of a module, at any depth; of those that are executed, none for type checking alone."""
     for part in (part for name in BODIES for part in getattr(inside, name, ())):
         if executed and isinstance(part, ast.If) and isinstance(part.test, ast.Name) and part.test.id == TYPING:
             # what stands beside it is executed
@@ -190,7 +190,7 @@ def statements(inside: ast.AST, *, executed: bool = False) -> Iterator[ast.AST]:
 
 @cache
 def imports(name: str) -> set[str]:
-    """Give the dotted names a module imports, lazily imported ones included, without those for type checking."""
+    """Return the dotted names a module imports, lazily imported ones included, without those for type checking."""
     names: set[str] = set()
     for node in statements(tree(name), executed=True):
         if isinstance(node, ast.Import):
@@ -202,7 +202,7 @@ def imports(name: str) -> set[str]:
 
 @cache
 def own(name: str) -> set[str]:
-    """Give the modules of both packages that a module imports, as `folder/module`, a folder by its own name."""
+    """Return the modules of both packages that a module imports, as `folder/module`, a folder by its own name."""
     targets = set()
     for target in imports(name):
         parts = target.split(".")

@@ -37,7 +37,7 @@ def judged(run: Run, before: Run) -> Review:
 
 
 def shown(review: Review) -> tuple[str, str]:
-    """Give the page for a terminal and the Markdown page, each in one line."""
+    """Return the page for a terminal and the Markdown page, each in one line."""
     return " ".join(terminal.render(review, width=200, color=False).split()), markdown.render(review).replace("\n", " ")
 
 

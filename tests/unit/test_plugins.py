@@ -20,7 +20,7 @@ GROUPS = (plugins.COMMANDS, plugins.GOLDEN_FORMATS, plugins.ADAPTERS, plugins.ME
 
 @pytest.fixture
 def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Give a directory that alone is looked through for distributions."""
+    """Yield a directory that alone is looked through for distributions."""
     monkeypatch.setattr("sys.path", [str(tmp_path)])
     cached = (plugins.names, plugins.load, plugins._entry_points)
     for function in cached:

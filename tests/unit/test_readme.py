@@ -19,7 +19,7 @@ UNCHANGED = re.compile(r"^Unchanged \(\d+\): (.*)$", re.MULTILINE)
 
 
 def shown(output: str) -> Iterator[tuple[str, str]]:
-    """Give every metric over all questions with its value in the baseline, as an output shows it."""
+    """Yield every metric over all questions with its value in the baseline, as an output shows it."""
     yield from ROW.findall(output.partition("Slices that got worse")[0])
     for part in UNCHANGED.findall(output)[0].split(", "):
         yield re.fullmatch(r"(.*) ([\d.]+)(?:%)?(?: \(.*\))?", part).groups()  # type: ignore[union-attr,misc]

@@ -36,18 +36,18 @@ JUDGED = (ast.Call, ast.Compare, ast.FormattedValue)
 
 
 def judged(inside: ast.AST) -> list[ast.AST]:
-    """Give those of a piece of source."""
+    """Return those of a piece of source."""
     return [node for node in ast.walk(inside) if isinstance(node, JUDGED)]
 
 
 @pytest.fixture(scope="module")
 def expressions() -> dict[str, list[ast.AST]]:
-    """Give those of every module, by its path in the package: one walk through all of the source for all rules."""
+    """Return those of every module, by its path in the package: one walk through all of the source for all rules."""
     return {name: judged(tree(name)) for name in MODULES}
 
 
 def name_of(node: ast.expr) -> str:
-    """Give what a value is called: its variable's or its field's name; of `str(error)` the error is its message."""
+    """Return what a value is called: its variable's or its field's name; of `str(error)` the error is its message."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
         return "message" if [name_of(value) for value in node.args] == ["error"] else ""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -68,12 +68,12 @@ def parsed_sentences(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Give the functions and methods of a module."""
+    """Yield the functions and methods of a module."""
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def excused_lines(module: str) -> set[int]:
-    """Give the lines of the functions of a module that may take text apart."""
+    """Return the lines of the functions of a module that may take text apart."""
     return {
         line
         for function in functions(tree(module))

@@ -18,12 +18,12 @@ LAST = [*JOBS][-1]
 
 
 def steps(job: str, action: str) -> list[dict[str, Any]]:
-    """Give the inputs of the steps of a job that use an action."""
+    """Return the inputs of the steps of a job that use an action."""
     return [step["with"] for step in JOBS[job]["steps"] if step.get("uses", "").partition("@")[0] == action]
 
 
 def commands() -> dict[str, dict[str, Any]]:
-    """Give the inputs of raggate's own steps: command -> inputs."""
+    """Return the inputs of raggate's own steps: command -> inputs."""
     return {given["command"]: given for job in JOBS for given in steps(job, OWN)}
 
 

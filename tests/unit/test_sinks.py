@@ -40,13 +40,13 @@ LONGEST = 2100
 
 
 def seen(text: str) -> set[str]:
-    """Give the characters of a text that nobody should have to look for, but for the two that break up commands."""
+    """Return the characters of a text that nobody should have to look for, but for the two that break up commands."""
     hidden = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     return {character for character in text if unicodedata.category(character) in hidden} - {"\n", "\u200b", "\u2060"}
 
 
 def errors(text: str) -> list[RaggateError]:
-    """Give errors with a text wherever they can hold foreign text."""
+    """Return errors with a text wherever they can hold foreign text."""
     return [
         UsageError(f"{BEGIN} {text} {END}", hint=f"Look {text} again."),
         CannotTell([f"{BEGIN} {text} {END}", f"{text} {END}", f"{BEGIN} {text}"], hint=text, log=(text, text)),
@@ -54,7 +54,7 @@ def errors(text: str) -> list[RaggateError]:
 
 
 def printed(show: Callable[[], None]) -> list[str]:
-    """Give the lines that are printed to standard error."""
+    """Return the lines that are printed to standard error."""
     stream = io.StringIO()
     with contextlib.redirect_stderr(stream):
         show()

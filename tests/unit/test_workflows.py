@@ -43,7 +43,7 @@ def filled(text: str) -> str:
 
 
 def examples() -> dict[str, str]:
-    """Give every workflow that stands in the documentation: where -> text, filled in."""
+    """Return every workflow that stands in the documentation: where -> text, filled in."""
     found = {}
     for page in PAGES:
         for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), 1):
@@ -122,7 +122,7 @@ def test_a_gate_names_its_branches_and_runs_again_when_they_change() -> None:
 
 
 def steps_of(text: str) -> list[dict[str, Any]]:
-    """Give the steps of every job of a workflow."""
+    """Return the steps of every job of a workflow."""
     return [step for job in yaml.load(text, yaml.CSafeLoader)["jobs"].values() for step in job.get("steps", ())]
 
 

@@ -40,7 +40,7 @@ _COUNTS = ("cases", "results", "questions", "broke", "fixed", "warnings")
 
 
 def listed(inputs: Mapping[str, str]) -> bool:
-    """Say whether the step is for a list of suites, however many are in it.
+    """Return whether the step is for a list of suites, however many are in it.
 
     Raises:
         UsageError: for a list where the command is for one suite.
@@ -207,13 +207,13 @@ class _Step:
 
 
 def ended(outcome: SuiteOutcome) -> dict[str, str | int]:
-    """Give how a suite ended, for the output `suites`."""
+    """Return how a suite ended, for the output `suites`."""
     config = plain(outcome.config, limit=1000)
     return {"suite": outcome.suite, "config": config, "verdict": outcome.verdict, "exit-code": outcome.code}
 
 
 def _outputs(outcomes: Sequence[SuiteOutcome], workspace: Path) -> dict[str, str]:
-    """Give the outputs: what is a path, one a line; what is counted, of all; and each suite as JSON."""
+    """Return the outputs: what is a path, one a line; what is counted, of all; and each suite as JSON."""
     each = [(outcome, results.outputs(outcome.directory, outcome.code, workspace)) for outcome in outcomes]
     rows = [
         {

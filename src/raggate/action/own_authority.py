@@ -37,8 +37,6 @@ def trusted(
 
     Args:
         inputs: the action's inputs; `ca-file` holds certificates, or names a file of them.
-        event: the name of the event that started the step.
-        workspace: where the checkout is.
         environment: that of the process, which HTTP clients take the authorities from.
 
     Raises:
@@ -72,7 +70,7 @@ def trusted(
 
 
 def _certificates(given: str, workspace: Path, *, text: bool) -> bytes:
-    """Give what the input holds, or the file that it names."""
+    """Return what the input holds, or the file that it names."""
     # a mark that editors of Windows put first may stay: OpenSSL passes over it at the beginning of a file
     if text:
         return given.encode(errors="surrogateescape")
@@ -80,7 +78,7 @@ def _certificates(given: str, workspace: Path, *, text: bool) -> bytes:
 
 
 def _usual(named: str) -> Iterator[bytes]:
-    """Give what is trusted anyway: the certificates of the file that the environment names, or the usual ones."""
+    """Yield what is trusted anyway: the certificates of the file that the environment names, or the usual ones."""
     context = certificates.authorities()
     if named:
         # as it stands: of a server's own certificate, which is no authority's, the context tells nothing
@@ -106,7 +104,7 @@ def _refuse_of_a_change(name: str, files: str, event: str, workspace: Path) -> N
 
 
 def _places(path: Path) -> Iterator[Path]:
-    """Give every link on the way to a file, and where it leads in the end."""
+    """Yield every link on the way to a file, and where it leads in the end."""
     here, left, links = Path("/"), [*reversed(path.absolute().parts)], 0
     while left:
         there = Path(os.path.normpath(here / left.pop()))

@@ -45,12 +45,7 @@ def promote_baseline(
     """Propose new baselines, or with `dry-run` show what they would be. Returns the exit code of the step.
 
     Args:
-        inputs: the action's inputs.
-        event: what started the run.
-        repository: where the baselines stand.
-        runner: the runner's side.
         state: is told the run directories, outputs and step summary.
-        now: the time.
 
     Raises:
         RaggateError: for inputs that cannot be used, and every reason not to promote a suite alone.

@@ -67,7 +67,7 @@ class PromoteInputs(Struct, frozen=True, kw_only=True):
         return "" if self.suites in {(), (EVERY_SUITE,)} else self.suites[0]
 
     def terms(self, by: str) -> Terms:
-        """Give the terms of the promotion, for whoever promotes."""
+        """Return the terms of the promotion, for whoever promotes."""
         return Terms.of(self.reason, by, allow_regression=self.allow_regression, allow_no_match=self.allow_no_match)
 
     @classmethod

@@ -30,9 +30,6 @@ def prepare(
     """Measure and check every suite. What is wrong with one keeps none of the others from being checked.
 
     Args:
-        step: what is asked for, whatever the suite.
-        chosen: the suites.
-        asked: the inputs.
         adopted: what the earlier run left; None to measure now.
 
     Returns:
@@ -56,7 +53,7 @@ def prepare(
 
 
 def rows(outcomes: Sequence[SuiteOutcome], *, promoted: bool) -> str:
-    """Give the output `suites`: how each suite ended, which is a pass only where all of them were promoted."""
+    """Return the output `suites`: how each suite ended, which is a pass only where all of them were promoted."""
     return dumps([_row(outcome, promoted=promoted) for outcome in outcomes]).decode()
 
 

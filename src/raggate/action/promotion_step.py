@@ -98,7 +98,6 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
         """Measure the suite, or take what an earlier run measured of it, and check that it may become the baseline.
 
         Args:
-            asked: the inputs.
             adopted: gives what the earlier run left; None to measure now.
 
         Raises:
@@ -129,7 +128,7 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
         return run, evidence
 
     def selector(self, asked: PromoteInputs, now: datetime) -> earlier_run.RunSelector:
-        """Give the earlier run that is asked for."""
+        """Return the earlier run that is asked for."""
         return earlier_run.RunSelector(
             target=self.target,
             head=self.head,
@@ -142,12 +141,12 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
         )
 
     def of_suite(self, suite: SuiteFile) -> PromotionStep:
-        """Give the same for one suite of a list."""
+        """Return the same for one suite of a list."""
         inputs = {**self.inputs, "config": suite.config, "suite": suite.suite}
         return replace(self, inputs=inputs, config=self.runner.workspace / suite.config)
 
     def context(self, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence) -> report.PromotionContext:
-        """Give what is told beside the values."""
+        """Return what is told beside the values."""
         settings = trusted.config
         links = self.event.links(self.head, prefix=prefix_of(self.config, self.runner.workspace))
         written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
@@ -165,14 +164,14 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
         )
 
     def file(self, trusted: Inputs, proposal: BaselineCandidate) -> ProposedFile:
-        """Give the file that the baseline is to be, in place of the present one; raises UsageError where it cannot."""
+        """The file that the baseline is to be, in place of the present one; raises UsageError where it cannot."""
         path = self._baseline_path(trusted.config)
         commits.check_file(path, data := proposal.data.whole())
         present = trusted.baseline.content.whole() if trusted.baseline is not None else None
         return ProposedFile(path=path, present=present, data=data)
 
     def redacted(self, page: str) -> str:
-        """Give what people read without the token."""
+        """Return what people read without the token."""
         return redact(page, (self.inputs["github-token"],))
 
     def _baseline_path(self, settings: Config) -> str:

@@ -20,7 +20,7 @@ from raggate.text.jsonio import dumps
 
 
 def ended_run(inputs: Mapping[str, str], event: Event, runner: Runner) -> ForkRun:
-    """Say which run has ended, and what judges it."""
+    """Return which run has ended, and what judges it."""
     return ForkRun(
         event=event,
         config_file=runner.workspace / inputs["config"],

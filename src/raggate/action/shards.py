@@ -113,7 +113,7 @@ STEPS: Mapping[str, Callable[[Mapping[str, str], Event, Repository | None, Runne
 
 
 def failed_jobs(text: str) -> list[str]:
-    """Say which of the jobs before this one did not succeed.
+    """Return which of the jobs before this one did not succeed.
 
     Args:
         text: `name=result` words with commas or blanks between.
@@ -146,7 +146,6 @@ def _plan(inputs: Mapping[str, str], runner: Runner) -> Plan:
 
 
 def _done(state: StepState, line: str, outputs: Mapping[str, str]) -> None:
-    """Say what was done, which is no verdict."""
     state.outputs = {"verdict": "", "exit-code": "", **outputs}
     state.summary = f"raggate: {line}.\n"
     say(line)

@@ -144,12 +144,12 @@ def check_name(inputs: Mapping[str, str], event: Event) -> str:
 
 
 def tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
-    """Say whether an issue is told of this run: only of the default branch, as it judges itself."""
+    """Return whether an issue is told of this run: only of the default branch, as it judges itself."""
     return inputs["issue"] == "on-regression" and _judges_itself(inputs, event)
 
 
 def _judges_itself(inputs: Mapping[str, str], event: Event) -> bool:
-    """Say whether this is a run of the default branch by its own files, so of merged code."""
+    """Return whether this is a run of the default branch by its own files, so of merged code."""
     if inputs["against"] not in {"", WORKING_TREE}:
         return False
     # GitHub starts schedules on the default branch alone, and does not name it there
@@ -158,7 +158,7 @@ def _judges_itself(inputs: Mapping[str, str], event: Event) -> bool:
 
 
 def _contained(inputs: Mapping[str, str], event: Event) -> bool:
-    """Say whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
+    """Whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
     if inputs["allow-pull-request-target"] == "true" and event.number is not None:
         return True
     return event.name not in OWN_EVENTS and inputs["allow-command"] != "true"

@@ -50,7 +50,7 @@ class Sections(click.Group):
         return self.commands
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Give a command. The message for one that is none names those that are spelled alike, of all."""
+        """Return a command. The message for one that is none names those that are spelled alike, of all."""
         if cmd_name in GATE or cmd_name in plugins.names(plugins.COMMANDS):
             self._load(cmd_name)
         elif hint := plugins.hint_for(plugins.COMMANDS):
@@ -64,7 +64,7 @@ class Sections(click.Group):
         return [*GATE, *plugins.names(plugins.COMMANDS)]
 
     def sections(self, ctx: click.Context) -> dict[str, list[str]]:
-        """Give the names of the commands by the title of their section."""
+        """Return the names of the commands by the title of their section."""
         return {"Commands": list(GATE), "Other systems": list(plugins.names(plugins.COMMANDS))}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -201,10 +201,7 @@ def show_review(
     """Print a verdict to standard output.
 
     Args:
-        review: what was decided.
-        directory: the run directory.
         environment: raggate's own, in which NO_COLOR may stand.
-        reports: where the reports are, when not in the run directory.
         fence: for the log of an API that died on the way.
         promoting: writes the command line that makes a run directory the baseline.
     """
@@ -295,7 +292,7 @@ def show_run(result: RunResult) -> Answer[Measured]:
 
 
 def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> tuple[MetricRow, ...]:
-    """Give metrics, each with its mode and name, as answers hold them."""
+    """Return metrics, each with its mode and name, as answers hold them."""
     from raggate.cli.results.stored import MetricRow
 
     return tuple(MetricRow(mode=mode, metric=name, **as_dict(value)) for mode, name, value in values)
@@ -307,7 +304,7 @@ def short_path(path: Path) -> Path:
 
 
 def width() -> int:
-    """Give the columns of the terminal, or those of a log."""
+    """Return the columns of the terminal, or those of a log."""
     from shutil import get_terminal_size
 
     return get_terminal_size().columns if sys.stdout.isatty() else LOG_WIDTH
@@ -320,7 +317,7 @@ def say(line: str) -> None:
 
 
 def hearing() -> dict[str, Any]:
-    """Give how a request is heard of on the way, as fields of it: quietly, with its progress, or with every answer."""
+    """How a request is heard of on the way, as fields of it: quietly, with its progress, or with every answer."""
     from raggate.reports.progress import Progress
 
     if output.quiet():

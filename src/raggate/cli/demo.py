@@ -92,7 +92,7 @@ def _outcome(review: Review) -> Outcome:
 
 @contextmanager
 def _directory(keep: Path | None) -> Iterator[Path]:
-    """Give an empty directory, which is removed afterwards unless it is to be kept.
+    """Return an empty directory, which is removed afterwards unless it is to be kept.
 
     Raises:
         UsageError: for one to keep that is not empty, or cannot be written.

@@ -59,7 +59,6 @@ def there(directory: Path, vault: Path | None) -> There:
     """Return the golden set that lies in a repository, and the notes that it is about.
 
     Args:
-        directory: the top of the repository.
         vault: the directory of the notes; None to find those that the questions name.
 
     Raises:
@@ -190,8 +189,6 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
     """Return the text of raggate.yml; None for the commented example. An API whose address is given is called.
 
     Args:
-        directory: the top of the repository.
-        known: what was said of the API.
         choose: asks at a terminal; None where nobody is there.
 
     Raises:
@@ -302,7 +299,7 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
 
 
 def _words(known: Known) -> list[str]:
-    """Give the words of a command, with a placeholder in place of the directory of the notes.
+    """Return the words of a command, with a placeholder in place of the directory of the notes.
 
     Raises:
         UsageError: for none, and for quotes that are not closed.
@@ -319,7 +316,7 @@ def _words(known: Known) -> list[str]:
 
 
 def preset(name: str, url: str | None) -> str:
-    """Give the sections `api` and `ask` of a preset, with another address where one is given.
+    """Return the sections `api` and `ask` of a preset, with another address where one is given.
 
     Raises:
         UsageError: for a name that there is none of, and an address with a path.
@@ -348,7 +345,7 @@ def preset(name: str, url: str | None) -> str:
 
 
 def question_of(known: Known) -> str:
-    """Give the question that was given, or one that every search of these notes answers: a sentence of one."""
+    """Return the question that was given, or one that every search of these notes answers: a sentence of one."""
     from raggate.inputs.first_sentence import first_sentence
 
     asked = known.question or known.there.question
@@ -360,7 +357,7 @@ def question_of(known: Known) -> str:
 
 
 def _notes(vaults: Mapping[str, Path]) -> dict[str, frozenset[tuple[str, ...]]]:
-    """Give the notes of some directories, each with its heading paths.
+    """Return the notes of some directories, each with its heading paths.
 
     Raises:
         UsageError: when there is none.
@@ -439,7 +436,7 @@ def write_schema(directory: Path) -> None:
 
 
 def _relative_vault(directory: Path, notes: Path) -> str:
-    """Give the notes' directory as raggate.yml names it.
+    """Return the notes' directory as raggate.yml names it.
 
     Raises:
         UsageError: when it is none, or not in the repository.

@@ -96,7 +96,7 @@ def show(rows: Sequence[Row]) -> None:
 
 
 def supports_of(rows: Sequence[Row], picks: Iterable[int], vault: Vault) -> tuple[Support, ...]:
-    """Give the gold supports of the picked passages, each once.
+    """Return the gold supports of the picked passages, each once.
 
     Raises:
         UsageError: for a number that no passage has, and a passage that stands in no note.
@@ -138,14 +138,7 @@ def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault)
 
 
 def with_snippet(support: Support, question: str, known: Sequence[Passage], *, choose: bool) -> Support:
-    """Give a support the snippet that somebody takes of its passage, or types; without a person, say what it could be.
-
-    Args:
-        support: the picked place, which has no snippet.
-        question: the question.
-        known: the passages of the vault.
-        choose: whether somebody sits there.
-    """
+    """A support the snippet that somebody takes of its passage, or types; without a person, say what it could be."""
     from raggate.cli import console
     from raggate.inputs.authoring.passages import snippet_of
 
@@ -397,7 +390,7 @@ def _case(request: Request, bench: Workbench, question: str, flags: dict[str, An
 def _supports(
     request: Request, bench: Workbench, scope: Case, picks: Sequence[int], anchors: Sequence[str], search: str | None
 ) -> tuple[tuple[Support, ...] | None, str]:
-    """Give the places that answer a question, None where somebody says that none does; and why only notes can match."""
+    """The places that answer a question, None where somebody says that none does; and why only notes can match."""
     from raggate.inputs.authoring.passages import passages
     from raggate.inputs.authoring.places import of_anchor
     from raggate.pipeline import authoring

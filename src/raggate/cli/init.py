@@ -248,13 +248,11 @@ def write_example(
     """Write the example files below a directory. Returns what was written.
 
     Args:
-        directory: the top of the repository.
         action: the action that the workflow uses, as `OWNER/raggate@` and a full commit id; empty for a placeholder.
         owners: who must review what judges a change, as `@user` and `@organisation/team` with spaces between; empty
             for no CODEOWNERS.
         config: the text of raggate.yml, in place of the example's.
         there: the questions and notes that the repository has. With notes no example is written.
-        force: whether files that are there are written over.
 
     Raises:
         UsageError: as `check_terms`; then nothing is written.

@@ -47,8 +47,6 @@ def promote_command_line(directory: str, suite: str, policy: Path | None) -> str
     """Write it for a run directory, with the configuration of its suite.
 
     Args:
-        directory: the run directory.
-        suite: the suite of the run.
         policy: the configuration that the run was compared by; None for its own.
     """
     from raggate.pipeline.request import USUAL

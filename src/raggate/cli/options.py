@@ -22,7 +22,7 @@ class FiniteRange(click.FloatRange):
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Give the number; click ends with exit code 2 when it is none, not finite or out of the range."""
+        """Return the number; click ends with exit code 2 when it is none, not finite or out of the range."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)

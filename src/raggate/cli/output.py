@@ -60,22 +60,22 @@ def of_command() -> Iterator[Output]:
 
 
 def quiet() -> bool:
-    """Say whether messages on the way are left out."""
+    """Return whether messages on the way are left out."""
     return _current is not None and _current.quiet
 
 
 def as_json() -> bool:
-    """Say whether one JSON document is all that is printed."""
+    """Return whether one JSON document is all that is printed."""
     return _current is not None and _current.json
 
 
 def verbose() -> bool:
-    """Say whether each question is told as it is answered."""
+    """Return whether each question is told as it is answered."""
     return _current is not None and _current.verbose
 
 
 def coloured(environment: Mapping[str, str]) -> bool:
-    """Say whether standard output takes colours: NO_COLOR says no, else FORCE_COLOR yes, else a terminal does."""
+    """Return whether standard output takes colours: NO_COLOR says no, else FORCE_COLOR yes, else a terminal does."""
     if environment.get("NO_COLOR"):
         return False
     return bool(environment.get("FORCE_COLOR")) or sys.stdout.isatty()
@@ -118,13 +118,13 @@ def _verbose(output: Output, _: click.Context) -> None:
 
 
 def wanted(output: Output, words: Sequence[str]) -> bool:
-    """Say whether JSON is wanted, also where the flags could not be read."""
+    """Return whether JSON is wanted, also where the flags could not be read."""
     options = words[: words.index("--")] if "--" in words else words
     return output.json or (not output.command and FLAG in options)
 
 
 def document(command: str, code: int, error: RaggateError | None = None) -> dict[str, Any]:
-    """Give what `--json` prints.
+    """Return what `--json` prints.
 
     Args:
         command: the command without the program, such as `golden add`; empty where none was recognised.
@@ -158,7 +158,7 @@ def _error(error: RaggateError, code: int) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """Give what JSON can hold: a path as text with `/`, a noun by its fields, half a character as `?`."""
+    """Return what JSON can hold: a path as text with `/`, a noun by its fields, half a character as `?`."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, Path):

@@ -33,11 +33,7 @@ def promote(
     """Make runs the baselines of their suites, once every one of them passes the checks of its own suite.
 
     Args:
-        request: what is asked of each, whatever its configuration.
-        names: the configurations, and patterns of them.
         runs: directories of runs, one of a suite; or `latest` alone, for the newest run of each suite.
-        terms: why, by whom, and what is accepted.
-        dry_run: whether nothing is written.
 
     Raises:
         UsageError: for runs that are not one of each of their suites, and as `suite_list.find`.
@@ -74,7 +70,6 @@ def promote(
 
 
 def _chosen(names: Sequence[str], runs: Sequence[str]) -> dict[SuiteFile, Path]:
-    """Give the run of each suite that is promoted."""
     from raggate.inputs import suite_list
     from raggate.pipeline import run_directory
     from raggate.pipeline.stored_runs import LATEST

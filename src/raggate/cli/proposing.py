@@ -39,7 +39,7 @@ class Desk:
         self._kept: list[Kept] = proposals_file.load(data, str(console.short_path(path)))
 
     def waiting(self) -> list[Proposal]:
-        """Give the proposals that nobody has decided on."""
+        """Return the proposals that nobody has decided on."""
         return [item.proposal for item in self._kept if item.state == "waiting"]
 
     def refill(self, most: int, asked: Request | None = None) -> None:
@@ -116,10 +116,7 @@ def run(desk: Desk, most: int, accepted: Sequence[str], rejected: Sequence[str],
     """Take and reject what flags name; without any, propose, and ask whoever sits there.
 
     Args:
-        desk: the proposals.
         most: how many wait at most.
-        accepted: ids of those to take.
-        rejected: ids of those to drop.
         asked: the request whose model writes questions, too; None for none.
     """
     for name in accepted:

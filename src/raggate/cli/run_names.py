@@ -12,7 +12,7 @@ USUAL_OUT = Path(".raggate/runs")
 
 
 def out_of(config_file: Path) -> Path:
-    """Give where run directories of a configuration lie; the usual place where it cannot be read."""
+    """Return where run directories of a configuration lie; the usual place where it cannot be read."""
     from raggate.config import schema
     from raggate.errors import RaggateError
     from raggate.text.files import read_file
@@ -32,7 +32,7 @@ class RunName(click.ParamType[Path]):
     name = "run"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Give the path; a name that stands for no run, or for several, is a usage error."""
+        """Return the path; a name that stands for no run, or for several, is a usage error."""
         from raggate.pipeline.stored_runs import LATEST, named
 
         path = Path(value)

@@ -34,7 +34,7 @@ class Age(click.ParamType[timedelta]):
     name = "age"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Give the time; click ends with exit code 2 for anything else."""
+        """Return the time; click ends with exit code 2 for anything else."""
         match = _AGE.fullmatch(str(value))
         if match is None:
             self.fail(f"{value!r}: expected a number with h, d or w, such as 7d.", param, ctx)

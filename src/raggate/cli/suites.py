@@ -24,8 +24,6 @@ def check(
     """Check several suites, and give the exit code of the worst.
 
     Args:
-        request: what is asked of each, whatever its configuration.
-        names: the configurations, and patterns of them.
         reports: `FORMAT=FILE` texts, each with `{suite}` in it.
         watch: whether `--watch` was given.
         stored: what `--run` names.

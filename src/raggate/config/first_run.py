@@ -69,7 +69,7 @@ STRICT = FirstRun()
 
 
 def _requested(settings: Config) -> Iterator[tuple[str, str]]:
-    """Give each setting that is asked for, and the key where it stands."""
+    """Yield each setting that is asked for, and the key where it stands."""
     # who has such settings has loaded their models
     from raggate.config.service_settings import Service
 

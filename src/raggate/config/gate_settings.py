@@ -57,13 +57,13 @@ class Rule(SettingsModel):
     """Value a lower-is-better metric must not rise above, whatever the baseline."""
 
     def limit(self, direction: Literal["higher", "lower"]) -> float | None:
-        """Give the value that a metric of a direction must not be worse than, whatever the baseline."""
+        """Return the value that a metric of a direction must not be worse than, whatever the baseline."""
         return self.floor if direction == "higher" else self.ceiling
 
 
 @lru_cache(maxsize=64)
 def _allowing(tolerance: float) -> Rule:
-    """Give the rule of a tolerance alone, which is looked up for every row of a comparison."""
+    """Return the rule of a tolerance alone, which is looked up for every row of a comparison."""
     return Rule(tolerance=tolerance)
 
 
@@ -105,12 +105,12 @@ class Gate(SettingsModel):
     """What happens when small accepted drops add up to more than the tolerance."""
 
     def rules(self) -> dict[str, Rule]:
-        """Give every gated metric with its rule, defaults filled in."""
+        """Return every gated metric with its rule, defaults filled in."""
         rules = {name: self.rule(name) for name in dict.fromkeys((*DEFAULT_GATED, *self.metrics))}
         return {name: rule for name, rule in rules.items() if rule is not None}
 
     def rule(self, name: str) -> Rule | None:
-        """Give the rule of one metric, defaults filled in; None when it is not gated."""
+        """Return the rule of one metric, defaults filled in; None when it is not gated."""
         given = self.metrics.get(name, None if name in DEFAULT_GATED else "off")
         if given is False or given == "off":
             return None

@@ -36,7 +36,7 @@ SentVariable = Annotated[Variable, AfterValidator(_may_be_sent)]
 
 
 def names(template: str) -> Iterator[str]:
-    """Give what the placeholders of a text name.
+    """Yield what the placeholders of a text name.
 
     Raises:
         ValueError: for a brace that belongs to none.
@@ -66,10 +66,8 @@ def check_headers(headers: Mapping[str, str], asked: Collection[str], pass_env: 
     """Refuse headers that raggate sets itself, that no request can have, or that name what they may not.
 
     Args:
-        headers: name -> value with placeholders.
         asked: the placeholders of what is asked that values may hold, beside `{env.NAME}`.
         pass_env: the variables that `{env.NAME}` may name.
-        key: where the headers stand, for messages.
 
     Raises:
         ValueError: naming the header.

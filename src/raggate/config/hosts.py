@@ -23,7 +23,7 @@ def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | Non
 
 
 def is_metadata(host: str) -> bool:
-    """Say whether a host is link-local or the metadata service of a cloud."""
+    """Return whether a host is link-local or the metadata service of a cloud."""
     name = host.rstrip(".").lower()
     address = address_of(name)
     return name in _METADATA if address is None else address.is_link_local or str(address) in _METADATA

@@ -71,7 +71,7 @@ class Invariants(SettingsModel):
 
 @cache
 def sentences() -> dict[str, str]:
-    """Give what each rule demands, as a finding says it: what stands below its key."""
+    """Return what each rule demands, as a finding says it: what stands below its key."""
     return described(Invariants)
 
 

@@ -40,5 +40,5 @@ def misplaced(config: Config) -> tuple[Key, str] | None:
 
 
 def in_git(path: str) -> bool:
-    """Say whether a path leads into git's own directory, however a file system that ignores case spells it."""
+    """Return whether a path leads into git's own directory, however a file system that ignores case spells it."""
     return any(part.casefold() == ".git" for part in PurePosixPath(path).parts)

@@ -44,7 +44,7 @@ _BUILD = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,199}")
 
 
 def is_immutable(name: str) -> bool:
-    """Say whether the name of a model says which version it is, for ever: whether a day or a digest stands in it."""
+    """Return whether the name of a model says which version it is, for ever: whether a day or a digest stands in it."""
     return _IMMUTABLE.search(name) is not None
 
 
@@ -195,7 +195,7 @@ class Judges(SettingsModel):
     """Token limit of a reply."""
 
     def asked(self) -> dict[str, JudgeModelSettings]:
-        """Give every model that is asked anything, by the key where it stands in this section."""
+        """Return every model that is asked anything, by the key where it stands in this section."""
         every = {f"models[{number}]": judge for number, judge in enumerate(self.models)}
         if self.spot_check is not None and self.spot_check.model is not None:
             every["spot_check.model"] = self.spot_check.model

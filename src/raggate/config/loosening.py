@@ -63,8 +63,6 @@ def loosened(before: Config, now: Config, keys: Iterable[str]) -> tuple[str, ...
     """Name those of the keys by which a configuration lets more through than the one before.
 
     Args:
-        before: the configuration that counted.
-        now: the one that would.
         keys: the keys whose values differ, written with dots.
     """
     looser = set(_looser_keys(before, now))
@@ -135,7 +133,7 @@ def _less_isolated(before: Config, now: Config) -> Iterator[str]:
 
 
 def _marks_less(before: Sequence[object], now: Sequence[object] | None) -> bool:
-    """Say whether a key of front matter marks fewer notes than before: one without values marks by any."""
+    """Return whether a key of front matter marks fewer notes than before: one without values marks by any."""
     if now is None or not now:
         return now is None
     return not before or _fewer(map(marking, before), map(marking, now))
@@ -191,7 +189,7 @@ def _fewer(before: Iterable[object], now: Iterable[object]) -> bool:
 
 
 def _wider(before: Collection[str], now: Collection[str]) -> bool:
-    """Say whether some of the places now lie in none of those before."""
+    """Return whether some of the places now lie in none of those before."""
     return not all(inside_place(place, before) for place in now)
 
 
@@ -200,7 +198,7 @@ def _fewer_places(before: Collection[str], now: Collection[str]) -> bool:
 
 
 def _runs_less(before: Collection[str], now: Collection[str]) -> bool:
-    """Say whether there are changes that do not run the suite any more; where no path is named, all of them do."""
+    """Return whether there are changes that do not run the suite any more; where no path is named, all of them do."""
     return bool(now) and (not before or _fewer_places(before, now))
 
 
@@ -281,6 +279,6 @@ def _lax(before: Rule, now: Rule | None) -> tuple[str, ...]:
 
 
 def _excuses(old: Waiver, new: Waiver) -> bool:
-    """Say whether a waiver excuses all that another one does, and as long."""
+    """Return whether a waiver excuses all that another one does, and as long."""
     same = (old.metric, old.case) == (new.metric, new.case) and old.mode in {None, new.mode}
     return same and old.expires >= new.expires

@@ -148,7 +148,7 @@ class ChunkFields(SettingsModel):
         return self
 
     def _written(self) -> Iterator[tuple[str, str]]:
-        """Give the paths of all parts, each with the name of its part."""
+        """Yield the paths of all parts, each with the name of its part."""
         for name in _IN_CHUNK:
             paths = getattr(self, name)
             yield from (

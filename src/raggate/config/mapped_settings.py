@@ -79,7 +79,7 @@ def _plain_json(value: Any) -> Any:
 
 
 def leaves(value: object, depth: int = 0) -> Iterator[object]:
-    """Give what a JSON template holds at its ends.
+    """Yield what a JSON template holds at its ends.
 
     Raises:
         ValueError: when it is nested too deep.

@@ -74,12 +74,12 @@ class Probes(SettingsModel):
 
 
 def marking(value: object) -> str:
-    """Give a value of front matter as it is compared: what is written, whichever type a reader of YAML gives it."""
+    """Return a value of front matter as it is compared: what is written, whichever type a reader of YAML gives it."""
     return str(value).strip().casefold()
 
 
 def bare_tag(written: str) -> str:
-    """Give a tag as it is compared."""
+    """Return a tag as it is compared."""
     return written.removeprefix("#").casefold()
 
 
@@ -126,7 +126,7 @@ def check(config: Config) -> None:
 
 
 def _places(config: Config) -> Iterator[tuple[str, Sequence[str]]]:
-    """Give what names a vault or something in one, by key."""
+    """Yield what names a vault or something in one, by key."""
     yield "private.places", config.private.places
     for name, principal in config.ask.probes.principals.items():
         yield f"ask.probes.principals.{name}.sees", principal.sees

@@ -15,12 +15,12 @@ COVERED = {"hybrid_rerank": "hybrid"}
 
 
 def mode_name(written: str) -> str:
-    """Give the one name of a mode: `fts` is `bm25`, all others are themselves."""
+    """Return the one name of a mode: `fts` is `bm25`, all others are themselves."""
     return ALIASES.get(written, written)
 
 
 def asked_in(named: Collection[str] | None, mode: str) -> bool:
-    """Say whether a question that names these modes is asked in a mode; one that names none is asked in every mode."""
+    """Whether a question that names these modes is asked in a mode; one that names none is asked in every mode."""
     if named is None:
         return True
     if mode == NO_MODE:
@@ -30,7 +30,7 @@ def asked_in(named: Collection[str] | None, mode: str) -> bool:
 
 
 def distinct_modes(modes: Sequence[str]) -> list[str]:
-    """Give a list of modes back when no two of them are one mode under different names.
+    """Return a list of modes back when no two of them are one mode under different names.
 
     Raises:
         ValueError: naming the two.

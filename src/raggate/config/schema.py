@@ -38,11 +38,9 @@ SHOWN_PROBLEMS = 10
 
 
 def of(error: ValidationError, document: Document, root: type[BaseModel]) -> tuple[list[Problem], int]:
-    """Give the problems that are shown, in the order of the file, and how many others there are.
+    """Return the problems that are shown, in the order of the file, and how many others there are.
 
     Args:
-        error: what the model says.
-        document: the file.
         root: the model of the whole file, which knows its keys.
     """
     problems = error.errors(include_url=False)
@@ -160,14 +158,14 @@ class Config(SettingsModel):
         return self
 
     def asking_once(self) -> Config:
-        """Give the same configuration, by which the questions are asked, each once, and nothing else is done."""
+        """Return the same configuration, by which the questions are asked, each once, and nothing else is done."""
         ask = self.ask.model_copy(update={"repeat": 1, "repeat_sample": 0, "probes": Probes()})
         off = {**PROBES_OFF, "must_be_deterministic": "off"}
         invariants = self.invariants.model_copy(update=off)
         return self.model_copy(update={"ask": ask, "invariants": invariants, "judges": None})
 
     def asking(self, **keys: int) -> Config:
-        """Give the same configuration with other keys of its section `ask`."""
+        """Return the same configuration with other keys of its section `ask`."""
         return self.model_copy(update={"ask": self.ask.model_copy(update=keys)})
 
     @property
@@ -192,7 +190,7 @@ class Config(SettingsModel):
 
 
 def default_baseline(suite: str) -> str:
-    """Give the baseline file of a suite whose configuration names none."""
+    """Return the baseline file of a suite whose configuration names none."""
     return f"baselines/{suite}.json"
 
 
@@ -222,14 +220,7 @@ def load(data: bytes, name: str) -> Config:
 
 
 def refused(data: bytes, name: str, key: Path, text: str) -> FileProblems:
-    """Make the error of a key that fits the schema, and not the files that the configuration names.
-
-    Args:
-        data: the configuration.
-        name: that of its file for messages.
-        key: where the key stands.
-        text: what is wrong with it.
-    """
+    """Make the error of a key that fits the schema, and not the files that the configuration names."""
     return FileProblems("invalid-config", [_problem(parse(data, name), key, text)], hint=_HINT)
 
 

@@ -40,7 +40,7 @@ class SettingsModel(BaseModel):
 
 
 def described(model: type[BaseModel]) -> dict[str, str]:
-    """Give what stands below each key of a settings model.
+    """Return what stands below each key of a settings model.
 
     It is read from the source when it is asked for: pydantic's own way parses every model at every start.
     """
@@ -55,7 +55,7 @@ def described(model: type[BaseModel]) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def _classes(module: str) -> dict[str, list[ast.stmt]]:
-    """Give the statements of each class of a module, which is parsed once for all of them."""
+    """Return the statements of each class of a module, which is parsed once for all of them."""
     source = ast.parse(inspect.getsource(sys.modules[module]))
     return {part.name: part.body for part in source.body if isinstance(part, ast.ClassDef)}
 
@@ -283,7 +283,7 @@ class Api(SettingsModel):
     """When it is ready."""
 
     def containers(self) -> dict[str, Contained]:
-        """Give every container that is to be started, by its key."""
+        """Return every container that is to be started, by its key."""
         containers: dict[str, Contained] = {} if self.container is None else {"api.container": self.container}
         for name, backend in (("command", self.command), ("container", self.container)):
             for service, settings in (backend.services if backend else {}).items():

@@ -191,7 +191,6 @@ def read(
     """Read a baseline file, or a bare metrics file, of which only the means can be compared.
 
     Args:
-        data: the content of the file.
         source: the file's name for messages and reports.
         directions: the known metrics; others in the file are ignored.
         beside: the file's directory if it is on disk; another system may have its settings there.
@@ -250,7 +249,7 @@ def _read_by_lines(content: LongBytes, source: str, directions: dict[str, Direct
 
 
 def _stored(content: dict[str, Any]) -> _Stored | None:
-    """Give what stands in a file as its format has it; None where it is no baseline of raggate's."""
+    """Return what stands in a file as its format has it; None where it is no baseline of raggate's."""
     foreign = {OWN_METRICS_KEY, *(system.metrics_key for system in installed())}
     if content.get("schema") != SCHEMA or content.keys() & foreign:
         return None

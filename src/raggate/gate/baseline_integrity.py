@@ -20,7 +20,7 @@ Means = dict[tuple[str, str, str], tuple[float | None, int]]
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """Give the digest of everything a baseline file holds but for the digest itself, whatever its layout."""
+    """Return the digest of everything a baseline file holds but for the digest itself, whatever its layout."""
     kept = {key: value for key, value in content.items() if key != "digest"}
     return hashlib.sha256(digested(dumps(kept))).hexdigest()
 
@@ -50,23 +50,19 @@ class RunningDigest:
         self._begin = b","
 
     def of_all(self) -> str:
-        """Give the digest once all have passed by."""
+        """Return the digest once all have passed by."""
         ended = self._hash.copy()
         ended.update(b"}" if self._begin == b"," else b"{}")
         return ended.hexdigest()
 
 
 def digested(document: bytes) -> bytes:
-    """Give what the digest is of: other JSON tools write 1.0 as 1, which changes nothing."""
+    """Return what the digest is of: other JSON tools write 1.0 as 1, which changes nothing."""
     return _WHOLE.sub(b"", document)
 
 
 def problem(content: Mapping[str, Any], document: bytes) -> str | None:
     """Say what is wrong with a baseline whose layout is right, None when nothing is.
-
-    Args:
-        content: what is read of it.
-        document: the JSON that it is read from.
 
     A file that somebody edited does not have the digest of its content. Means and counts must be those of the cases.
     """

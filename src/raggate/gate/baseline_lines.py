@@ -42,7 +42,6 @@ def read(lines: Iterable[bytes], case_of: Callable[[Any], CaseScore]) -> Parts |
     """Read a file that has a line for each case, sorted, and a digest that is that of its lines.
 
     Args:
-        lines: the lines of the file, each with its end.
         case_of: makes a case of what its line holds; raises ValueError for what is none.
 
     Returns:
@@ -86,7 +85,7 @@ class _OverallMeans:
                 self._sums[mode, metric] = total + value, number + 1
 
     def are_those_of(self, content: Mapping[str, Any]) -> bool:
-        """Say whether a file tells these."""
+        """Return whether a file tells these."""
         stored = {
             (mode, metric): (mean, n)
             for mode, slices in content["aggregates"].items()
@@ -129,7 +128,7 @@ class _Cases:
 
 
 def _content(lines: Iterator[bytes], add: Callable[[bytes], None]) -> dict[str, Any]:
-    """Give what stands in a file beside its cases, once its digest is that of its lines; each case is passed on."""
+    """Return what stands in a file beside its cases, once its digest is that of its lines; each case is passed on."""
     digest = RunningDigest()
     content = _rest(_together(_until(_BEGIN, lines)) + b'  "cases": []\n}')
     for key in sorted(content.keys() - {"cases"}):
@@ -148,7 +147,7 @@ def _content(lines: Iterator[bytes], add: Callable[[bytes], None]) -> dict[str, 
 
 
 def _until(end: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Give the lines up to one that ends a part of the file, which must come."""
+    """Yield the lines up to one that ends a part of the file, which must come."""
     for line in lines:
         if line == end:
             return
@@ -174,7 +173,7 @@ def _rest(data: bytes) -> dict[str, Any]:
 
 
 def _case_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Give each case without its indent, the comma after it, and the end of its line; the last has no comma."""
+    """Yield each case without its indent, the comma after it, and the end of its line; the last has no comma."""
     ahead = next(lines, b"")
     while line := ahead:
         ahead = next(lines, b"")
@@ -193,7 +192,7 @@ def _refuse_beyond_scale(case: CaseScore) -> None:
 
 
 def _agrees(content: Mapping[str, Any], slices: SliceMeans) -> bool:
-    """Say whether counts and means are those of the cases."""
+    """Return whether counts and means are those of the cases."""
     own = {
         (mode, name, metric): (mean.value, mean.n)
         for mode, its in slices.means().items()

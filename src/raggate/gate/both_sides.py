@@ -51,13 +51,13 @@ class _Column(Struct, frozen=True):
     graded: bytes
 
     def both(self, places: Places) -> Places:
-        """Give those of some cases that have a value on both sides."""
+        """Return those of some cases that have a value on both sides."""
         if self.whole:
             return places
         return array("I", (at for at in places if not isnan(self.before[at] + self.after[at])))
 
     def had(self, places: Places) -> int:
-        """Say how many of some cases have a value before."""
+        """Return how many of some cases have a value before."""
         return len(places) if self.whole else sum(not isnan(self.before[at]) for at in places)
 
     def mean(self, side: Values, places: Places, cases: int, like: MetricValue) -> MetricValue:
@@ -95,12 +95,7 @@ class PairedCases:
             self._slices[name] = _with(self._slices.get(name, range(0)), place)
 
     def row(self, place: tuple[str, str, str], like: MetricValue) -> Delta:
-        """Hold a metric's values of the same cases against each other; a mean over other cases would be no change.
-
-        Args:
-            place: mode, slice and metric.
-            like: a value of the metric, which tells its direction.
-        """
+        """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
         mode, name, metric = place
         column = self._column_of(metric, like.direction)
         places = self._slices.get(name, ())
@@ -130,12 +125,9 @@ class PairedCases:
     def _gain(
         self, column: _Column, place: tuple[str, str, str], both: Places, counts: tuple[int, int], *, binary: bool
     ) -> Interval | None:
-        """Give the 95% interval of the mean change; None where nothing can be said of its spread.
+        """Return the 95% interval of the mean change; None where nothing can be said of its spread.
 
         Args:
-            column: the metric.
-            place: mode, slice and metric.
-            both: its cases with two values.
             counts: how many of them got worse, and better.
             binary: whether each scores 0 or 1, so that counts tell all, but where cases of one group move together.
         """
@@ -150,7 +142,7 @@ class PairedCases:
         return mean_interval(unit_changes(_at(column.changes, both), groups), _SCALES.get(metric, 1.0))
 
     def _is_grouped(self, name: str) -> bool:
-        """Say whether two cases of a slice are of one group."""
+        """Return whether two cases of a slice are of one group."""
         if name not in self._grouped:
             groups = _at(self._groups, self._slices.get(name, ())) if self._group_numbers else ()
             self._grouped[name] = _repeated([group for group in groups if group != _ALONE])
@@ -198,14 +190,14 @@ def _graded(was: float, now: float) -> bool:
 
 
 def _within(places: Places, moved: Places, of: int) -> Places:
-    """Give those of some cases that are among others, of which both are ascending."""
+    """Return those of some cases that are among others, of which both are ascending."""
     if len(places) == of or len(moved) == 0:
         return moved
     return array("I", (at for at in moved if (place := bisect_left(places, at)) < len(places) and places[place] == at))
 
 
 def _with(places: range | array[int], place: int) -> range | array[int]:
-    """Give places and one more after them; those of all cases, as most slices have, take no memory."""
+    """Return places and one more after them; those of all cases, as most slices have, take no memory."""
     if isinstance(places, range):
         if place == len(places):
             return range(place + 1)
@@ -219,7 +211,7 @@ def _at(values: array[N], places: Places) -> array[N]:
 
 
 def _repeated(groups: Sequence[int | None]) -> bool:
-    """Say whether two cases are of one group."""
+    """Return whether two cases are of one group."""
     named = [group for group in groups if group is not None]
     return len(set(named)) < len(named)
 
@@ -229,7 +221,7 @@ def _oriented(direction: Direction, gain: Interval | None) -> Interval | None:
 
 
 def mean_of(known: Sequence[float], unscored: int, like: MetricValue) -> MetricValue:
-    """Give a mean as that of another of its metric is given; None where there is no value."""
+    """Return a mean as that of another of its metric is given; None where there is no value."""
     mean = sum(known) / len(known) if len(known) > 0 else None
     return MetricValue(value=mean, n=len(known), unscored=unscored, direction=like.direction)
 
@@ -262,7 +254,6 @@ def uncompared(
     Args:
         row: the metric over the cases that are compared.
         others: all other cases of the mode and slice, each with what the baseline has under its name.
-        slices: the baseline's means in this mode.
         min_slice: values from which a slice other than that of all cases has a mean to hold something to.
     """
     direction = row.current.direction
@@ -298,7 +289,7 @@ def uncompared(
 
 
 def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, direction: Direction) -> float | None:
-    """Give the worst mean that the baseline has of a slice the case is in; None where it has none at all."""
+    """Return the worst mean that the baseline has of a slice the case is in; None where it has none at all."""
     known = [(name, slices.get(name, {}).get(metric)) for name in case.slices]
     means = [
         mean.value
@@ -316,7 +307,7 @@ def _drop(row: Delta, group: Sequence[Held]) -> float:
 
 
 def _explained(group: Sequence[Held], size: int, most: float) -> bool:
-    """Say whether chance may be why a group falls short: by one question at most, or by as much as luck goes.
+    """Return whether chance may be why a group falls short: by one question at most, or by as much as luck goes.
 
     The bound is Hoeffding's for means of independent values from 0 to 1, which needs nothing to be known of how they
     are spread; values up to `most` are taken as shares of it. What is expected is itself only a mean of `size` values,
@@ -336,7 +327,7 @@ def _explained(group: Sequence[Held], size: int, most: float) -> bool:
 
 
 def _divergence(value: float, expected: float) -> float:
-    """Give the divergence of Kullback and Leibler between two coins; `expected` is neither 0 nor 1."""
+    """Return the divergence of Kullback and Leibler between two coins; `expected` is neither 0 nor 1."""
     sides = ((value, expected), (1 - value, 1 - expected))
     return sum(share * log(share / usual) for share, usual in sides if share > 0)
 
@@ -411,7 +402,7 @@ class Sides:
             self.released.add(new.case_id)
 
     def deltas(self, min_slice: int) -> Iterator[Delta]:
-        """Give the rows of the comparison.
+        """Return the rows of the comparison.
 
         Args:
             min_slice: values from which a slice of the baseline has a mean that an added case can be held to.
@@ -450,7 +441,7 @@ class Sides:
 
 
 def _whole_run(row: Delta, whole: MetricValue, *, past: bool) -> dict[str, MetricValue]:
-    """Give what a row shows of the run itself, beside the cases that are compared.
+    """Return what a row shows of the run itself, beside the cases that are compared.
 
     Args:
         row: the metric over the cases that are compared.
@@ -467,7 +458,7 @@ def _directions(rows: Iterable[Row]) -> dict[str, Direction]:
 
 
 def all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterator[Row]:
-    """Give every mode, slice and metric of the baseline, and those of the run that it does not have."""
+    """Yield every mode, slice and metric of the baseline, and those of the run that it does not have."""
     for mode, slices in baseline.scorecard.slices.items():
         for name, metrics in slices.items():
             for metric, stored in metrics.items():

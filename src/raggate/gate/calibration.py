@@ -17,7 +17,7 @@ from raggate.scoring.repeats import KEY, TIMES_KEY, answers_by_question
 
 
 def separate(run: Run) -> list[Run]:
-    """Give the runs that a run consists of whose questions were all asked equally often."""
+    """Return the runs that a run consists of whose questions were all asked equally often."""
     answers = zip(*answers_by_question(run).values(), strict=True)
     fingerprint = {key: value for key, value in run.fingerprint.items() if key not in {KEY, TIMES_KEY}}
     return [
@@ -35,7 +35,6 @@ def alarms(runs: Sequence[Run], *gates: Gate) -> tuple[list[int], int]:
     """Hold each of some equal runs against each other one.
 
     Args:
-        runs: the runs.
         gates: policies, which differ in nothing that a comparison is made by.
 
     Returns:

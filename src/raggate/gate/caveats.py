@@ -29,7 +29,7 @@ def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def _other_questions(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Say how the questions differ from those of the baseline: gone, of other labels, filed otherwise, or new."""
+    """Yield how the questions differ from those of the baseline: gone, of other labels, filed otherwise, or new."""
     golden = comparison.golden
     if gate.on_removed_cases == "warn":
         yield from completeness.removed_cases(comparison)

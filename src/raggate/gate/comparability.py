@@ -21,7 +21,7 @@ _MUST_AGREE = {
 
 
 def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...]:
-    """Say why a run must not be compared with a baseline; empty when it may be, or there is none."""
+    """Return why a run must not be compared with a baseline; empty when it may be, or there is none."""
     if baseline is None:
         return ()
     before, now = baseline.scorecard.fingerprint, scorecard.fingerprint
@@ -37,13 +37,10 @@ def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...
 
 
 def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: Sequence[str]) -> Iterator[str]:
-    """Say why a run by some settings must not be compared with a baseline, as far as those tell it.
+    """Yield why a run by some settings must not be compared with a baseline, as far as those tell it.
 
     Args:
-        baseline: the baseline.
-        suite: whose run it is.
         now: what the run is known by, see `Inputs.fingerprint`; with the cut-offs and the version of the metrics.
-        modes: the modes it has values in.
     """
     before = baseline.scorecard.fingerprint
     if baseline.scorecard.suite and baseline.scorecard.suite != suite:
@@ -60,7 +57,7 @@ def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: S
 
 
 def changed_settings(before: Fingerprint, now: Fingerprint) -> Iterator[tuple[str, str]]:
-    """Give what must agree between two fingerprints and does not: the key, and a clause with both values."""
+    """Yield what must agree between two fingerprints and does not: the key, and a clause with both values."""
     for key, meaning in _MUST_AGREE.items():
         if before.get(key) != now.get(key):
             yield key, f"{meaning} changed: {before.get(key)} in the baseline, {now.get(key)} now"

@@ -49,7 +49,6 @@ def compare(
 
     Args:
         run: the run the scorecard was made of, for the reasons behind flips.
-        scorecard: its scores.
         baseline: what to hold it against, None when there is none.
         flip_at: rank within which a question counts as found.
         min_slice: values from which a slice of the baseline has a mean that an added case can be held to.

@@ -90,7 +90,7 @@ def fell(complaints: Sequence[Complaint]) -> dict[tuple[str, str], tuple[str, ..
 def used(
     comparison: Comparison, complaints: Sequence[Complaint], waived: Sequence[WaiverStatus]
 ) -> tuple[WaiverStatus, ...]:
-    """Say how each waiver stands after all; where nothing was compared, none counts as unused."""
+    """Return how each waiver stands after all; where nothing was compared, none counts as unused."""
     if comparison.baseline is None or comparison.incomparable:
         return tuple(waived)
     return waivers.mark_unused(waived, {item.waiver for item in complaints if item.waiver})

@@ -20,7 +20,7 @@ from raggate.text.numbers import counted
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
-    """Say whether more calls failed than a run may have and still count as measured."""
+    """Return whether more calls failed than a run may have and still count as measured."""
     return operations.failed > gate.max_error_rate * operations.calls + EPSILON
 
 
@@ -133,7 +133,7 @@ def less_told(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def other_vault(comparison: Comparison) -> Reason:
-    """Say which notes are not those of the baseline; there are such."""
+    """Return which notes are not those of the baseline; there are such."""
     changes = [str(change) for change in comparison.vault_changes]
     differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
     return Reason("vault-changed", f"the vault is not the one of the baseline, {differ}")
@@ -153,7 +153,7 @@ def modes_without_past(comparison: Comparison) -> tuple[str, ...]:
 
 
 def emptied(delta: Delta) -> bool:
-    """Say whether a slice or mode of the baseline has no case at all any more."""
+    """Return whether a slice or mode of the baseline has no case at all any more."""
     return delta.baseline.n > 0 and delta.current.n == 0 and delta.current.unscored == 0
 
 
@@ -164,7 +164,7 @@ def before(delta: Delta) -> int:
 
 
 def other_questions(delta: Delta) -> bool:
-    """Say whether two means of a baseline without cases are over different numbers of questions."""
+    """Return whether two means of a baseline without cases are over different numbers of questions."""
     return 0 < delta.baseline.n != delta.current.n > 0
 
 

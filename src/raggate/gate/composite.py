@@ -49,8 +49,6 @@ def paired_scores(
 
     Args:
         comparison: what was compared; a baseline without cases gives none.
-        mode: the mode.
-        metrics: what a score is the mean of.
         left_out: mode and case id of the cases that a waiver leaves out.
     """
     directions = directions_in(comparison, mode)
@@ -63,7 +61,7 @@ def paired_scores(
 def same_questions(
     comparison: Comparison, mode: str, left_out: AbstractSet[tuple[str, str]] = frozenset()
 ) -> Iterator[tuple[CaseScore, CaseScore]]:
-    """Give the questions of a mode that are the same on both sides, each with its past; see `paired_scores`."""
+    """Yield the questions of a mode that are the same on both sides, each with its past; see `paired_scores`."""
     baseline = comparison.baseline
     if baseline is None or comparison.incomparable:
         return
@@ -75,7 +73,7 @@ def same_questions(
 
 
 def directions_in(comparison: Comparison, mode: str) -> dict[str, Direction]:
-    """Give the direction of every metric that a run has in a mode."""
+    """Return the direction of every metric that a run has in a mode."""
     means = comparison.scorecard.slices.get(mode, {}).get(OVERALL, {})
     return {metric: mean.direction for metric, mean in means.items()}
 
@@ -83,7 +81,7 @@ def directions_in(comparison: Comparison, mode: str) -> dict[str, Direction]:
 def paired_values(
     old: CaseScore, new: CaseScore, metrics: Sequence[str], directions: Mapping[str, Direction]
 ) -> dict[str, tuple[float, float]]:
-    """Give the values of the metrics that applied in the baseline; of abstention_accuracy where none of them did.
+    """Return the values of the metrics that applied in the baseline; of abstention_accuracy where none of them did.
 
     A value that is gone is the worst one: an API must not get better by telling less.
     """

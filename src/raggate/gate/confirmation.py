@@ -58,8 +58,6 @@ def by_second_answers(
     Args:
         first: the regression, as it stands after the base build was asked.
         asked: what both sides answered when asked again; the base side may be missing.
-        comparison: what the regression was decided on.
-        gate: the policy.
         decide: decides by other numbers, with everything else as for the first verdict.
         failing: the questions that the base build fails too; they alone confirm nothing, and dismiss nothing.
 
@@ -170,7 +168,7 @@ def _counts(outcome: RecheckOutcome, *, both: bool, too: int, modes: str) -> str
 
 
 def _settled(asked: Recheck, comparison: Comparison) -> tuple[dict[Key, CaseScore], dict[Key, CaseScore]]:
-    """Give both sides' scores of the flipped questions, as asking again leaves them."""
+    """Return both sides' scores of the flipped questions, as asking again leaves them."""
     ways = directions(comparison)
     # a call that failed is no noise of rankings: it stays lost
     pairs = {key: pair for key, pair in _compared(comparison).items() if pair[1].failure is None}
@@ -225,7 +223,7 @@ def _both(
 
 
 def _stands(way: Direction, moved: float, now: float | None, later: Sequence[float]) -> bool:
-    """Say whether a metric is as it was measured: it did not move, or it is lost and was never better since."""
+    """Return whether a metric is as it was measured: it did not move, or it is lost and was never better since."""
     return abs(moved) <= EPSILON or (moved < 0 and all(_moved(way, now, value) <= EPSILON for value in later))
 
 
@@ -237,7 +235,7 @@ def _still_lost(
     ways: Mapping[str, Direction],
     gate: Gate,
 ) -> bool:
-    """Say whether a question is lost after all: in any of the metrics it counts by, or as it must pass and does not."""
+    """Whether a question is lost after all: in any of the metrics it counts by, or as it must pass and does not."""
     if key in first.missed and lacking(after[key], gate.flip_at) is not None:
         return True
     sides = ((name, before[key].values.get(name), after[key].values.get(name)) for name in first.fell.get(key, ()))
@@ -245,7 +243,7 @@ def _still_lost(
 
 
 def _compared(comparison: Comparison) -> dict[Key, tuple[CaseScore, CaseScore]]:
-    """Give the scores in the baseline and in the run of the questions that are the same on both sides."""
+    """Return the scores in the baseline and in the run of the questions that are the same on both sides."""
     modes = dict.fromkeys(case.mode for case in comparison.scorecard.cases)
     return {(mode, own.case_id): (was, own) for mode in modes for was, own in same_questions(comparison, mode)}
 

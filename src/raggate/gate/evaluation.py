@@ -55,8 +55,6 @@ def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, .
     Those that must pass come first. A run that broke off has none: what it did not come to says nothing.
 
     Args:
-        run: the run.
-        comparison: it held against the baseline, if there is one.
         flip_at: rank within which a question counts as found.
     """
     modes = modes_without_past(comparison)
@@ -81,8 +79,6 @@ def evaluate_run(
     """Compare a measured run and decide.
 
     Args:
-        run: the run.
-        scorecard: its scores.
         baseline: the baseline, None when there is none.
         policy: a configuration whose gate, invariants and waivers count in place of those of the run.
         context: what is known beside the scores; a first run and resolved waivers have a say.

@@ -40,8 +40,6 @@ def composite_tests(
     """Test every mode in which questions can be compared, once each.
 
     Args:
-        comparison: what was compared.
-        metrics: by mode, what a score is the mean of.
         left_out: mode and case id of the cases that a waiver leaves out.
     """
     modes = {mode: paired_scores(comparison, mode, names, left_out) for mode, names in metrics.items()}
@@ -87,13 +85,11 @@ def metric_chances(
     metrics: Mapping[str, Sequence[str]],
     left_out: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> dict[tuple[str, str], float]:
-    """Give how likely by chance alone each metric of a mode falls as it did; see `chances_alone`.
+    """Return how likely by chance alone each metric of a mode falls as it did; see `chances_alone`.
 
     It is over the questions that have a value on both sides, as the fall itself is.
 
     Args:
-        comparison: what was compared.
-        metrics: by mode, the metrics.
         left_out: mode and case id of the cases that a waiver leaves out.
     """
     return chances_alone(move for mode, names in metrics.items() for move in _moves(comparison, mode, names, left_out))
@@ -102,7 +98,7 @@ def metric_chances(
 def _moves(
     comparison: Comparison, mode: str, names: Sequence[str], left_out: AbstractSet[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], Moves]]:
-    """Give the changes of each metric of a mode, one metric after the other."""
+    """Yield the changes of each metric of a mode, one metric after the other."""
     directions = directions_in(comparison, mode)
     same = [*same_questions(comparison, mode, left_out)] if names else []
     for name in names:
@@ -145,7 +141,7 @@ def _parts(pairs: Sequence[ScoredPair]) -> dict[str, int]:
 
 
 def _moving(changes: Sequence[float]) -> float:
-    """Give the share of units that moves both ways alike, larger moves counting more: a loss has to stand out of it."""
+    """The share of units that moves both ways alike, larger moves counting more: a loss has to stand out of it."""
     lost = fsum(change * change for change in changes if change < 0)
     gained = fsum(change * change for change in changes if change > 0)
     return min(1.0, 2 * min(lost, gained) / len(changes))
@@ -165,16 +161,16 @@ def holm(chances: Sequence[float]) -> list[float]:
 
 
 def significant(p: float, drop: float) -> bool:
-    """Say whether a loss is more than the margin and not by chance."""
+    """Return whether a loss is more than the margin and not by chance."""
     return p < ALPHA and drop > MARGIN + EPSILON
 
 
 def large(test: CompositeTest) -> bool:
-    """Say whether a loss is larger than what so many units usually show, and still no test shows it."""
+    """Return whether a loss is larger than what so many units usually show, and still no test shows it."""
     fell = test.before - test.after
     return fell > max(MARGIN, test.visible_if_alike) + EPSILON and not significant(test.adjusted, test.drop)
 
 
 def supported(p: float, *, possible: bool) -> bool:
-    """Say whether there is evidence for a tolerance that is exceeded; where none is possible, none is asked for."""
+    """Return whether there is evidence for a tolerance that is exceeded; where none is possible, none is asked for."""
     return not possible or p < ALPHA_BEYOND_TOLERANCE

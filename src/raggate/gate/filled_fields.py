@@ -58,8 +58,6 @@ def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
 
     Args:
         item: the answer, labelled, also by the notes.
-        settings: the configuration.
-        notes: the vault.
     """
     failure, response = item.result.failure, item.result.response
     if response is None:
@@ -189,7 +187,7 @@ def _strangers(response: Response, notes: Vault) -> Iterator[str]:
 
 
 def prefix_of(strange: Sequence[str], paths: set[str]) -> str | None:
-    """Give what all of some paths begin with, and what is followed by the path of a note wherever it is known.
+    """Return what all of some paths begin with, and what is followed by the path of a note wherever it is known.
 
     None where there is no such beginning. A note that is not known, such as one without text, does not contradict it.
     """

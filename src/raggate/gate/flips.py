@@ -52,10 +52,8 @@ def find_flips(
     neither. Broken ones come first, must-pass and largest falls on top.
 
     Args:
-        run: the run, for the reasons.
         pairs: the scores of the cases that are compared, before and now.
         flip_at: rank within which a question counts as found.
-        evidence: what causes are looked for in.
         scores: all of the run, by which answers are looked up.
     """
     # the others are not looked up
@@ -93,9 +91,6 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     Must-pass ones come first, then those that make the verdict red, each by the largest fall.
 
     Args:
-        run: the run, for the reasons.
-        comparison: it held against the baseline.
-        decided: the verdict on it, which names the metrics.
         flip_at: rank within which a question counts as found.
     """
     if comparison.baseline is None or run.stopped is not None:
@@ -139,7 +134,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
 
 
 def _as_before(flip: Flip) -> bool:
-    """Say whether the first of several answers, which is shown, has the passage where it was, and shows nothing."""
+    """Return whether the first of several answers, which is shown, has the passage where it was, and shows nothing."""
     cause = flip.cause
     unexplained = cause is not None and cause.code == "not-explained" and not cause.other
     return unexplained and flip.kind == "fell" and flip.since == "same" and flip.before == flip.after is not None
@@ -179,7 +174,7 @@ def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int)
 
 
 def _values(before: CaseScore | None, now: CaseScore, metric: str) -> tuple[float, float] | None:
-    """Give the values of a metric of answers, which no rank tells."""
+    """Return the values of a metric of answers, which no rank tells."""
     sides = [None if side is None else side.values.get(metric) for side in (before, now)]
     old, new = sides if metric in METRICS and METRICS[metric].of_answer else (None, None)
     return None if old is None or new is None else (old, new)
@@ -260,7 +255,7 @@ def _within(rank: int | None, depth: int) -> bool:
 
 
 def _wanted(item: LabelledResult, metric: str, after: int | None) -> tuple[Support, ...]:
-    """Give the supports to look for: those that are missing from an incomplete group, else all."""
+    """Return the supports to look for: those that are missing from an incomplete group, else all."""
     if not item.case.answerable:
         return ()
     incomplete = family(metric) == RECALL_ALL and after is None
@@ -268,7 +263,6 @@ def _wanted(item: LabelledResult, metric: str, after: int | None) -> tuple[Suppo
 
 
 def _gold(case: Case, supports: Sequence[Support]) -> str:
-    """Name the first of them."""
     if not supports:
         return "(should abstain)"
     more = f" (+{len(supports) - 1} more)" if len(supports) > 1 else ""

@@ -18,9 +18,6 @@ def golden_changes(
     """Compare the golden sets, not what was asked of them: a run may have been cut short.
 
     Args:
-        run: the run.
-        scorecard: its scores.
-        baseline: what it is compared with.
         refiled: names of cases that stand in other slices.
         released: names of cases that are no longer must-pass.
     """
@@ -72,7 +69,7 @@ def removed_cases(cases: Sequence[Case], baseline: Baseline, modes: Collection[s
 
 
 def _alike(run: Run, scorecard: Scorecard, baseline: Baseline) -> bool:
-    """Say whether both have the same questions, in one order and one mode: then nothing else need be held of them."""
+    """Whether both have the same questions, in one order and one mode: then nothing else need be held of them."""
     if len(run.golden.cases) != len(baseline.scorecard.cases):
         return False
     modes = {*baseline.scorecard.slices, *scorecard.slices}

@@ -7,7 +7,7 @@ from raggate.text.titles import without_attributes
 
 
 def ends_alike(gold: str, heading: str) -> bool:
-    """Say whether two paths end in the same headings but for what slugs and other spellings do not keep.
+    """Return whether two paths end in the same headings but for what slugs and other spellings do not keep.
 
     One heading is not enough where both tell more: notes have the same heading below several others.
     """
@@ -16,11 +16,11 @@ def ends_alike(gold: str, heading: str) -> bool:
 
 
 def written_otherwise(gold: str, heading: str) -> bool:
-    """Say whether a path has all headings of `gold`, behind others, or with other signs in and between them."""
+    """Return whether a path has all headings of `gold`, behind others, or with other signs in and between them."""
     wanted, slugs = _slugs(gold), _slugs(heading)
     return all(wanted) and wanted != [] and (slugs[-len(wanted) :] == wanted or "".join(slugs) == "".join(wanted))
 
 
 def _slugs(path: str) -> list[str]:
-    """Give the letters and digits of each heading, without its attributes."""
+    """Return the letters and digits of each heading, without its attributes."""
     return ["".join(filter(str.isalnum, without_attributes(heading).casefold())) for heading in elements(path)]

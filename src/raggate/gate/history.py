@@ -108,8 +108,6 @@ def read(data: LongBytes, source: str, cutoffs: Sequence[int]) -> Baseline:
     """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
 
     Args:
-        data: the content of the file.
-        source: the file's name for messages.
         cutoffs: the configured k of the ranked metrics.
 
     Raises:
@@ -128,7 +126,7 @@ def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int], stor
 
 
 def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
-    """Give the commits that changed a file, newest first, with its path then and git's line on author and subject.
+    """Yield the commits that changed a file, newest first, with its path then and git's line on author and subject.
 
     `git log --follow` is not used: it leaves merges out, and shows versions of branches that a merge did not take.
     """
@@ -173,7 +171,7 @@ def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read
 
 
 def _content(objects: LocalObjects, commit: str, path: str) -> bytes:
-    """Give the content of a file in a commit; raises FileError, which says why there is none."""
+    """Return the content of a file in a commit; raises FileError, which says why there is none."""
     try:
         entry = find(objects, objects.tree_of(commit), path)
         file = entry if entry is not None and entry.kind in {"file", "link"} else None

@@ -47,7 +47,7 @@ def _present(comparison: Comparison) -> list[str]:
 
 
 def earlier_judging(comparison: Comparison) -> JudgingSummary | None:
-    """Give how judging went when the baseline was measured; None where that is not known, or they were others."""
+    """Return how judging went when the baseline was measured; None where that is not known, or they were others."""
     baseline = comparison.baseline
     if baseline is None or other_judges(comparison.scorecard, baseline):
         return None
@@ -55,11 +55,9 @@ def earlier_judging(comparison: Comparison) -> JudgingSummary | None:
 
 
 def why_unfit(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
-    """Say why the judges of a score are not fit to decide; empty where they are.
+    """Return why the judges of a score are not fit to decide; empty where they are.
 
     Args:
-        score: the score.
-        summary: how judging went.
         earlier: how it went when the baseline was measured; None where that is not known, or they were others.
     """
     coverage = summary.scores.get(score)
@@ -79,7 +77,7 @@ def uncovered(coverage: Coverage, least: float) -> str:
 
 
 def agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
-    """Say why the canary set does not show that the judges of a score agree with people; empty where it does."""
+    """Return why the canary set does not show that the judges of a score agree with people; empty where it does."""
     agreement = on_canary(score, summary)
     if summary.canary is None or agreement is None:
         return "no canary set shows whether its judges agree with people"
@@ -89,7 +87,7 @@ def agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSumma
 
 
 def on_canary(score: str, summary: JudgingSummary | None) -> CanaryAgreement | None:
-    """Give how the judges of a score agree with people on the canary set; None where nothing is known of that."""
+    """Return how the judges of a score agree with people on the canary set; None where nothing is known of that."""
     if summary is None or summary.canary is None:
         return None
     return summary.canary.scores.get(_CANARY_OF.get(score, score))
@@ -115,7 +113,7 @@ def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | 
 
 
 def too_few(agreement: CanaryAgreement) -> bool:
-    """Say whether too few cases of the canary set were judged to tell anything."""
+    """Return whether too few cases of the canary set were judged to tell anything."""
     return agreement.judged < LEAST_CANARY or 2 * agreement.judged < agreement.cases
 
 
@@ -130,7 +128,7 @@ def advisory(rows: Sequence[GatedMetric], problems: Mapping[str, str]) -> tuple[
 
 
 def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:
-    """Say which judged metrics are advisory and why, and whether judges changed, are unstable or were not asked."""
+    """Yield which judged metrics are advisory and why, and whether judges changed, are unstable or were not asked."""
     baseline = comparison.baseline
     if baseline is None or comparison.incomparable:
         return

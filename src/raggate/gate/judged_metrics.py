@@ -19,29 +19,29 @@ JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judg
 
 
 def is_judged(metric: str) -> bool:
-    """Say whether a metric is of grades that judges give."""
+    """Return whether a metric is of grades that judges give."""
     return metric in JUDGED
 
 
 def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline | None:
-    """Give a baseline, without its judged metrics where those of the run are by other judges or prompts."""
+    """Return a baseline, without its judged metrics where those of the run are by other judges or prompts."""
     other = baseline is not None and other_judges(scorecard, baseline)
     return _without_judged(baseline) if baseline is not None and other else baseline
 
 
 def floors(gate: Gate) -> dict[str, float]:
-    """Give what the mean of a judged metric must not fall below, whatever the baseline, by gated metric."""
+    """Return what the mean of a judged metric must not fall below, whatever the baseline, by gated metric."""
     return {name: rule.floor for name, rule in gate.rules().items() if name in JUDGED and rule.floor is not None}
 
 
 def other_judges(scorecard: Scorecard, baseline: Baseline) -> bool:
-    """Say whether two sides were not judged by the same; where nobody knows by whom, that is not known to be so."""
+    """Return whether two sides were not judged by the same; where nobody knows by whom, that is not known to be so."""
     now, before = scorecard.fingerprint.get(JUDGES), baseline.scorecard.fingerprint.get(JUDGES)
     return now != before or (now is None and (_has_grades(scorecard) or _had_grades(baseline)))
 
 
 def not_compared(scorecard: Scorecard, baseline: Baseline) -> str:
-    """Say why nothing is compared with the grades of other judges."""
+    """Return why nothing is compared with the grades of other judges."""
     before, now = (JUDGES in side.fingerprint for side in (baseline.scorecard, scorecard))
     if not now and not _has_grades(scorecard):
         return "the baseline has judged metrics and the run was not judged, so nothing was compared with them"

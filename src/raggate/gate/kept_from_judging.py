@@ -73,7 +73,7 @@ def _kept_from_floors(summary: JudgingSummary, gate: Gate) -> Iterator[Reason]:
 
 
 def _kept_ungraded(coverage: Coverage, least: float) -> bool:
-    """Say whether too few answers have a grade for reasons that an answer can bring about."""
+    """Return whether too few answers have a grade for reasons that an answer can bring about."""
     missing = coverage.expected - coverage.judged - _not_asked(coverage)
     return missing > (1 - least) * coverage.expected + EPSILON
 
@@ -105,7 +105,7 @@ def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, 
 
 
 def _canary_starved(score: str, summary: JudgingSummary, earlier: JudgingSummary) -> bool:
-    """Say whether so many canary cases were left out that nobody knows what the judges are worth."""
+    """Return whether so many canary cases were left out that nobody knows what the judges are worth."""
     now, before = on_canary(score, summary), on_canary(score, earlier)
     if summary.canary is None or earlier.canary is None or now is None or before is None:
         return False

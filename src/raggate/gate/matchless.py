@@ -31,7 +31,7 @@ def modes_without_match(scorecard: Scorecard) -> tuple[str, ...]:
 
 
 def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]]:
-    """Give mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
+    """Yield mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
     asked: Counter[tuple[str, str]] = Counter()
     matching: set[tuple[str, str]] = set()
     for case in scorecard.cases:
@@ -48,12 +48,12 @@ def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]
 
 @lru_cache(maxsize=100)
 def _hits(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the metrics that say whether a question has a match within a cut-off."""
+    """Return the metrics that say whether a question has a match within a cut-off."""
     return tuple(name for name in metrics if family(name) == HIT)
 
 
 def _matched(case: CaseScore) -> bool | None:
-    """Say whether a question has a match in any of its answers; None for one without gold supports."""
+    """Return whether a question has a match in any of its answers; None for one without gold supports."""
     values = [value for name in _hits(tuple(case.values)) if (value := case.values.get(name)) is not None]
     return (case.rank is not None or any(values)) if values else None
 
@@ -79,8 +79,6 @@ def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str],
     """Refuse to make a run the baseline of modes and slices in which nothing matches; give those that are allowed.
 
     Args:
-        scorecard: its scores.
-        least: questions from which on a slice counts.
         allowed: the modes and slices that may have none, by name.
         naming: writes names as whoever promotes would allow them.
 

@@ -17,7 +17,6 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     Args:
         decided: the verdict on the API, by the trusted files alone.
         preview: what the change's own files would mean, None where they are what counted.
-        comparison: what was compared, for the headline.
     """
     if preview is None:
         return decided
@@ -48,7 +47,7 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
 
 
 def _broken(decided: Verdict, problem: str) -> tuple[str, ...]:
-    """Say why a pass is none; what it let pass is told too."""
+    """Return why a pass is none; what it let pass is told too."""
     if decided.recheck is not None or any(wording.tolerated(decided.warnings)):
         return (f"{problem[0].upper()}{problem[1:]}.", *decided.sentences)
     return (f"Nothing gated is worse than allowed, but {problem}.",)
@@ -94,7 +93,7 @@ def _edits(gone: int, new: int) -> str:
 
 
 def _edited(preview: Preview) -> Iterator[str]:
-    """Say which questions would not count as they do now, each by what is done to it."""
+    """Yield which questions would not count as they do now, each by what is done to it."""
     done = {
         "removed": preview.golden.removed,
         "no longer must-pass": preview.golden.released,

@@ -17,7 +17,6 @@ def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
     """Say what a question that must pass lacks, and by which metric that is seen; None when it passes.
 
     Args:
-        case: its scores.
         depth: the rank within which it must be found.
     """
     lacks = [_lack(answer, depth) for answer in _answers(case)]
@@ -29,7 +28,7 @@ def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
 
 
 def first_miss(case: CaseScore, depth: int) -> int:
-    """Give the place of the first answer, from 0, in which a question lacks something; 0 where none does."""
+    """Return the place of the first answer, from 0, in which a question lacks something; 0 where none does."""
     places = (place for place, answer in enumerate(_answers(case)) if _lack(answer, depth) is not None)
     return next(places, 0)
 
@@ -39,7 +38,6 @@ def _answers(case: CaseScore) -> tuple[CaseScore, ...]:
 
 
 def _lack(case: CaseScore, depth: int) -> tuple[str, str] | None:
-    """Say what one answer lacks."""
     if case.failure is not None:
         message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
         return message, at_depth(HIT, depth)

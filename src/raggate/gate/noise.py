@@ -18,7 +18,7 @@ from raggate.text.numbers import counted, fixed, often
 
 
 def noisy(comparison: Comparison) -> bool:
-    """Say whether the API answered otherwise when asked again, in this run or by what the baseline knows."""
+    """Return whether the API answered otherwise when asked again, in this run or by what the baseline knows."""
     sides = [comparison.scorecard, *([comparison.baseline.scorecard] if comparison.baseline is not None else [])]
     return any(repeats.noisy(side.fingerprint) for side in sides)
 
@@ -40,7 +40,7 @@ def unsteady(comparison: Comparison) -> Iterator[Reason]:
 
 
 def other_rankings(repeated: Repeated) -> str:
-    """Say how many questions came back otherwise when asked again, and by how much."""
+    """Return how many questions came back otherwise when asked again, and by how much."""
     parts = [] if repeated.overlap is None else [f"rank-biased overlap {fixed(repeated.overlap, 2)}"]
     parts += [f"{count} flip {name}" for name, count in repeated.flips.items() if count]
     by = f" ({', '.join(parts)})" if parts else ""
@@ -52,7 +52,7 @@ def other_rankings(repeated: Repeated) -> str:
 
 
 def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:
-    """Say which gated metrics changed by no more than they do between equal runs. That excuses none of them.
+    """Yield which gated metrics changed by no more than they do between equal runs. That excuses none of them.
 
     Only the noise of the baseline counts: that of the run is the change's own.
     """

@@ -24,11 +24,10 @@ LUCK = 0.001
 
 
 def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
-    """Say why noise as in the baseline's run does not explain what asking again took off the losses.
+    """Return why noise as in the baseline's run does not explain what asking again took off the losses.
 
     Args:
         taken: by mode and metric the sum over the questions of how much less each lost; 0 where none did.
-        baseline: the baseline.
 
     Returns:
         The first reason; empty where noise explains all of it.
@@ -52,7 +51,7 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
 
 
 def band_of(baseline: Baseline, mode: str, metric: str) -> Band | None:
-    """Give how far a metric moved in the baseline's run, as if it went from 0 to 1; None where it tells of no noise."""
+    """How far a metric moved in the baseline's run, as if it went from 0 to 1; None where it tells of no noise."""
     band = _seen(baseline)[1].get(mode, {}).get(metric)
     if band is None or band.moved is None or not band.cases:
         return None
@@ -65,7 +64,7 @@ def _asked(baseline: Baseline, mode: str, metric: str) -> int:
 
 
 def explained(band: Band, asked: int) -> int:
-    """Give the most that noise explains of the loss in a metric in one run, as a sum over its questions.
+    """Return the most that noise explains of the loss in a metric in one run, as a sum over its questions.
 
     Of what moves between equal runs half is lost. Taken is the least movement that the band shows, the lower end of
     Wilson's 95% interval, and with that the loss of the unluckiest run in a thousand, by the binomial distribution: a
@@ -73,7 +72,6 @@ def explained(band: Band, asked: int) -> int:
 
     Args:
         band: how far the values moved that were seen; of at least one question.
-        asked: how many questions have the metric.
     """
     share = lost_share(band)
     most = 0
@@ -83,7 +81,7 @@ def explained(band: Band, asked: int) -> int:
 
 
 def lost_share(band: Band) -> float:
-    """Give the share of the questions that is lost between two runs, at the least, by the noise that a band shows."""
+    """Return the share of the questions that is lost between two runs, at the least, by the noise that a band shows."""
     # loaded with the nouns of labels, and needed for noisy APIs alone
     from raggate.labels.intervals import wilson
 
@@ -92,7 +90,7 @@ def lost_share(band: Band) -> float:
 
 
 def _seen(baseline: Baseline) -> tuple[int, Bands]:
-    """Give the noise that a baseline tells of, and how often each question was asked for it."""
+    """Return the noise that a baseline tells of, and how often each question was asked for it."""
     noise, repeated = Noise.of(baseline.scorecard.fingerprint), Repeated.of(baseline.scorecard.fingerprint)
     if noise is not None:
         return noise.runs, noise.bands

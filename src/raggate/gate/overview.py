@@ -70,7 +70,6 @@ class Overview:
         """Go through the answers of a run, and of its probes.
 
         Args:
-            run: the run.
             before: the scores of the baseline, None without one.
         """
         overview = cls(run, before or {})

@@ -43,7 +43,7 @@ def without_slices(scorecard: Scorecard) -> Scorecard:
 
 
 def of_these(baseline: Baseline, selection: Selection, scorecard: Scorecard) -> Baseline:
-    """Give a baseline as if it had asked these questions alone, without grades, which a partial run has not."""
+    """Return a baseline as if it had asked these questions alone, without grades, which a partial run has not."""
     asked, modes = frozenset(selection.asked), scorecard.slices.keys()
     kept = [case for case in baseline.scorecard.cases if case.case_id in asked and case.mode in modes]
     cases = tuple(
@@ -75,12 +75,8 @@ def decide(
 
     Args:
         comparison: the run held against what the baseline has of these questions.
-        findings: invariants that do not hold.
         gate: the policy, of which tolerances and limits have no say here.
-        selection: which questions were asked.
         stopped: why the run broke off, None when every chosen question was asked.
-        interrupted: whether a signal is why.
-        waived: the waivers as they stand on that day.
     """
     rows = tuple(_row(delta, gate) for delta in comparison.deltas if delta.slice == OVERALL)
     fell = _fell(comparison, rows)
@@ -117,7 +113,7 @@ def _warnings(
 
 
 def _uncompared(comparison: Comparison) -> Iterator[Reason]:
-    """Say why nothing could be compared."""
+    """Yield why nothing could be compared."""
     if comparison.baseline is None:
         message = wording.no_baseline(comparison.uncommitted, promotable=False, keeps_none=comparison.keeps_none)
         yield Reason("no-baseline", message)
@@ -129,7 +125,7 @@ def _uncompared(comparison: Comparison) -> Iterator[Reason]:
 
 
 def _row(delta: Delta, gate: Gate) -> GatedMetric:
-    """Say which way a mean moved, without tolerance, limit, interval or stand-ins."""
+    """Return which way a mean moved, without tolerance, limit, interval or stand-ins."""
     wanted = gate.rule(delta.metric) is not None
     gated = wanted and delta.delta is not None
     status: Status = "not gated"

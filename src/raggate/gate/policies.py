@@ -39,10 +39,7 @@ def composites(
     """Test the composite of every mode, without what is waived.
 
     Args:
-        comparison: what was compared.
-        gate: the policy.
         waived: the waivers as they stand: cases are left out, and metrics too unless it is for the `whole` composite.
-        whole: whether waived metrics count.
     """
     metrics = {
         mode: [name for name in gate.composite if whole or for_metric(waived, name, mode) is None]
@@ -112,10 +109,9 @@ def unproven(
     unsupported: AbstractSet[str],
     chances: Callable[[], Mapping[Metric, float]],
 ) -> tuple[dict[Metric, Unproven], dict[Metric, float]]:
-    """Say which of the metrics that are worse than allowed only warn, and why.
+    """Return which of the metrics that are worse than allowed only warn, and why.
 
     Args:
-        over: these metrics.
         policy: `gate.policy`.
         few: the gated metrics of too few questions to be judged alone.
         unsupported: the modes whose test is no evidence for a tolerance that is exceeded.
@@ -186,7 +182,7 @@ def unproven_reason(row: GatedMetric, gate: Gate, tests: Sequence[CompositeTest]
 
 
 def red(test: CompositeTest, gate: Gate) -> bool:
-    """Say whether what a test shows is red by itself."""
+    """Return whether what a test shows is red by itself."""
     return gate.policy != "threshold" and significant(test.adjusted, test.drop)
 
 

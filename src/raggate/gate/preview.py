@@ -46,9 +46,6 @@ def parts(
     """Name what the gate would hold later changes to less by, each in a few words.
 
     Args:
-        old: the baseline that counted.
-        new: the one in its place.
-        values: the metrics that differ.
         cases: the questions of both sides, as they are on either.
         settings: the configuration that later changes are judged by.
     """
@@ -147,13 +144,7 @@ _SHOWN = 120
 
 
 def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -> Preview:
-    """Say how the change's files differ from those that counted.
-
-    Args:
-        trusted: the inputs that counted.
-        change: what the change has in their place.
-        directions: every metric with its direction, to read baselines.
-    """
+    """Return how the change's files differ from those that counted."""
     read = partial(baseline.read, directions=directions)
     state, sides, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
     gate = trusted.config.gate
@@ -207,7 +198,7 @@ def golden_changes(before: Golden, now: Golden) -> GoldenChanges:
 
 
 def _same_name(before: Golden, now: Golden) -> Iterator[tuple[Case, Case]]:
-    """Give the cases that both have, each as it is on either side, in the order of their names."""
+    """Yield the cases that both have, each as it is on either side, in the order of their names."""
     new = {case.id: case for case in now.cases}
     for case in sorted(before.cases, key=lambda case: case.id):
         if case.id in new:
@@ -227,7 +218,7 @@ def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
 
 
 def unmet(own: Sequence[Finding], counted: Sequence[Finding]) -> tuple[tuple[str, str, str], ...]:
-    """Give what does not hold when the change's own questions are asked over its own notes, and held where it counted.
+    """What does not hold when the change's own questions are asked over its own notes, and held where it counted.
 
     Each by its level, its name and an example, those that break the gate first.
     """
@@ -244,7 +235,7 @@ def _filed(case: Case) -> tuple[object, ...]:
 
 
 def _limited(before: Sequence[str] | None, now: Sequence[str] | None) -> bool:
-    """Say whether a case is asked in fewer modes than before, where none are all."""
+    """Return whether a case is asked in fewer modes than before, where none are all."""
     return now is not None and (before is None or not set(before) <= set(now))
 
 
@@ -321,7 +312,7 @@ def _left(
     sides: tuple[Baseline, Baseline] | None,
     read: Callable[[LongBytes, str], Baseline],
 ) -> Baseline | None:
-    """Give the baseline that a change leaves; None where it leaves none, or edits nothing that depends on it."""
+    """Return the baseline that a change leaves; None where it leaves none, or edits nothing that depends on it."""
     if sides is not None:
         return sides[1]
     own = change.baseline
@@ -331,7 +322,7 @@ def _left(
 
 
 def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
-    """Say why no run by the change's settings and questions passes beside the baseline that it leaves."""
+    """Yield why no run by the change's settings and questions passes beside the baseline that it leaves."""
     settings = change.config
     if left is None:
         return
@@ -346,20 +337,20 @@ def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
 
 
 def _edited(trusted: Inputs, change: Inputs) -> bool:
-    """Say whether a change edits anything that its runs must have as the baseline has it."""
+    """Return whether a change edits anything that its runs must have as the baseline has it."""
     before, now = ((side.golden.hash, side.vault.hash, side.config.gate) for side in (trusted, change))
     return before != now or _known_by(trusted) != _known_by(change)
 
 
 def _known_by(inputs: Inputs) -> dict[str, Any]:
-    """Give what a run is known by, as far as its settings tell it."""
+    """Return what a run is known by, as far as its settings tell it."""
     settings = {key: value for key, value in inputs.fingerprint().items() if key not in {"golden", "vault"}}
     scored = {"metrics_version": METRICS_VERSION, "cutoffs": [*inputs.config.score.k]}
     return {**settings, **scored, "suite": inputs.config.suite}
 
 
 def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tuple[str, MetricValue, MetricValue]]:
-    """Give the metrics over all cases that differ between two baselines."""
+    """Yield the metrics over all cases that differ between two baselines."""
     several = len({*old.scorecard.slices, *new.scorecard.slices}) > 1
     for mode in dict.fromkeys((*old.scorecard.slices, *new.scorecard.slices)):
         before, now = (side.scorecard.slices.get(mode, {}).get(OVERALL, {}) for side in (old, new))

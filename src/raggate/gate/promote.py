@@ -106,7 +106,7 @@ def refuse_unmeasured(
 
 
 def provenance(run: Run, scorecard: Scorecard) -> dict[str, Any]:
-    """Say where a run came from. Only facts of the run itself, so that promoting it twice gives the same bytes."""
+    """Return where a run came from. Only facts of the run itself, so that promoting it twice gives the same bytes."""
     known, median = run.provenance, behaviour.median_ms(scorecard)
     return {
         **({"image": known.api_image} if known.api_image else {}),
@@ -134,9 +134,7 @@ def propose(
 
     Args:
         run: the run, which `refuse_unmeasured` let pass.
-        scorecard: its scores.
         present: the baseline it replaces, None when there is none.
-        gate: the policy.
         terms: why, by whom, and whether a lower value is accepted.
         incomparable: why the two must not be compared; then their means decide.
         unreadable: why the present baseline cannot be read, which was accepted.
@@ -170,7 +168,7 @@ def propose(
 
 
 def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: Terms, *, passes: bool) -> UsageError:
-    """Give the error that says in what a run is worse; `passes` says whether a check lets that pass."""
+    """Return the error that says in what a run is worse; `passes` says whether a check lets that pass."""
     # where nothing but grades of other judges is to be said of it, it may be none the worse
     how = "may be" if {reason.code for reason in down} == {"judged-by-others"} else "is"
     advice = "A loss that the gate lets pass may be promoted with its record" if passes else "If that is accepted"
@@ -183,7 +181,7 @@ def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: T
 
 
 def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
-    """Say whether all that is worse are single metrics, and a check without waivers is not red for them."""
+    """Return whether all that is worse are single metrics, and a check without waivers is not red for them."""
     rows, evidence = policies.classified(comparison, gate, ())
     deciding = [row for row in rows if row.decides(gate)]
     red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in deciding)

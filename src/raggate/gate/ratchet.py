@@ -46,7 +46,7 @@ class Creep(Struct, frozen=True, kw_only=True):
 
 
 def rule_of(metric: str, gate: Gate) -> Rule | None:
-    """Give the rule that promotions hold a metric to: gated, or one that the test of all questions is made of."""
+    """Return the rule that promotions hold a metric to: gated, or one that the test of all questions is made of."""
     tested = gate.policy != "threshold" and metric in {*gate.composite, ABSTENTION_ACCURACY}
     return gate.rule(metric) or (Rule(tolerance=gate.tolerance) if tested else None)
 
@@ -69,7 +69,7 @@ def creeping(
 
 
 def _held(row: GatedMetric, gate: Gate) -> GatedMetric:
-    """Give a metric that is not gated the tolerance that its promotions are held to, where there is one."""
+    """Return a metric that is not gated the tolerance that its promotions are held to, where there is one."""
     rule = rule_of(row.delta.metric, gate) if gate.rule(row.delta.metric) is None else None
     compared = rule is not None and row.delta.delta is not None
     return replace(row, allowed=rule.tolerance, gated=True) if rule is not None and compared else row
@@ -81,7 +81,7 @@ def _lost(delta: Delta) -> float:
 
 
 def sinks(row: MetricChange, comparison: Comparison, gate: Gate) -> bool:
-    """Say whether a promotion makes the mean worse by more than is tolerated, at once or with what was given up.
+    """Return whether a promotion makes the mean worse by more than is tolerated, at once or with what was given up.
 
     Both means are over all cases of their day, so this sees what is lost among questions that are not the same.
     """
@@ -103,9 +103,7 @@ def advance(
     Of one that has no say any more it stays as it was: it counts again when the metric does.
 
     Args:
-        rows: every metric that has a say beside what it replaces.
         comparison: the run to promote, held against the present baseline without waivers.
-        gate: the policy, for what is tolerated.
         promotion: the day, the reason and the name that a lower value is recorded with.
     """
     changed = _changes(comparison.golden)
@@ -132,7 +130,7 @@ def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, RatchetE
 
 
 def _before(comparison: Comparison, mode: str, metric: str) -> RatchetEntry | None:
-    """Give what is accepted so far; the baseline's own value where it keeps nothing yet."""
+    """Return what is accepted so far; the baseline's own value where it keeps nothing yet."""
     baseline = comparison.baseline
     if baseline is None:
         return None

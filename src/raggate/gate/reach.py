@@ -22,7 +22,7 @@ Stage = tuple[LabelledResult, Support, Ranked]
 
 
 def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:
-    """Say how far the answers come, mode by mode, by the first answer to each question that was asked."""
+    """Return how far the answers come, mode by mode, by the first answer to each question that was asked."""
     steps = {mode: _Steps() for mode in modes}
     for item in run.results if steps else ():
         # what was never asked, as the run stopped before it, was lost at no step
@@ -57,7 +57,7 @@ class _Steps:
                     self._right.append(item)
 
     def reach(self, mode: str) -> Reach:
-        """Say how far they come, and what the largest loss has in common if it is half of what came so far or more."""
+        """How far they come, and what the largest loss has in common if it is half of what came so far or more."""
         steps = (
             (self.asked, self._noted, _why_no_note),
             (self._noted, self._placed, _why_no_section),
@@ -79,12 +79,12 @@ class _Steps:
 
 
 def matched(item: LabelledResult) -> bool:
-    """Say whether some chunk of an answer matches a gold support."""
+    """Return whether some chunk of an answer matches a gold support."""
     return any(item.labels.matches)
 
 
 def _of_note(item: LabelledResult) -> Iterator[Stage]:
-    """Give what came back of the right notes."""
+    """Yield what came back of the right notes."""
     chunks = ranked(item)
     for support in item.case.gold_supports:
         for place in of_path(support, chunks):
@@ -93,7 +93,7 @@ def _of_note(item: LabelledResult) -> Iterator[Stage]:
 
 
 def _of_section(item: LabelledResult) -> Iterator[Stage]:
-    """Give what came back of the right sections; of a support without snippets a match says whether it did."""
+    """Yield what came back of the right sections; of a support without snippets a match says whether it did."""
     same = rule(as_read=item.labels.as_read)
     for _, support, place in _of_note(item):
         heading = support.heading_path
@@ -133,14 +133,14 @@ def _why_no_note(left: Sequence[LabelledResult], items: Sequence[LabelledResult]
 
 
 def _other_vault(item: LabelledResult, _known: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Give the vaults that a gold note may be in, and the one that a chunk of its path is said to be from."""
+    """Yield the vaults that a gold note may be in, and the one that a chunk of its path is said to be from."""
     for support in item.case.gold_supports:
         for _, _, chunk in of_path(support, ranked(item)):
             yield " or ".join(item.case.vaults_of(support)), chunk.vault or ""
 
 
 def _other_path(item: LabelledResult, known: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Give the path of a gold note, and that of a chunk which is the end of it, or the other way round."""
+    """Yield the path of a gold note, and that of a chunk which is the end of it, or the other way round."""
     for support in item.case.gold_supports:
         for _, _, chunk in ranked(item):
             # a path that the golden set has is that of a note of its own
@@ -157,7 +157,7 @@ def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
 
 
 def _tails(gold: str, path: str) -> bool:
-    """Say whether one path is the end of the other, with or without its suffix."""
+    """Return whether one path is the end of the other, with or without its suffix."""
     first, second = (f"/{path.removesuffix('.md').strip('/')}".casefold() for path in (gold, path))
     return first != "/" != second and (first.endswith(second) or second.endswith(first))
 
@@ -177,7 +177,7 @@ def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResu
 
 
 def _told_otherwise(stage: Stage) -> bool:
-    """Say whether a chunk is known to be of the section, or under a heading that its note has not."""
+    """Return whether a chunk is known to be of the section, or under a heading that its note has not."""
     item, support, (_, position, chunk) = stage
     gold, heading = support.heading_path or "", chunk.heading_path
     if not heading.strip():

@@ -68,10 +68,7 @@ def held_against_base(first: Verdict, recheck: Recheck, comparison: Comparison, 
     """Decide again with the base's own answers of today in place of those in the baseline.
 
     Args:
-        first: the regression.
         recheck: what the base build answered to the questions that count against the change.
-        comparison: what the regression was decided on.
-        gate: the policy.
         decide: decides by other numbers, with everything else as for the first verdict.
     """
     baseline = comparison.baseline
@@ -131,7 +128,7 @@ def red_without(
     gate: Gate,
     decide: Decide,
 ) -> bool:
-    """Say whether a run is red where these questions, which the base build fails too, are no loss."""
+    """Return whether a run is red where these questions, which the base build fails too, are no loss."""
     measured = _by_key(scorecard)
     # held to what the change answers itself, they neither lose nor gain, but for grades, of which the base has none
     today = _today(baseline, {key: _without_grades(measured[key]) for key in fails}, measured, ways)
@@ -211,7 +208,7 @@ def _best(first: CaseScore, second: CaseScore, ways: Mapping[str, Direction]) ->
 
 
 def _fails(key: Key, base: CaseScore, own: CaseScore, first: Verdict, comparison: Comparison, gate: Gate) -> bool:
-    """Say whether the base answers a question no better than the change, by what it counts against the change for."""
+    """Whether the base answers a question no better than the change, by what it counts against the change for."""
     if key in first.missed:
         return lacking(base, gate.flip_at) is not None
     ways = directions(comparison)
@@ -249,14 +246,14 @@ def _today(
 
 
 def _before(direction: Direction, stored: float | None, base: float | None, own: float | None) -> float | None:
-    """Give the value that a question is held to: the base's, but never so low that its loss becomes a gain."""
+    """Return the value that a question is held to: the base's, but never so low that its loss becomes a gain."""
     if stored is None or base is None or own is None or improvement(direction, stored, own) >= -EPSILON:
         return stored
     return base if improvement(direction, own, base) > 0 else own
 
 
 def _base_is_beyond(row: GatedMetric) -> bool:
-    """Say whether a metric that is beyond its limit is so with the base's answers too."""
+    """Return whether a metric that is beyond its limit is so with the base's answers too."""
     before = row.delta.baseline
     if row.status != "below floor" or row.floor is None or before.value is None:
         return False

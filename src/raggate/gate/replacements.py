@@ -107,7 +107,7 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Say why means of a baseline without cases are of other questions, so that no rise of them is one."""
+    """Yield why means of a baseline without cases are of other questions, so that no rise of them is one."""
     if comparison.baseline is not None and not comparison.baseline.paired:
         for cause in comparison.incomparable:
             yield Reason("incomparable", cause)

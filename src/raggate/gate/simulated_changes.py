@@ -62,12 +62,11 @@ class _Outcome(Struct, frozen=True):
 
 
 def policy_odds(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> tuple[PolicyOdds, ...]:
-    """Say how often each policy is red on changes that do no harm, and on harmful ones.
+    """Return how often each policy is red on changes that do no harm, and on harmful ones.
 
     Slices are not played through.
 
     Args:
-        baseline: one that holds single questions.
         groups: by case id, what a question belongs to; questions it does not name are left out.
         gate: tolerances, composite and the least number of cases.
     """
@@ -135,7 +134,7 @@ class _Mode:
         return [question.number for question in self.questions if metric in question.values]
 
     def supports(self, tests: int) -> bool:
-        """Say whether any loss could be evidence for a tolerance, in one of so many tests."""
+        """Return whether any loss could be evidence for a tolerance, in one of so many tests."""
         units = count_units([question.group for question in self.scored])
         return fewest_losses(units, ALPHA_BEYOND_TOLERANCE / tests) is not None
 
@@ -168,7 +167,7 @@ class _Mode:
             yield (self.name, name), (changes, self.filed_by_metric[name])
 
     def _moved(self, draw: Random, lost: float) -> Iterator[tuple[_Question, Mapping[str, float], float]]:
-        """Give the questions that a change moves, with their new values and their new score."""
+        """Yield the questions that a change moves, with their new values and their new score."""
         number = draw.random
         for members in self.groups.values():
             reranked, gone, place = number(), number(), number()
@@ -193,7 +192,7 @@ def _modes(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> 
 
 
 def _filed(questions: Sequence[_Question]) -> list[str | None] | None:
-    """Give the group of each question; None where all stand alone, so that no test puts them together."""
+    """Return the group of each question; None where all stand alone, so that no test puts them together."""
     groups = [question.group for question in questions]
     return groups if any(group is not None for group in groups) else None
 

@@ -16,7 +16,7 @@ from raggate.text.quote import cut, listed
 
 
 def reasons(rows: Sequence[GatedMetric]) -> Iterator[Reason]:
-    """Give one reason a slice, by its worst metric."""
+    """Yield one reason a slice, by its worst metric."""
     slices: dict[tuple[str, str], list[GatedMetric]] = {}
     for row in of_parts(rows):
         if row.status == "worse":

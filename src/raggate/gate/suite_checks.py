@@ -34,9 +34,6 @@ def check_waivers(
     """Check which waivers are over on a day, hold for very long, or leave out most questions together.
 
     Args:
-        settings: the configuration.
-        golden: the questions.
-        path: the configuration's file.
         at: the moment, ISO 8601.
         line_of: gives the line of a waiver by its number, from 0.
     """
@@ -61,9 +58,6 @@ def check_headings(settings: Config, golden: Golden, path: str, baseline: Baseli
     """Check for labels by headings, where none are read from answers, or none came.
 
     Args:
-        settings: the configuration.
-        golden: the questions.
-        path: their file.
         baseline: what says whether answers had any; None where there is none, or it cannot be read.
     """
     if not settings.ask.reads_headings:
@@ -116,8 +110,6 @@ def check_baseline(
     """Check a baseline against what a run would be.
 
     Args:
-        settings: the configuration.
-        golden: the golden set.
         baseline: the baseline; None where there is none.
         now: what a run of today is known by, see `Inputs.fingerprint`.
         at: the moment, ISO 8601.
@@ -168,6 +160,6 @@ def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFin
 
 
 def _comparable(case: Case, scores: list[CaseScore] | tuple[()], baseline: Baseline) -> list[CaseScore]:
-    """Give the scores of a case whose labels name places, where it is the same as then and every call succeeded."""
+    """Return the scores of a case whose labels name places, where it is the same as then and every call succeeded."""
     same = all(score.hash == case.hash and score.failure is None for score in scores)
     return list(scores) if case.gold_supports and same else []

@@ -24,8 +24,6 @@ def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -
     """Say what a suite can show.
 
     Args:
-        settings: the configuration.
-        golden: the golden set.
         baseline: the baseline; None, or one of means alone, leaves how often the suite is red unsaid.
     """
     groups = {case.id: case.group for case in golden.cases}
@@ -82,7 +80,7 @@ def _modes(
 
 
 def _moving(baseline: Baseline | None) -> float:
-    """Give the share of questions that came back otherwise when the baseline's run asked twice."""
+    """Return the share of questions that came back otherwise when the baseline's run asked twice."""
     repeated = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
     return repeated.differ / repeated.compared if repeated is not None and repeated.compared else 0.0
 

@@ -12,7 +12,7 @@ from raggate.text.quote import cut
 
 
 def untold_headings(overview: Overview) -> Iterator[UntoldHeadings]:
-    """Give the modes in which no chunk has a heading, with the questions that are labelled by headings alone."""
+    """Yield the modes in which no chunk has a heading, with the questions that are labelled by headings alone."""
     for mode, any_heading in overview.has_heading.items():
         if not any_heading and overview.by_heading[mode]:
             yield UntoldHeadings(mode=mode, questions=overview.by_heading[mode], of=overview.labelled[mode])

@@ -49,14 +49,9 @@ def decide(
     """Decide.
 
     Args:
-        comparison: the run held against the baseline.
-        findings: invariants that do not hold.
-        gate: the policy.
         stopped: why the run broke off, None when every question was asked.
-        interrupted: whether a signal is why.
         first_run: whether there is no baseline because the trusted commit does not have raggate yet.
         started: when the run started, ISO 8601; empty when that is not known.
-        waived: the waivers as they stand on that day.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
     rows, evidence = policies.classified(comparison, gate, waived)
@@ -89,7 +84,7 @@ def _clauses(
     *,
     first_run: bool,
 ) -> Clauses:
-    """Give what each clause has against a pass, in the order in which they decide."""
+    """Return what each clause has against a pass, in the order in which they decide."""
     return (
         ("cannot tell", list(_not_measured(comparison, findings, gate, stopped, first_run=first_run))),
         ("invariant broken", list(finding_reasons(findings, "error", unseen=False))),
@@ -135,7 +130,7 @@ def _warnings(
 def first_clause(
     clauses: Clauses, *, interrupted: bool, otherwise: VerdictKind = "pass"
 ) -> tuple[VerdictKind, list[Reason]]:
-    """Give the outcome of the first clause that applies, and every reason, those of that outcome first."""
+    """Return the outcome of the first clause that applies, and every reason, those of that outcome first."""
     first: VerdictKind = next((name for name, reasons in clauses if reasons), otherwise)
     # what else is wrong is told too, after the clause that decided
     reasons = [reason for name, group in clauses if name == first for reason in group]
@@ -173,7 +168,7 @@ def _partly_seen(comparison: Comparison, findings: Sequence[Finding]) -> Iterato
 
 
 def finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:
-    """Give a reason for each invariant of a level that does not hold; only of those seen or unseen, if that is said."""
+    """A reason for each invariant of a level that does not hold; only of those seen or unseen, if that is said."""
     for finding in findings:
         if finding.level == level and unseen in {None, finding.unseen}:
             times = f" ({finding.count} times)" if finding.count > 1 else ""

@@ -19,10 +19,9 @@ from raggate.text.quote import quoted
 
 
 def waiver_statuses(waivers: Sequence[Waiver], at: str) -> tuple[WaiverStatus, ...]:
-    """Say which waivers hold on the day a run started. Where that day is not known, none does.
+    """Return which waivers hold on the day a run started. Where that day is not known, none does.
 
     Args:
-        waivers: those of the configuration that counts.
         at: when the run started, ISO 8601.
     """
     return tuple(
@@ -35,12 +34,12 @@ def waiver_statuses(waivers: Sequence[Waiver], at: str) -> tuple[WaiverStatus, .
 
 
 def for_metric(waived: Iterable[WaiverStatus], metric: str, mode: str) -> WaiverStatus | None:
-    """Give the waiver that holds for a metric in a mode."""
+    """Return the waiver that holds for a metric in a mode."""
     return next((waiver for waiver in _active(waived) if waiver.metric == metric and waiver.mode in {None, mode}), None)
 
 
 def for_case(waived: Iterable[WaiverStatus], case_id: str, mode: str) -> WaiverStatus | None:
-    """Give the waiver that holds for a case in a mode."""
+    """Return the waiver that holds for a case in a mode."""
     return next((waiver for waiver in _active(waived) if waiver.case == case_id and waiver.mode in {None, mode}), None)
 
 
@@ -105,11 +104,6 @@ def mark_unused(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) ->
 
 def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
     """Check the metrics and modes that waivers name.
-
-    Args:
-        settings: the configuration.
-        metrics: every metric there is at its cut-offs.
-        name: the configuration's name for messages.
 
     Raises:
         UsageError: for a metric or a mode that is not known.

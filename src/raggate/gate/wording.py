@@ -21,7 +21,7 @@ SOON = 14
 
 
 def change(row: GatedMetric) -> str:
-    """Say how a metric went from one value to another, and what was allowed."""
+    """Return how a metric went from one value to another, and what was allowed."""
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
     if row.by_others and row.delta.uncompared is not None:
         return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {_allowed(row)}"
@@ -37,7 +37,7 @@ def _allowed(row: GatedMetric) -> str:
 
 
 def shortfall(delta: Delta, others: Uncompared) -> str:
-    """Say how a metric stands over the cases that could not be compared, and what that makes of the whole."""
+    """Return how a metric stands over the cases that could not be compared, and what that makes of the whole."""
     worse = figures.difference(delta.metric, oriented(delta.current.direction, -others.drop))
     return f"{name(delta)} is {beside(delta.metric, others)}: with the compared ones that is {worse}"
 
@@ -87,7 +87,7 @@ def fine_tolerance(metrics: Sequence[str], test: CompositeTest) -> str:
 
 
 def composite(test: CompositeTest) -> str:
-    """Say how the questions of a mode moved together, and what the test of that gives."""
+    """Return how the questions of a mode moved together, and what the test of that gives."""
     units = "" if test.units == test.cases else f" in {counted(test.units, 'group')}"
     return (
         f"the mean of {enumerated([*test.parts])} ({test.mode}) went from {_means(test)}, {test.moves}{units}; "
@@ -116,7 +116,7 @@ def limit_name(direction: Direction) -> str:
 
 
 def failures(operations: Operations, allowed: float) -> str:
-    """Say how many calls failed, by kind, and how many were not made; `allowed` is a share of all."""
+    """Return how many calls failed, by kind, and how many were not made; `allowed` is a share of all."""
     failures = {kind: number for kind, number in operations.failures.items() if kind != "aborted"}
     # of a single kind the number is that of the calls
     kinds = ", ".join(failures if len(failures) == 1 else (f"{number} {kind}" for kind, number in failures.items()))
@@ -125,7 +125,7 @@ def failures(operations: Operations, allowed: float) -> str:
 
 
 def failed_calls(operations: Operations, kinds: str = "") -> str:
-    """Say how many calls failed of those that were made, and how many were not; `kinds` comes behind the first."""
+    """Return how many calls failed of those that were made, and how many were not; `kinds` comes behind the first."""
     left = operations.failures.get("aborted", 0)
     failed, made = operations.failed - left, operations.calls - left
     parts = [f"{failed} of {counted(made, 'call')} failed{kinds}"] if failed else []
@@ -184,7 +184,7 @@ def _soon(waiver: WaiverStatus) -> str:
 
 
 def clause(sentence: str) -> str:
-    """Give a sentence without its full stop, to be part of another."""
+    """Return a sentence without its full stop, to be part of another."""
     return sentence.rstrip(".")
 
 
@@ -195,7 +195,7 @@ def name(delta: Delta) -> str:
 
 
 def removed(names: Sequence[str]) -> str:
-    """Say which cases of the baseline are gone."""
+    """Return which cases of the baseline are gone."""
     return f"{counted(len(names), 'case')} of the baseline {are(len(names))} gone: {some(names)}"
 
 
@@ -208,7 +208,7 @@ def instead(comparison: Comparison) -> str:
 
 
 def not_asked(missing: Sequence[tuple[str, str]]) -> str:
-    """Say which questions, by mode and case id, a run lacks results of; one that lacks them in two modes is one."""
+    """Return which questions, by mode and case id, a run lacks results of; one that lacks them in two modes is one."""
     number = len({case for _, case in missing})
     names = [f"{cut(case)} ({cut(mode)})" for mode, case in missing]
     return f"{counted(number, 'question')} of the golden set {'lacks' if number == 1 else 'lack'} results: " + some(
@@ -241,7 +241,7 @@ def are(number: int) -> str:
 
 
 def differ(number: int) -> str:
-    """Say how many notes differ."""
+    """Return how many notes differ."""
     return f"{counted(number, 'note')} differ{'s' if number == 1 else ''}"
 
 
@@ -280,7 +280,7 @@ def _headline(
 
 
 def impossible(outcome: VerdictKind, reason: Reason) -> str:
-    """Say why a run is neither good nor bad."""
+    """Return why a run is neither good nor bad."""
     before = "The API's answers cannot be right" if outcome == "invariant broken" else "No verdict is possible"
     return f"{before}: {clause(reason.message)}."
 
@@ -304,7 +304,7 @@ def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
 
 
 def _places(reasons: Sequence[Reason]) -> list[tuple[str, str, str]]:
-    """Give what reasons are about: metric, mode and slice."""
+    """Return what reasons are about: metric, mode and slice."""
     return [(reason.metric or "", reason.mode or "", reason.slice or "") for reason in reasons]
 
 

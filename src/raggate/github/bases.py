@@ -43,7 +43,6 @@ def check_name(name: str, base: str, default: str, *, itself: str = "") -> str:
     `(base NAME)`, which the rule of that branch can require. Empty stays empty.
 
     Args:
-        name: as the workflow gives it.
         base: the branch a change goes into; empty where nothing goes anywhere.
         default: the default branch; empty where that is not known.
         itself: the branch that is judged by its own files, whose check run ends with `(branch NAME)` unless it is the

@@ -74,14 +74,14 @@ def tell(repository: Repository, run: BranchRun, *, login: str | None = None) ->
 
 
 def _of_key(issues: list[Issue], key: str) -> list[tuple[Issue, State]]:
-    """Give the issues about a branch and suite, the newest first; of others the marker cannot be read."""
+    """Return the issues about a branch and suite, the newest first; of others the marker cannot be read."""
     states = [(issue, marker.decode(issue.body)) for issue in issues]
     of_key = [(issue, state) for issue, state in states if state is not None and state.suite == key and state.pushes]
     return sorted(of_key, key=lambda pair: -pair[0].number)
 
 
 def _is_news(repository: Repository, run: BranchRun, state: State | None) -> bool:
-    """Say whether a run tells of the branch as it is: not after a newer one, and no old commit that was run again."""
+    """Whether a run tells of the branch as it is: not after a newer one, and no old commit that was run again."""
     if state is not None and state.pushes[-1].order > run.push.order:
         return False
     return run.push.attempt == 1 or repository.head_of(run.branch) == run.push.head

@@ -82,7 +82,6 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) ->
     """Do what a comment asks for, and answer it, unless that was done before.
 
     Args:
-        repository: where the pull request is.
         gate: the event `issue_comment`, and the gate that the comment is about.
         token: which must stand in nothing that is shown.
         login: who writes with it, where that is an app's own; empty otherwise.
@@ -152,9 +151,6 @@ def parse(body: str) -> Command | Unclear | None:
     A command is the whole comment, one line of at most `MOST_CHARACTERS` printable characters with spaces between
     words: whoever reads it sees all that it does.
 
-    Args:
-        body: the comment as GitHub gives it.
-
     Returns:
         The command; why there is none; None for a comment that is not addressed to raggate.
     """
@@ -183,7 +179,7 @@ def _usage(why: str = "") -> Reply:
 
 
 def _failure(error: RaggateError) -> Reply:
-    """Say why a command was not carried out."""
+    """Return why a command was not carried out."""
     lines = [inert(error.message, limit=600, middle=True), *([inert(error.hint, limit=600)] if error.hint else [])]
     return Reply(text="\n\n".join(lines))
 

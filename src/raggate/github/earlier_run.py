@@ -74,7 +74,6 @@ def download(repository: Repository, selector: RunSelector) -> Downloaded:
 
     Args:
         repository: where it must have run; the token may read actions and contents.
-        selector: the workflow run.
 
     Raises:
         CannotTell: for the first condition that does not hold.
@@ -90,10 +89,9 @@ def download(repository: Repository, selector: RunSelector) -> Downloaded:
 
 
 def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
-    """Give what a workflow run measured of a suite, as its artifact holds it, and what vouches for that.
+    """Return what a workflow run measured of a suite, as its artifact holds it, and what vouches for that.
 
     Args:
-        downloaded: what it left.
         inputs: the trusted inputs at the head of the target branch.
 
     Raises:

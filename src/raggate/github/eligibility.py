@@ -28,10 +28,8 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit.
 
     Args:
-        run: the run.
         inputs: the trusted inputs.
         commit: full id of the commit that was checked out.
-        which: names the run in messages.
 
     Raises:
         CannotTell: naming what differs.
@@ -68,7 +66,7 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
 
 
 def configuration_hash(settings: Config) -> str:
-    """Give the hash of everything in a configuration that decides what is measured and how it is judged.
+    """Return the hash of everything in a configuration that decides what is measured and how it is judged.
 
     Where run directories go, what is waived, and which build of the API is measured are not part of it.
     """
@@ -79,7 +77,7 @@ def configuration_hash(settings: Config) -> str:
 
 
 def image_of(run: Run) -> str:
-    """Give the container image of the API: as the engine knew it, or as the configuration names it by digest.
+    """Return the container image of the API: as the engine knew it, or as the configuration names it by digest.
 
     Empty when neither is known, as in run directories of earlier versions.
     """
@@ -94,7 +92,6 @@ def propose(run: Run, trusted: Inputs, terms: promote.Terms) -> BaselineCandidat
     """Say what the baseline will be: what `raggate promote` says and writes, to the byte, of the same run.
 
     Args:
-        run: the run.
         trusted: the inputs at the head of the branch; their policy and baseline count.
         terms: why, by whom, and whether lower values are accepted.
 

@@ -102,7 +102,7 @@ class ForkRun(Struct, frozen=True, kw_only=True):
         return self.event.source_run
 
     def of_suite(self, config: str, *, matched: bool = False) -> ForkRun:
-        """Give the same run, judged by one configuration of a list, named from the workspace."""
+        """Return the same run, judged by one configuration of a list, named from the workspace."""
         return replace(self, config_file=self.workspace / config, matched=matched, several=True)
 
     @property
@@ -146,9 +146,6 @@ def comment(
     """Judge and comment on every open pull request that has the commit, once for all suites.
 
     Args:
-        repository: where the pull requests go into.
-        fork: the run that has ended, and what judges it.
-        settings: how it is shown.
         alone: see `Alone`.
         say: takes a line about what could not be shown.
 
@@ -214,7 +211,7 @@ def find(repository: Repository, fork: ForkRun) -> tuple[pulls.Pull, ...]:
 
 
 def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
-    """Give the event as if the run that measured were this one."""
+    """Return the event as if the run that measured were this one."""
     return replace(
         fork.event,
         name="pull_request",
@@ -286,9 +283,6 @@ def evaluate(
     """Evaluate what the run measured by the files of the pull request's base commit.
 
     Args:
-        repository: where the pull request goes into.
-        fork: the run that has ended, and what judges it.
-        pull: the pull request.
         left: gives the run directory of a suite, where the artifact was downloaded before.
         objects: what is known of the repository's objects already; None for nothing.
 
@@ -326,7 +320,7 @@ def evaluate(
 
 
 def _without_verdict(failure: RunFailure, trusted: schema.Config | None, config: str) -> SuiteOutcome:
-    """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
+    """Return why there is no verdict, with the waivers that stand, once the configuration is known."""
     stand = waivers.waiver_statuses(trusted.waivers, now()) if trusted is not None else ()
     told = replace(failure, waivers=stand, relayed=True)
     return SuiteOutcome(config=config, suite=failure.suite or config, code=failure.exit_code, failure=told)

@@ -55,7 +55,7 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 def slug(suite: str) -> str:
-    """Give a suite's name in markers: a-z, 0-9 and dashes, different for any two suites."""
+    """Return a suite's name in markers: a-z, 0-9 and dashes, different for any two suites."""
     words = "-".join(re.findall(r"[a-z0-9]+", suite.lower()))[:_SLUG_CHARACTERS].strip("-")
     return f"{words}-{_digest(suite)}" if words else _digest(suite)
 
@@ -65,23 +65,23 @@ def _digest(suite: str) -> str:
 
 
 def comment_line(suite: str) -> str:
-    """Give the first line of a suite's comment."""
+    """Return the first line of a suite's comment."""
     return f"<!-- raggate:comment {slug(suite)} -->"
 
 
 def alert_line(suite: str, order: tuple[int, int]) -> str:
-    """Give the first line of the loud comment about the push with this order."""
+    """Return the first line of the loud comment about the push with this order."""
     return f"<!-- raggate:alert {slug(suite)} {order[0]}.{order[1]} -->"
 
 
 def alert_order(body: str, suite: str) -> tuple[int, int] | None:
-    """Give the order of the push that a loud comment is about; None for any other text. Never raises."""
+    """Return the order of the push that a loud comment is about; None for any other text. Never raises."""
     match = _ALERT.fullmatch(first_line(body))
     return (int(match[2]), int(match[3])) if match and match[1] == slug(suite) else None
 
 
 def told_line(suites: Iterable[str], room: int) -> str:
-    """Give the line that names the suites which the comment of a list tells of, as many as have room, with its end.
+    """Return the line that names the suites which the comment of a list tells of, as many as have room, with its end.
 
     Nothing where none has.
     """
@@ -91,14 +91,14 @@ def told_line(suites: Iterable[str], room: int) -> str:
 
 
 def tells_of(body: str, suite: str) -> bool:
-    """Say whether the third line of a comment names a suite; see `told_line`. Never raises."""
+    """Return whether the third line of a comment names a suite; see `told_line`. Never raises."""
     lines = re.split(r"\r\n|\r|\n", body[: 2 * MARKER_UNITS], maxsplit=3)
     match = _TOLD.fullmatch(lines[2]) if len(lines) > 3 else None
     return match is not None and _digest(suite) in match[1].split()
 
 
 def first_line(body: str) -> str:
-    """Give the first line of a comment, whatever ends it."""
+    """Return the first line of a comment, whatever ends it."""
     return re.split(r"\r|\n", body[:MARKER_UNITS], maxsplit=1)[0]
 
 

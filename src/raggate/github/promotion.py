@@ -117,9 +117,7 @@ def message(lines: Sequence[str], *, run: int, attempt: int) -> str:
     """Write what a commit says below its title.
 
     Args:
-        lines: harmless as text.
         run: the workflow run that promotes, by which a newer promotion is told from an older one.
-        attempt: of that run.
     """
     return "\n".join((*lines, "", f"{_MARK}: {run}.{attempt}"))
 
@@ -186,12 +184,11 @@ def _refuse_older(change: Change, standing: str) -> None:
 
 
 def _commit_message(change: Change) -> str:
-    """Write the whole message of the commit of a change."""
     return f"{change.title}\n\n{change.message}\n"
 
 
 def _verified_head(repository: Repository, change: Change) -> tuple[str, set[str], tuple[str, ...]]:
-    """Give the head of the target, and which of the files can be run there.
+    """Return the head of the target, and which of the files can be run there.
 
     They have to be the ones that the change was computed against.
     """

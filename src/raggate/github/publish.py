@@ -49,7 +49,7 @@ class Settings(Guarded, Struct, frozen=True, kw_only=True):
     login: str = ""
 
     def comments_on(self, event: Event) -> bool:
-        """Say whether a comment tells of this event, where there is a token for it."""
+        """Return whether a comment tells of this event, where there is a token for it."""
         return self.comment != "never" and event.comments
 
 
@@ -141,7 +141,7 @@ class SuiteReporter:
         return self._step.clean(comment.render_failure(outcome.reason, publication, limit=limit))
 
     def annotations(self, outcome: SuiteOutcome) -> list[Annotation]:
-        """Give the annotations of a run, most important first."""
+        """Return the annotations of a run, most important first."""
         review = outcome.review
         if review is None:
             return []

@@ -54,7 +54,7 @@ class Runner(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def prefix_of(config: Path, workspace: Path) -> str:
-    """Give the directory of a file relative to the top of its checkout: nothing, or a path that ends in `/`.
+    """Return the directory of a file relative to the top of its checkout: nothing, or a path that ends in `/`.
 
     Raises:
         UsageError: when a link leads there: the change could lead it to other files of the base commit.
@@ -64,7 +64,7 @@ def prefix_of(config: Path, workspace: Path) -> str:
 
 
 def remote_of(workspace: Path, repository: Repository | None) -> sources.Remote:
-    """Say where a job has its commits: in the checkouts of its workspace and, where it is given, on GitHub."""
+    """Return where a job has its commits: in the checkouts of its workspace and, where it is given, on GitHub."""
     if repository is None:
         return sources.Remote(workspace=workspace)
     from raggate.github.rest.git_objects import Objects

@@ -76,8 +76,6 @@ def publish(repository: Repository, *, number: int, update: Update, login: str |
 
     Args:
         repository: where; the token may write to pull requests.
-        number: of the pull request.
-        update: what it is to say.
         login: who writes with this token. Needed for an app's token only, which is taken for the workflow's otherwise.
 
     Raises:
@@ -192,7 +190,7 @@ class _Upsert:
         return self._wrote is not None or _same(conversation.comments[0].body, self._body(state))
 
     def _is_current(self, state: State | None) -> bool:
-        """Say whether the comment is about this push already and is not to be written again."""
+        """Return whether the comment is about this push already and is not to be written again."""
         return not self._update.again and _order(state) == self._update.push.order
 
     def _write(self, conversation: _Conversation, state: State | None) -> None:
@@ -228,7 +226,7 @@ class _Upsert:
     def _alert(
         self, target: Comment, conversation: _Conversation, known: int | None, before: Sequence[Push]
     ) -> int | None:
-        """Give the id of the loud comment that is open after this push, posting it when a pass was lost just now."""
+        """Return the id of the loud comment that is open after this push, posting it when a pass was lost just now."""
         decided = [push for push in before if push.verdict in LOUD | {"pass"}]
         last_pass = max((push.order for push in decided if push.verdict == "pass"), default=None)
         # what another try or run posted, without having come to remember it
@@ -314,7 +312,7 @@ class _Upsert:
                     self._fold(alert, "OUTDATED")
 
     def _is_told_here(self, comment: Comment, state: State) -> bool:
-        """Say whether a comment is of a suite that moved here, or one of several that told of this suite."""
+        """Return whether a comment is of a suite that moved here, or one of several that told of this suite."""
         left = self._update.leaves and marker.tells_of(comment.body, self._update.suite)
         return state.suite != self._update.suite and (left or state.suite in self._update.moved)
 

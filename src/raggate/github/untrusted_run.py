@@ -69,7 +69,7 @@ class UntrustedRuns:
         return suite in self._by_suite
 
     def of_suite(self, suite: str) -> Mapping[str, bytes]:
-        """Give the one run directory of a suite, by the name that the trusted configuration gives it.
+        """Return the one run directory of a suite, by the name that the trusted configuration gives it.
 
         Raises:
             CannotTell: when there is none, or more than one.
@@ -118,7 +118,7 @@ def runs_of(repository: Repository, run: SourceRun, name: str) -> UntrustedRuns:
 
 
 def _claimed_suite(files: Mapping[str, bytes]) -> str:
-    """Give the name of a suite that a run directory gives itself; empty for none."""
+    """Return the name of a suite that a run directory gives itself; empty for none."""
     for name in ("config.json", "verdict.json"):
         with contextlib.suppress(ValueError):
             claimed = fields(loads(_small(files.get(name, b"{}"), name))).get("suite")
@@ -128,7 +128,7 @@ def _claimed_suite(files: Mapping[str, bytes]) -> str:
 
 
 def _small(content: bytes, name: str) -> bytes:
-    """Give what is parsed as a whole; raises ValueError where it is a verdict of more bytes than are looked at."""
+    """Return what is parsed as a whole; raises ValueError where it is a verdict of more bytes than are looked at."""
     if name == "verdict.json" and len(content) > MOST_VERDICT_BYTES:
         raise ValueError(f"{name}: larger than {MOST_VERDICT_BYTES} bytes")
     return content

@@ -30,21 +30,19 @@ def check_name(workflow: str) -> None:
 
 
 def path_of(workflow: str) -> str:
-    """Give the path of a workflow file, which is named by that or by its last part."""
+    """Return the path of a workflow file, which is named by that or by its last part."""
     return f"{FOLDER}{workflow.removeprefix(FOLDER)}"
 
 
 def is_of(path: str, workflow: str, branch: str) -> bool:
-    """Say whether a run is of a workflow file.
+    """Return whether a run is of a workflow file.
 
     GitHub gives the path of the file, and in places the ref behind it: `.github/workflows/x.yml@refs/heads/main`. A
     file may have an `@` in its name, so what follows one counts as a ref only when it is the run's own, and never when
     it could be the end of a file's name.
 
     Args:
-        path: as GitHub gives it.
         workflow: the name of the file that is expected, or its path.
-        branch: the head branch of the run.
     """
     expected = path_of(workflow)
     if path == expected:

@@ -19,7 +19,7 @@ SectionsOf = Callable[[tuple[str, str]], SectionNames]
 
 
 def sections_of(vault: Vault) -> SectionsOf:
-    """Give a look-up of sections that parses each note once, for as many checks as it is handed to."""
+    """Return a look-up of sections that parses each note once, for as many checks as it is handed to."""
     return cache(lambda key: SectionNames(vault.texts[key], key[1]))
 
 
@@ -27,8 +27,6 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
     """Check that every gold support stands in the vault: note, heading path and snippets.
 
     Args:
-        golden: the cases.
-        vault: the notes.
         sections: their look-up, where it outlives this check.
 
     Raises:
@@ -90,7 +88,7 @@ def _missing(
 
 
 def _texts(text: str, note: SectionNames, wanted: str) -> list[str]:
-    """Give the texts of the sections that a heading path names, each with its subsections."""
+    """Return the texts of the sections that a heading path names, each with its subsections."""
     lines = headings.lines_of(text)
     return ["\n".join(lines[begin:end]) for begin, end in {(it.begin, it.end) for it in note.inside(wanted)}]
 
@@ -107,7 +105,7 @@ def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
 
 
 def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
-    """Say where in its note a snippet stands that is not in its section."""
+    """Return where in its note a snippet stands that is not in its section."""
     line = next((headings.line_with(text, snippet) for text in texts if headings.holds(text, snippet)), None)
     return "" if line is None else f", but in line {line} of the note; name the section that it is in"
 

@@ -65,7 +65,7 @@ class Commit(Struct, frozen=True, dict=True):
         return None if entry is None else f"{entry.mode} {entry.id}"
 
     def names(self, path: str) -> Mapping[str, bool]:
-        """Give what stands directly in a directory; see `Source`.
+        """Return what stands directly in a directory; see `Source`.
 
         Raises:
             UsageError: when it cannot be read, or is not what its id says.
@@ -252,7 +252,7 @@ class Commit(Struct, frozen=True, dict=True):
         return UsageError(f"{where}: a symbolic link out of its directory, which is not followed")
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:
-        """Give what the working tree has at a path, if it has exactly what was committed; else what was."""
+        """Return what the working tree has at a path, if it has exactly what was committed; else what was."""
         local = None if self.root is None else working_files.regular(self.root / path, entry.size)
         if local is not None and object_id("blob", local, like=entry.id) == entry.id:
             return local

@@ -46,7 +46,7 @@ def compiled(expression: str) -> Fits:
 
 
 def words_of(expression: str) -> list[str]:
-    """Give the words that an expression searches for, in lower case."""
+    """Return the words that an expression searches for, in lower case."""
     return [token.text.casefold() for token in _tokens(expression) if token.searched]
 
 

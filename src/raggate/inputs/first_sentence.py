@@ -12,7 +12,7 @@ _END = re.compile(r"(?<=[.!?])\s")
 
 
 def first_sentence(text: str) -> str:
-    """Give the first line of prose up to the end of its sentence, cut after a word; empty where there is none.
+    """Return the first line of prose up to the end of its sentence, cut after a word; empty where there is none.
 
     A line of prose begins with a letter or a number, unlike a heading, a list, a table or a link, and has some words.
     """

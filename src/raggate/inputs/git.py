@@ -83,7 +83,6 @@ def find(folder: Path, workspace: Path | None = None) -> Checkout | None:
     git itself would also take a folder with `HEAD`, `objects` and `refs` for a repository, which a change can commit.
 
     Args:
-        folder: where to look, and above.
         workspace: the directory that the checkouts of a job lie in; None for a person's own machine. A change can
             bring another repository as a submodule, whose `.git` is a file: a job does not look into it, and a person
             has to be in it.
@@ -129,7 +128,7 @@ def _pointer(file: Path) -> str:
 
 
 def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
-    """Give the full id of the commit that a revision names, None when there is none. A full id is taken as it is.
+    """Return the full id of the commit that a revision names, None when there is none. A full id is taken as it is.
 
     Raises:
         UsageError: without git, when it takes longer than `TIMEOUT_S`, or for a name that can mean several things.
@@ -153,7 +152,7 @@ def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
 
 
 def _is_exact(revision: str) -> bool:
-    """Say whether git takes a revision's name for what it says before it looks for tags and branches called so."""
+    """Return whether git takes a revision's name for what it says before it looks for tags and branches called so."""
     name = re.split(r"[~^:@]", revision, maxsplit=1)[0]
     return name == "HEAD" or name.startswith("refs/")
 
@@ -186,15 +185,14 @@ class Reader:
         )
 
     def changed(self, commit: str) -> bool:
-        """Tell whether tracked files differ from a commit. What cannot be compared counts as changed."""
+        """Return whether tracked files differ from a commit. What cannot be compared counts as changed."""
         self._take_index()
         return self.run("diff", "--quiet", *_DIFF, commit, "--").returncode != 0
 
     def changes(self, commit: str, but: Collection[str] = ()) -> bytes:
-        """Give what tracked files differ in from a commit, as one patch; nothing where they do not.
+        """Return what tracked files differ in from a commit, as one patch; nothing where they do not.
 
         Args:
-            commit: its full id.
             but: files that do not count, from the top of the working tree.
         """
         self._take_index()
@@ -264,9 +262,7 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
     """Open the objects of a repository.
 
     Args:
-        checkout: where they lie.
         like: a full id of one of them, which tells their kind of hash.
-        purpose: completes "git is not installed, and …".
 
     Raises:
         UsageError: without git.
@@ -285,7 +281,7 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
 
 
 def _of_the_disk(checkout: Checkout) -> list[str]:
-    """Give what git wrote down of a disk that keeps no modes or links, as mounts of Windows do not."""
+    """Return what git wrote down of a disk that keeps no modes or links, as mounts of Windows do not."""
     text = ""
     with contextlib.suppress(OSError):
         text = (checkout.common / "config").read_text(encoding="utf-8", errors="replace")
@@ -297,7 +293,7 @@ def _names(done: subprocess.CompletedProcess[bytes]) -> tuple[str, ...]:
 
 
 def stderr_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Give what git wrote about a failure, as one line; empty when it wrote nothing."""
+    """Return what git wrote about a failure, as one line; empty when it wrote nothing."""
     return cut(done.stderr.decode(errors="replace"))
 
 
@@ -337,7 +333,7 @@ def _finished(
 
 
 def _as_owner(checkout: Checkout) -> dict[str, Any]:
-    """Give what makes a process the working tree's owner, who is not in root's groups, where raggate is root."""
+    """Return what makes a process the working tree's owner, who is not in root's groups, where raggate is root."""
     owner = checkout.top.stat()
     if os.geteuid() != 0 or owner.st_uid == 0:
         return {}

@@ -73,28 +73,28 @@ class Store(Protocol):
         """Say how much may be read from here."""
 
     def tree_of(self, commit: str) -> str:
-        """Give the id of a commit's tree.
+        """Return the id of a commit's tree.
 
         Raises:
             UsageError: when the commit is not there.
         """
 
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
-        """Give what stands directly in a tree, by name.
+        """Return what stands directly in a tree, by name.
 
         Raises:
             UsageError: when it cannot be read, or is not what its id says.
         """
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
-        """Give everything below a tree but directories, with its path below the tree.
+        """Return everything below a tree but directories, with its path below the tree.
 
         Raises:
             UsageError: when a tree cannot be read, is not what its id says, or there is too much.
         """
 
     def blob(self, entry: Entry, *, limit: int) -> bytes:
-        """Give the content of a file or a link of at most `limit` bytes.
+        """Return the content of a file or a link of at most `limit` bytes.
 
         Raises:
             UsageError: when it cannot be read, is larger, or is not what its id says.
@@ -127,7 +127,6 @@ def walk(
     Only the paths of the folders that lead to an entry are in memory with it.
 
     Args:
-        tree_id: the tree.
         listed: gives what stands directly in a tree and False, or everything below it and True.
         most: the entries that are looked at, directories among them.
 
@@ -162,12 +161,12 @@ def walk(
 
 
 def is_id(value: object) -> bool:
-    """Tell whether something is the full id of a git object, by SHA-1 or by SHA-256."""
+    """Return whether something is the full id of a git object, by SHA-1 or by SHA-256."""
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def is_mode(value: str) -> bool:
-    """Tell whether git gives an entry of a tree this mode."""
+    """Return whether git gives an entry of a tree this mode."""
     return value in _KINDS
 
 

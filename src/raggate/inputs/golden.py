@@ -100,7 +100,6 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
 
     Args:
         data: JSON Lines, one case per line; blank lines are allowed. As a whole, or line by line with their ends.
-        name: the file's name for messages.
         rules: whether the rules between the keys of a case must hold; a run directory keeps what was scored.
         snippets: whether those of gold supports are read. Without them a case is hashed as if it had none.
 
@@ -129,7 +128,7 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
 
 
 def _lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
-    """Give the lines that are not blank, without their ends, each with its number."""
+    """Yield the lines that are not blank, without their ends, each with its number."""
     size = cases = 0
     for number, line in enumerate(lines, 1):
         size += len(line)
@@ -242,7 +241,7 @@ def _refuse_duplicate_keys(line: bytes) -> None:
 
 
 def _named(row: _CaseRow) -> Iterator[tuple[str, object]]:
-    """Give what a case names places by, each with its path in the file."""
+    """Yield what a case names places by, each with its path in the file."""
     yield from ((f"gold_supports[{index}]", support) for index, support in enumerate(row.gold_supports))
     yield from ((f"not_relevant[{index}]", place) for index, place in enumerate(row.not_relevant))
 
@@ -283,7 +282,7 @@ def _to_case(row: _CaseRow, number: int, *, snippets: bool) -> Case:
 
 
 def complete(case: Case) -> Case:
-    """Give a case that was put together its derived parts: supports for ids, and the content hash."""
+    """Return a case that was put together its derived parts: supports for ids, and the content hash."""
     if not case.gold_supports:
         chunks = tuple(Support(rel_path="", chunk_id=name) for name in dict.fromkeys(case.expected_chunk_ids))
         documents = tuple(Support(rel_path="", doc_id=name) for name in dict.fromkeys(case.expected_doc_ids))

@@ -22,7 +22,7 @@ Refuse = Callable[[Path, str], UsageError]
 
 
 def asked_of(golden: Golden, selection: Selection | None) -> Golden:
-    """Give a golden set with the questions of a partial run alone; its hash stays that of the whole one."""
+    """Return a golden set with the questions of a partial run alone; its hash stays that of the whole one."""
     if selection is None:
         return golden
     asked = frozenset(selection.asked)
@@ -30,10 +30,9 @@ def asked_of(golden: Golden, selection: Selection | None) -> Golden:
 
 
 def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> Golden:
-    """Give the golden set of a suite: all of it, or the questions that its configuration chooses, in the same order.
+    """Return the golden set of a suite: all of it, or the questions that its configuration chooses, in the same order.
 
     Args:
-        whole: what the file holds.
         questions: the section `questions`; None for all of them.
         refuse: see `Refuse`.
 
@@ -56,7 +55,7 @@ def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> 
 
 
 def chosen(case: Case, questions: QuestionChoice) -> bool:
-    """Say whether a question is one of a suite. Nothing but the question itself has a say."""
+    """Return whether a question is one of a suite. Nothing but the question itself has a say."""
     named = (questions.must_pass and case.must_pass) or any(tag in questions.tags for tag in case.tags)
     return named or _drawn(case.id, questions.sample)
 

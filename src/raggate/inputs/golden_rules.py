@@ -32,7 +32,7 @@ def broken_name(where: str, support: object) -> str | None:
 
 
 def broken_rule(case: Case) -> str | None:
-    """Say which rule between the keys of a case is broken, if any."""
+    """Return which rule between the keys of a case is broken, if any."""
     count = len(case.gold_supports)
     groups = case.required_support_groups
     if case.answerable and not count and not (case.must_contain or case.forbidden):
@@ -62,13 +62,13 @@ def _meant(category: str) -> str | None:
 
 
 def twice_judged(case: Case) -> int | None:
-    """Give the index of a place that is said not to answer and is a gold support, too; None where there is none."""
+    """Return the index of a place that is said not to answer and is a gold support, too; None where there is none."""
     gold = {place_key(support) for support in case.gold_supports}
     return next((index for index, place in enumerate(case.not_relevant) if place_key(place) in gold), None)
 
 
 def place_key(support: Support) -> tuple[str | tuple[str, ...] | None, ...]:
-    """Give what tells a place from others, however its headings are spaced."""
+    """Return what tells a place from others, however its headings are spaced."""
     path = elements(support.heading_path or "")
     return (support.vault, support.rel_path, path, support.chunk_id, support.doc_id)
 

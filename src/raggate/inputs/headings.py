@@ -44,12 +44,12 @@ class Section(NamedTuple):
 
 
 def heading_paths(text: str, rel_path: str) -> frozenset[Elements]:
-    """Give every heading path of a note, outermost heading first; see `sections`."""
+    """Return every heading path of a note, outermost heading first; see `sections`."""
     return frozenset(section.path for section in sections(text, rel_path))
 
 
 def sections(text: str, rel_path: str, *, source: bool = False) -> frozenset[Section]:
-    """Give every section of a note; with `source`, also by its headings letter by letter.
+    """Return every section of a note; with `source`, also by its headings letter by letter.
 
     Text before the first heading is filed by an API under the note's title: its first heading of level 1, else of
     level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
@@ -67,7 +67,7 @@ def sections(text: str, rel_path: str, *, source: bool = False) -> frozenset[Sec
 
 
 def _titled(text: str, forms: Collection[Form]) -> dict[Form, set[Section]]:
-    """Give the sections of a note that have a heading, by each form of it, and what stands before the first one."""
+    """Return the sections of a note that have a heading, by each form of it, and what stands before the first one."""
     result: dict[Form, set[Section]] = {form: set() for form in forms}
     front_matter = _FRONT_MATTER.match(text)
     last = len(lines_of(text))
@@ -82,7 +82,7 @@ def _titled(text: str, forms: Collection[Form]) -> dict[Form, set[Section]]:
 
 
 def line_of(text: str, heading_path: str | None) -> int:
-    """Give the line, from 1, of the heading at which a section starts; 1 for a whole note or an unknown heading."""
+    """Return the line, from 1, of the heading at which a section starts; 1 for a whole note or an unknown heading."""
     if heading_path is None:
         return 1
     wanted = elements(heading_path)
@@ -97,13 +97,13 @@ def line_of(text: str, heading_path: str | None) -> int:
 
 
 def front_matter_of(text: str) -> str:
-    """Give what stands between the dashes before a note, empty where nothing does."""
+    """Return what stands between the dashes before a note, empty where nothing does."""
     front_matter = _FRONT_MATTER.match(text)
     return "\n".join(lines_of(front_matter[0].rstrip())[1:-1]) if front_matter else ""
 
 
 def headings_with_text(text: str) -> Iterator[Elements]:
-    """Give the path of every heading with text of its own below it, as it is rendered."""
+    """Yield the path of every heading with text of its own below it, as it is rendered."""
     front_matter = _FRONT_MATTER.match(text)
     body = text[front_matter.end() :] if front_matter else text
     environment: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def headings_with_text(text: str) -> Iterator[Elements]:
 
 
 def holds(text: str, snippet: str) -> bool:
-    """Say whether a snippet stands in a note, with or without its markup, ignoring case and white space."""
+    """Return whether a snippet stands in a note, with or without its markup, ignoring case and white space."""
     wanted = fold(snippet).casefold()
     source = fold(text).casefold()
     return wanted in source or _bare(wanted) in _bare(source)
@@ -132,7 +132,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def line_with(text: str, snippet: str) -> int:
-    """Give the line, from 1, at which a snippet begins that stands in a note; the first where there are several."""
+    """Return the line, from 1, at which a snippet begins that stands in a note; the first where there are several."""
     lines = lines_of(text)
     end = bisect_left(range(len(lines)), x=True, key=lambda last: holds("\n".join(lines[: last + 1]), snippet)) + 1
     # counted from the end, so that it grows

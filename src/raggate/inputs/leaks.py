@@ -44,8 +44,6 @@ def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
     """Note in a run, whose texts are still whole, which of its answers hold text of which note that is kept back.
 
     Args:
-        run: the run, its probes included.
-        notes: the notes that the API was given.
         principals: who may see what, by name. What is private is kept from everybody.
     """
     private = frozenset(run.probes.private)
@@ -67,8 +65,6 @@ def made_public(notes: Mapping[str, str], private: Collection[str], texts: Itera
 
     Args:
         notes: the text of each note, by `vault/rel_path`.
-        private: those of them that are private.
-        texts: what everybody may see.
     """
     # hashes, as there are as many rows as words
     kept = {hash(row): note for note in sorted(private) for row in _rows(notes[note])}
@@ -97,7 +93,7 @@ def _hidden_from(principal: Principal | None, notes: Notes) -> frozenset[str]:
 
 
 def _leaks(asked: Sequence[_Asked], notes: Notes, hidden: frozenset[str]) -> list[tuple[Leak, ...]]:
-    """Give for each answer what it holds of some notes."""
+    """Return for each answer what it holds of some notes."""
     texts = {text.text for _, response in asked for text in _texts(response)} if hidden else ()
     kept_back = _only_in(hidden, frozenset(row for text in texts for row in _rows(text)), notes)
     # the same texts come back for many questions, and few hold anything
@@ -108,7 +104,7 @@ def _leaks(asked: Sequence[_Asked], notes: Notes, hidden: frozenset[str]) -> lis
 
 
 def _only_in(hidden: frozenset[str], wanted: frozenset[_Row], notes: Notes) -> dict[_Row, str]:
-    """Give those of some words in a row that stand in `hidden` notes, and in no other or its path, each with a note."""
+    """Those of some words in a row that stand in `hidden` notes, and in no other or its path, each with a note."""
     standing: dict[_Row, str] = {}
     for note in sorted(hidden) if wanted else ():
         for row in wanted.intersection(_rows(notes.texts[note])):
@@ -131,7 +127,7 @@ def _of_answer(question: str, telling: Sequence[_Text], kept_back: Mapping[_Row,
 
 
 def _texts(response: Response | None) -> Iterator[_Text]:
-    """Give every text that the API wrote into a response: what is looked at nowhere could hold a note."""
+    """Yield every text that the API wrote into a response: what is looked at nowhere could hold a note."""
     if response is None:
         return
     for rank, chunk in enumerate(response.chunks, 1):

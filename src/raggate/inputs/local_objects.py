@@ -62,7 +62,7 @@ class LocalObjects:
         self._stack.close()
 
     def tree_of(self, commit: str) -> str:
-        """Give the id of a commit's tree; see `Store`."""
+        """Return the id of a commit's tree; see `Store`."""
         first = self._object(commit, "commit", MAX_TREE_BYTES).split(b"\n", 1)[0]
         tree = first.removeprefix(b"tree ").decode(errors="replace")
         if not is_id(tree):
@@ -70,7 +70,7 @@ class LocalObjects:
         return tree
 
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
-        """Give what stands directly in a tree; see `Store`."""
+        """Return what stands directly in a tree; see `Store`."""
         if tree_id not in self._trees:
             try:
                 content = self._object(tree_id, "tree", MAX_TREE_BYTES)
@@ -85,11 +85,11 @@ class LocalObjects:
         return self._trees[tree_id]
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
-        """Give everything below a tree but directories; see `Store`."""
+        """Return everything below a tree but directories; see `Store`."""
         return walk(tree_id, lambda tree: (self.tree(tree), False), most=LIMITS.files)
 
     def blob(self, entry: Entry, *, limit: int) -> bytes:
-        """Give the content of a file or a link; see `Store`."""
+        """Return the content of a file or a link; see `Store`."""
         try:
             return self._object(entry.id, "blob", limit)
         except Missing:
@@ -135,7 +135,7 @@ class _Talk:
         self._read = bytearray()
 
     def ask(self, object_name: str, limit: int) -> tuple[str, bytes | None]:
-        """Give the kind and the content of an object, None for one that is not there.
+        """Return the kind and the content of an object, None for one that is not there.
 
         Raises:
             OSError: when git has ended.

@@ -36,7 +36,7 @@ class NoteTitles:
         self._spellings: dict[frozenset[tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
 
     def holds(self, heading_path: str) -> bool:
-        """Say whether the note has these headings below each other; also where the path names none."""
+        """Return whether the note has these headings below each other; also where the path names none."""
         written = _letters(heading_path)
         if not written or self._composed(written):
             return True
@@ -45,7 +45,7 @@ class NoteTitles:
         return "" in others or any(map(self._composed, others))
 
     def names(self) -> Iterator[str]:
-        """Give what names the note and its parts: vault, path, titles and headings."""
+        """Yield what names the note and its parts: vault, path, titles and headings."""
         yield from (self._vault, self._rel_path)
         yield from {title for path in self._hashed | self._parsed for title in path}
 
@@ -75,7 +75,7 @@ class NoteTitles:
         return frozenset("".join(map(_letters, path)) for path in self._hashed)
 
     def _spelled(self, paths: frozenset[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
-        """Give each path in letters, after what APIs put before it."""
+        """Return each path in letters, after what APIs put before it."""
         if paths not in self._spellings:
             folders = self._rel_path.split("/")
             title = _FRONT_TITLE.match(self._text)
@@ -88,7 +88,7 @@ class NoteTitles:
 
 
 def _put_together(letters: str, path: tuple[str, ...]) -> bool:
-    """Say whether letters are those of some parts of a path, in their order."""
+    """Return whether letters are those of some parts of a path, in their order."""
     reached = {0}
     for part in path:
         reached |= {start + len(part) for start in reached if letters.startswith(part, start)}
@@ -96,7 +96,7 @@ def _put_together(letters: str, path: tuple[str, ...]) -> bool:
 
 
 def _letters(text: str) -> str:
-    """Give the letters and digits of a text, without case and accents."""
+    """Return the letters and digits of a text, without case and accents."""
     folded = text.casefold()
     if not folded.isascii():
         folded = unicodedata.normalize("NFKD", stream_safe(folded))
@@ -104,7 +104,7 @@ def _letters(text: str) -> str:
 
 
 def _hashed(text: str) -> Iterator[tuple[str, ...]]:
-    """Give the heading paths as a chunker finds them that only looks for `#` at the start of a line."""
+    """Yield the heading paths as a chunker finds them that only looks for `#` at the start of a line."""
     stack: list[tuple[int, str]] = []
     for line in _HASHED_LINE.finditer(text):
         level = len(line[1])
@@ -170,14 +170,14 @@ class Notes:
         return replace(item, labels=labels)
 
     def _unclear_citations(self, response: Response, case: Case) -> Iterator[tuple[int, int]]:
-        """Give the cited places, each with a support that it reads like and that it may as well not be of."""
+        """Yield the cited places, each with a support that it reads like and that it may as well not be of."""
         places: tuple[Reference | Citation, ...] = (*response.references, *parse(response.answer or ""))
         for position, place in enumerate(places):
             vague = self._vague(place, case) if isinstance(place, Reference) else self._vaguely_named(place, case)
             yield from ((position, index) for index in vague)
 
     def _vaguely_named(self, citation: Citation, case: Case) -> Iterator[int]:
-        """Give the supports that a text reads like, though another section of the note is closer to its words."""
+        """Yield the supports that a text reads like, though another section of the note is closer to its words."""
         for index, support in enumerate(case.gold_supports):
             gold = support.heading_path
             if gold is None or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
@@ -189,7 +189,7 @@ class Notes:
                 yield index
 
     def _vague(self, chunk: Chunk | Reference, case: Case) -> tuple[int, ...]:
-        """Give the supports whose section a chunk could be of by its heading, and as well of another of the note."""
+        """Return the supports whose section a chunk could be of by its heading, and as well of another of the note."""
         return tuple(
             index
             for index, support in enumerate(case.gold_supports)
@@ -201,7 +201,7 @@ class Notes:
         )
 
     def _told_apart(self, chunk: Chunk | Reference, support: Support, case: Case) -> bool:
-        """Say whether the heading of a chunk can be of no other section of its note than that of a support."""
+        """Return whether the heading of a chunk can be of no other section of its note than that of a support."""
         allowed = case.vaults_of(support)
         notes = [note for note in self._notes_at(chunk.vault, chunk.rel_path) if not allowed or note[0] in allowed]
         gold = support.heading_path or ""
@@ -227,7 +227,7 @@ class Notes:
         return heading, has_text(text) and not any(self._holds(note, text) for note in notes)
 
     def explains(self, place: Chunk | Reference, note: str, row: Sequence[str]) -> bool:
-        """Say whether words in a row that stand in a note, `vault/rel_path`, may be those of a place's own note.
+        """Return whether words in a row that stand in a note, `vault/rel_path`, may be those of a place's own note.
 
         So they are where that may be the note itself, and where its own has most of them or is called by them.
         """
@@ -237,7 +237,7 @@ class Notes:
         return own or any(not its.checkable or its.share(" ".join(row)) >= OWN_SHARE for its in words)
 
     def _notes_at(self, vault: str | None, rel_path: str) -> list[tuple[str, str]]:
-        """Give the notes a place may be of: where the API does not tell the vault, all of that path."""
+        """Return the notes a place may be of: where the API does not tell the vault, all of that path."""
         return self._vault.notes_at(rel_path, (vault,) if vault else ())
 
     def _holds(self, note: tuple[str, str], text: str) -> bool:
@@ -246,7 +246,7 @@ class Notes:
 
 
 def _as_written(gold: str, heading_path: str) -> bool:
-    """Say whether a path is that of a section, or of one inside it, letter by letter and heading by heading.
+    """Return whether a path is that of a section, or of one inside it, letter by letter and heading by heading.
 
     Where one side alone has level marks, a `>` of the other may be a delimiter or a part of a heading.
     """

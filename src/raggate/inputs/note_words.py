@@ -57,7 +57,7 @@ _NO_CHARACTER = re.compile(r"&#0*[1-9][0-9]{7,};?|&#0{8,}")
 
 
 def words(text: str) -> list[str]:
-    """Give the words of a text in order, without case, marks between them, and compatibility forms."""
+    """Return the words of a text in order, without case, marks between them, and compatibility forms."""
     if text.isascii():
         return ascii_words(text.casefold().replace("_", " "))
     return _WORD.findall(unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text))).casefold())
@@ -71,7 +71,7 @@ def bare(text: str) -> str:
 
 
 def has_text(text: str) -> bool:
-    """Say whether anything of a text can be seen, at its start if it is long."""
+    """Return whether anything of a text can be seen, at its start if it is long."""
     seen = (char for char in _INVISIBLE.sub("", text[:JUDGED_CHARACTERS]) if char not in _BLANK and not char.isspace())
     return any(unicodedata.category(char) not in _UNSEEN for char in seen)
 
@@ -90,7 +90,6 @@ class NoteWords:
         """Take a note.
 
         Args:
-            text: the note as it is written.
             place: what names it and its parts, such as its vault, path and headings; read once, where needed.
         """
         self._text = text
@@ -98,11 +97,11 @@ class NoteWords:
         self.checkable = len(text) <= MAX_NOTE_CHARACTERS
 
     def holds(self, text: str) -> bool:
-        """Say whether a text that can be seen stands in the note, or enough of it."""
+        """Return whether a text that can be seen stands in the note, or enough of it."""
         return self.share(text) >= ENOUGH
 
     def share(self, text: str) -> float:
-        """Give the share of the text's words that stand in the note, of those that do not only name the place."""
+        """Return the share of the text's words that stand in the note, of those that do not only name the place."""
         start = text[:JUDGED_CHARACTERS]
         share = self._share(start)
         if share == 1:
@@ -174,5 +173,5 @@ class NoteWords:
 
 
 def shingles(given: Sequence[str], size: int = SHINGLE) -> Iterable[tuple[str, ...]]:
-    """Give every so many words in a row of some words."""
+    """Return every so many words in a row of some words."""
     return zip(*(given[start:] for start in range(size)), strict=False)

@@ -30,7 +30,7 @@ def private_notes(vault: Vault, private: Private) -> tuple[str, ...]:
 
 
 def visible(vault: Vault, private: Private) -> Vault:
-    """Give the vault without the texts of the notes that are marked: what questions may be about."""
+    """Return the vault without the texts of the notes that are marked: what questions may be about."""
     hidden = frozenset(private_notes(vault, private))
     texts = {(name, path): text for (name, path), text in vault.texts.items() if f"{name}/{path}" not in hidden}
     return replace(vault, texts=texts)

@@ -23,7 +23,7 @@ from raggate.text.stream_safe import stream_safe
 
 
 def spellings(question: str) -> Iterator[tuple[str, str]]:
-    """Give what was changed and the changed question, where that is another one.
+    """Yield what was changed and the changed question, where that is another one.
 
     A case that another alphabet has no way back from (`ß`, `İ`) is left alone: capitals whose case folding is not that
     of the question are another word.
@@ -40,7 +40,7 @@ def spellings(question: str) -> Iterator[tuple[str, str]]:
 
 
 def unicode_form(question: str) -> Iterator[tuple[str, str]]:
-    """Give the decomposed form (NFD) of a question, or the composed one (NFC) of one that is decomposed already."""
+    """Yield the decomposed form (NFD) of a question, or the composed one (NFC) of one that is decomposed already."""
     safe = stream_safe(question)
     forms: tuple[Literal["NFD"], Literal["NFC"]] = ("NFD", "NFC")
     for form in forms:
@@ -62,8 +62,6 @@ def nonsense(seed: str, number: int, texts: Iterable[str]) -> tuple[str, ...]:
     """Make questions of words of three syllables.
 
     Args:
-        seed: what they are made of.
-        number: how many questions.
         texts: the notes; no word of a question is one of theirs.
     """
     used = {word for text in texts for word in _WORD.findall(text.casefold())}
@@ -100,8 +98,6 @@ def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -
 
     Args:
         config: the levels of the invariants, and how many questions each takes.
-        golden: the questions of the suite.
-        vault: the notes.
         private: those that are private, as `vault/rel_path`.
     """
     levels, sample = config.invariants, config.ask.probes.sample
@@ -122,10 +118,9 @@ def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -
 
 
 def question_of(probe: Probe, golden: Golden, config: Config) -> Case:
-    """Give the case that asks a probe. Nothing in it tells that it is one.
+    """Return the case that asks a probe. Nothing in it tells that it is one.
 
     Args:
-        probe: the probe.
         golden: the questions of the suite, one of which it may be made of.
         config: how many chunks are asked for, and which vaults a principal asks.
     """
@@ -141,7 +136,7 @@ def question_of(probe: Probe, golden: Golden, config: Config) -> Case:
 
 
 def fewer(k: int) -> int:
-    """Give how many chunks are asked for to see whether they are the first of `k`: half as many."""
+    """Return how many chunks are asked for to see whether they are the first of `k`: half as many."""
     return (k + 1) // 2
 
 
@@ -239,5 +234,5 @@ def _askable(heading: Elements) -> bool:
 
 
 def _mode(config: Config, position: int) -> str:
-    """Give the modes in turn."""
+    """Return the modes in turn."""
     return config.ask.modes[position % len(config.ask.modes)]

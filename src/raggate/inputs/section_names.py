@@ -43,16 +43,16 @@ class SectionNames:
         return index
 
     def _named(self, path: str) -> tuple[Section, ...]:
-        """Give the sections that a path names, without those below them."""
+        """Return the sections that a path names, without those below them."""
         return tuple(closest(lambda same: self._equal(path, same)))
 
     def _inside(self, path: str) -> tuple[Section, ...]:
-        """Give the sections that a path names, which hold those below them, or else those below it by their letters."""
+        """The sections that a path names, which hold those below them, or else those below it by their letters."""
         below = (section for section in self.sections if covers_as_written(path, _as(path, section)))
         return self.named(path) or tuple(below)
 
     def _is_inside(self, gold: str, heading: str) -> bool:
-        """Say whether all sections that a path names are those of `gold` or lie in them; so where it names none.
+        """Return whether all sections that a path names are those of `gold` or lie in them; so where it names none.
 
         What a path has below the headings of the note, and the note has not, makes it no clearer.
         """
@@ -62,7 +62,7 @@ class SectionNames:
         return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
 
     def may_be_cited(self, gold: str, cited: str) -> bool:
-        """Say whether what a text cites can be the section at `gold`, or one in it, by the headings closest to it.
+        """Return whether what a text cites can be the section at `gold`, or one in it, by the headings closest to it.
 
         Texts cite the last headings of a path alone, so several sections may be meant, and one of them is enough.
         """
@@ -73,12 +73,12 @@ class SectionNames:
         )
 
     def _ending(self, path: str, same: Same) -> tuple[Section, ...]:
-        """Give the sections whose headings end as a path does."""
+        """Return the sections whose headings end as a path does."""
         candidates = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
         return tuple(section for section in candidates if is_end_of(written(section.path), path, same))
 
     def _named_above(self, path: str) -> tuple[Section, ...]:
-        """Give the sections that the first headings of a path name, of the longest part of it that names any."""
+        """Return the sections that the first headings of a path name, of the longest part of it that names any."""
         headings = elements(path)
         starts = (headings[:size] for size in range(min(len(headings), self._depth), 0, -1))
         marked = path.lstrip().startswith("#")
@@ -91,7 +91,7 @@ class SectionNames:
         return max((len(elements(" > ".join(section.path))) for section in self.sections), default=0)
 
     def ambiguous(self, path: str) -> tuple[int, ...]:
-        """Give the lines, from 1, of headings that a path names alike, though they are not; none where it names one."""
+        """The lines, from 1, of headings that a path names alike, though they are not; none where it names one."""
         titles: dict[int, set[tuple[str, ...]]] = {}
         for section in self.named(path):
             if section.levels:
@@ -105,7 +105,7 @@ class SectionNames:
         )
 
     def look_alikes(self, path: str) -> tuple[int, ...]:
-        """Give the lines, from 1, of other headings that differ from those that a path names in capitals or markup."""
+        """The lines, from 1, of other headings that differ from those that a path names in capitals or markup."""
         own = {section.begin for section in self.named(path)}
         alike = {section.begin for section in self._equal(path, same_letters) if section.levels}
         return tuple(sorted(line + 1 for line in alike - own))

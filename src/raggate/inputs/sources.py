@@ -43,10 +43,10 @@ class Source(Protocol):
         """Read a file line by line, each with its end. What `read` raises comes before the first of them."""
 
     def directory(self, path: str) -> Path:
-        """Give a directory on disk with the content of `path`; it may not exist when `path` does not."""
+        """Return a directory on disk with the content of `path`; it may not exist when `path` does not."""
 
     def names(self, path: str) -> Mapping[str, bool]:
-        """Give what stands directly in a directory, by name: whether it is a directory. A link is none.
+        """Return what stands directly in a directory, by name: whether it is a directory. A link is none.
 
         Empty for what is no directory.
         """
@@ -124,11 +124,11 @@ class WorkTree(Struct, frozen=True):
             raise FileNotFoundError(path) from error
 
     def directory(self, path: str) -> Path:
-        """Give the directory itself; see `Source`."""
+        """Return the directory itself; see `Source`."""
         return self._at(path).resolve()
 
     def names(self, path: str) -> Mapping[str, bool]:
-        """Give what stands directly in a directory; see `Source`."""
+        """Return what stands directly in a directory; see `Source`."""
         try:
             with os.scandir(self._at(path)) as entries:
                 return {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
@@ -212,10 +212,9 @@ def at(root: Path, revision: str | None, remote: Remote | None = None, folder: s
 
 
 def top_of(root: Path, remote: Remote | None) -> Path | None:
-    """Give the directory that a revision's files lie below on this machine; None where that is not known.
+    """Return the directory that a revision's files lie below on this machine; None where that is not known.
 
     Args:
-        root: a directory in the working tree.
         remote: where the job has its commits; None on a person's own machine.
     """
     workspace = remote.workspace if remote else None
@@ -224,10 +223,9 @@ def top_of(root: Path, remote: Remote | None) -> Path | None:
 
 
 def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None) -> str:
-    """Give the path from the top of the checkout to a directory in it: nothing, or a path that ends in `/`.
+    """Return the path from the top of the checkout to a directory in it: nothing, or a path that ends in `/`.
 
     Args:
-        root: the directory.
         checkout: what it lies in; None where that is not known, and the workspace counts as the top.
         workspace: the directory that the checkouts of a job lie in.
 
@@ -253,7 +251,6 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
     """Describe the checkout: its commit and whether it has uncommitted changes; neither outside git.
 
     Args:
-        root: a directory in it.
         remote: where the job has its commits; None on a person's own machine.
     """
     # loaded with what checks the values of stored files
@@ -271,8 +268,6 @@ def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tupl
     """Name the tracked files of a checkout that are otherwise than in a commit; none outside git.
 
     Args:
-        root: a directory in the checkout.
-        commit: its full id.
         remote: where the job has its commits; None on a person's own machine.
     """
     checkout = git.find(root, remote.workspace if remote else None)
@@ -283,10 +278,9 @@ def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tupl
 
 
 def commit_of(root: Path, remote: Remote | None = None) -> str | None:
-    """Give the full id of the commit that is checked out, without a look at the files; None outside git.
+    """Return the full id of the commit that is checked out, without a look at the files; None outside git.
 
     Args:
-        root: a directory in the checkout.
         remote: where the job has its commits; None on a person's own machine.
     """
     checkout = git.find(root, remote.workspace if remote else None)
@@ -299,7 +293,6 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, se
     Empty outside git, and where git cannot read it.
 
     Args:
-        root: a directory in it.
         remote: where the job has its commits; None on a person's own machine.
         but: a file, relative to `root`, whose changes do not count; None for none.
         seen: what `head` says of it right now; None to ask.

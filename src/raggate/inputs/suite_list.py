@@ -41,7 +41,7 @@ class OfTheChange(UsageError):
 
 
 def several(names: Sequence[str]) -> bool:
-    """Say whether these name a list of suites: more than one, or a pattern, however many files that matches."""
+    """Return whether these name a list of suites: more than one, or a pattern, however many files that matches."""
     return len(names) > 1 or any("*" in name for name in names)
 
 
@@ -110,7 +110,7 @@ def _check_merged(configs: Sequence[str], among: Sequence[str | None], remote: s
 def _matching(
     name: str, among: Sequence[str | None], against: str | None, remote: sources.Remote | None
 ) -> dict[str, bool]:
-    """Give the paths that a name or pattern stands for, and of each whether only the change has it."""
+    """Return the paths that a name or pattern stands for, and of each whether only the change has it."""
     path = posixpath.normpath(name)
     if "*" not in path:
         return {path: False}
@@ -163,7 +163,7 @@ class _Folders:
 
 
 def _below(source: sources.Source, wanted: Sequence[str], folders: _Folders, folder: str = ".") -> Iterator[str]:
-    """Give the files below a folder whose path fits, name by name."""
+    """Yield the files below a folder whose path fits, name by name."""
     pattern, *others = wanted
     for name, is_folder in source.names(folder).items():
         if is_folder != bool(others) or not _fits(name, pattern):

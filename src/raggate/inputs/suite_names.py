@@ -21,8 +21,6 @@ def find(root: Path, config_name: str, *, against: str | None, remote: sources.R
     """Find the name a configuration gives its suite, whatever else is wrong with it. Never raises for a broken file.
 
     Args:
-        root: directory of the configuration.
-        config_name: its name there.
         against: the revision that is trusted; where that has no name, the working tree's counts. None for none.
         remote: opens that revision where the local repository does not have it.
 

@@ -63,7 +63,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
     canary: StoredFile | None = None
 
     def fingerprint(self) -> dict[str, Any]:
-        """Give what a run by these inputs is known by: runs that differ in any of it were measured by other means."""
+        """Return what a run by these inputs is known by: runs that differ in any of it were measured by other means."""
         ask = self.config.ask
         return {
             "adapter": ask.adapter,
@@ -137,7 +137,7 @@ def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
 
 
 def has_configuration(where: InputSource) -> bool:
-    """Say whether the trusted commit has a configuration at all.
+    """Return whether the trusted commit has a configuration at all.
 
     Raises:
         RaggateError: when the commit cannot be read.
@@ -152,8 +152,6 @@ def load_change(
     """Read what a change has in place of the trusted inputs: on disk, following no link out of it, or in its commit.
 
     Args:
-        where: where the inputs are read from.
-        accept: gives the configuration that counts.
         commit: the change as it is committed; None for what is on disk.
         trusted: the trusted notes, beside which those of the change are bounded; None for no bound.
 

@@ -28,7 +28,6 @@ def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
     """Read all notes (`*.md`) of the vaults.
 
     Args:
-        directories: of each vault.
         beside: the notes that these would replace, which bound how much memory they may take; None for no bound.
 
     Raises:
@@ -85,8 +84,6 @@ def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappi
     """Find the line of the note at which a gold support starts.
 
     Args:
-        notes: the vault.
-        support: what to find.
         vaults: the vaults its case is about; where the support names none, the first that has the note counts.
         folders: vault name -> its directory relative to the configuration's.
 
@@ -102,7 +99,7 @@ def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappi
 
 
 def _contents(directories: Mapping[str, Path]) -> Iterator[tuple[str, str, bytes]]:
-    """Give vault, path and content of every note but the empty ones, of which an index has no document."""
+    """Yield vault, path and content of every note but the empty ones, of which an index has no document."""
     for name, directory in directories.items():
         for path, rel_path in _notes(directory, name):
             if content := path.read_bytes():
@@ -114,7 +111,7 @@ def _hash(content: bytes) -> str:
 
 
 def _notes(directory: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Give every note of a vault, with its path there."""
+    """Yield every note of a vault, with its path there."""
     root = directory.resolve()
 
     def refuse(error: OSError) -> None:

@@ -24,10 +24,7 @@ def present(root: Path, paths: Sequence[str], checkout: git.Checkout | None, *, 
     What git tracks it does not ignore, whatever its patterns say: a change can bring a file and a pattern for it.
 
     Args:
-        root: a directory of the working tree.
         paths: from there, with `/`.
-        checkout: the working tree, where git knows it.
-        like: a full id of its repository.
     """
     if checkout is None:
         return {name for path in paths if _inside(root / path, root) for name in _files(root, path)}
@@ -44,11 +41,9 @@ def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) ->
 
 
 def tracked(folder: Path, names: Iterable[str], commits: Mapping[git.Checkout, str] = MappingProxyType({})) -> set[str]:
-    """Say which files and directories of a folder git tracks, themselves or something in them; none outside of git.
+    """Return which files and directories of a folder git tracks, themselves or something in them; none outside of git.
 
     Args:
-        folder: the folder.
-        names: of what stands in it.
         commits: of repositories, a commit of each, which tells its kind of hashes and need not be asked for. By the
             wrong kind git would see no file.
 
@@ -128,7 +123,7 @@ def regular(place: Path, size: int | None = None) -> bytes | None:
 
 
 def same(root: Path, name: str, entry: Entry) -> bool:
-    """Tell whether the working tree has at a path what a commit has there, line ends of Windows aside."""
+    """Return whether the working tree has at a path what a commit has there, line ends of Windows aside."""
     place = root / name
     try:
         if not _reached_directly(place, root, name):
@@ -143,6 +138,6 @@ def same(root: Path, name: str, entry: Entry) -> bool:
 
 
 def _reached_directly(place: Path, root: Path, name: str) -> bool:
-    """Tell whether no link leads to a path, which may begin with `..`."""
+    """Return whether no link leads to a path, which may begin with `..`."""
     meant = os.path.normpath(os.path.join(os.path.realpath(root), name))  # noqa: PTH118 - the text, unresolved
     return os.path.realpath(place.parent) == str(Path(meant).parent)

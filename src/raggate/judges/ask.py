@@ -164,7 +164,7 @@ def _last_part(name: str) -> str:
 
 
 def _once_more(request: JudgeRequest, reply: Reply, problem: str) -> JudgeRequest:
-    """Give the request that follows a reply that is none. What it copied from the material is foreign here, too."""
+    """Return the request that follows a reply that is none. What it copied from the material is foreign here, too."""
     earlier = Message(role="assistant", text=without_control_tokens(reply.text[:_SHOWN]))
     asked = Message(role="user", text=_AGAIN.format(problem=without_control_tokens(cut(problem))))
     prompt = request.prompt

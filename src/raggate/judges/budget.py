@@ -77,7 +77,7 @@ class Budget:
             self._changed.notify_all()
 
     def spending(self) -> Spending:
-        """Give what was spent so far."""
+        """Return what was spent so far."""
         return Spending(
             calls=self._calls,
             retries=self._retries,
@@ -101,7 +101,7 @@ class Budget:
 
 
 def upper_bound(request: JudgeRequest) -> Reserved:
-    """Give the most that a call can take: no token is shorter than a byte."""
+    """Return the most that a call can take: no token is shorter than a byte."""
     messages = request.prompt.messages
     read = sum(len(message.text.encode()) + PER_MESSAGE for message in messages) + len(dumps(request.prompt.schema))
     written, price = request.parameters.max_tokens, request.model.price

@@ -67,12 +67,12 @@ class Line(BaseModel):
         return self.judge, self.prompt, self.template, self.seed, self.about
 
     def written(self) -> bytes:
-        """Give the line as it stands in the file."""
+        """Return the line as it stands in the file."""
         return dump_line({**self.model_dump(exclude={"reply"}), "reply": as_dict(self.reply)})
 
 
 def line_of(request: JudgeRequest, reply: Reply) -> Line:
-    """Give the line of a reply."""
+    """Return the line of a reply."""
     prompt = request.prompt
     return Line(
         key=request.key,
@@ -114,7 +114,7 @@ def read(data: bytes, name: str) -> dict[str, Line]:
 
 
 def _is_whole(last: bytes) -> bool:
-    """Say whether a last line without a newline is JSON: no beginning of an object is."""
+    """Return whether a last line without a newline is JSON: no beginning of an object is."""
     try:
         loads(last)
     except ValueError:
@@ -123,7 +123,7 @@ def _is_whole(last: bytes) -> bool:
 
 
 def written(lines: Iterable[Line]) -> bytes:
-    """Give the content of a cassette in order."""
+    """Return the content of a cassette in order."""
     return b"".join(line.written() for line in sorted(lines, key=lambda line: line.place))
 
 
@@ -149,7 +149,7 @@ class Cassette:
             self._note_model(line)
 
     def reply(self, request: JudgeRequest, *, fresh: bool = False) -> Reply | None:
-        """Give the reply to a request, with `fresh` one of this run alone; None where there is none.
+        """Return the reply to a request, with `fresh` one of this run alone; None where there is none.
 
         What a line tells people must be true of the request: else nobody who reviewed it has seen what it replies to.
         """
@@ -201,9 +201,6 @@ class Cassette:
 
     def prune(self, *, dry_run: bool = False) -> tuple[int, int]:
         """Drop from the file what was not asked for, and write it anew in order. What others added meanwhile stays.
-
-        Args:
-            dry_run: whether nothing is written.
 
         Returns:
             How many replies are dropped, and how many stay.

@@ -57,7 +57,7 @@ async def by_claim(grader: Grader, material: Material) -> tuple[Judgement, ...]:
 
 
 def merged(claims: Sequence[Claim]) -> list[Claim]:
-    """Give every claim once, and no blank one: major where it is so anywhere, cited where it is so everywhere."""
+    """Return every claim once, and no blank one: major where it is so anywhere, cited where it is so everywhere."""
     by_text: dict[str, list[Claim]] = {}
     for claim in claims:
         by_text.setdefault(same_claim(claim.claim), []).append(claim)
@@ -69,7 +69,7 @@ def merged(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def groundedness_of(judged: Judged, *, cites: bool) -> float:
-    """Give groundedness, 0 to 5, by the scale of the rubric.
+    """Return groundedness, 0 to 5, by the scale of the rubric.
 
     1 as soon as a claim is contradicted; 0 where no passage is about any claim. 5 where all claims are supported and
     all major ones cited, 3 where citations are missing. Else 4 where only minor claims are not supported and all major

@@ -37,14 +37,14 @@ class KeyScrubber:
         self._scrub = Scrubber(self._keys)
 
     def text(self, text: str) -> str:
-        """Give a foreign text without the key. It must be whole: of a key that was cut, the beginning is not seen."""
+        """Return a foreign text without the key. It must be whole: of a key that was cut, the beginning is not seen."""
         shown = self._scrub(text)
         decoded = _decoded(shown)
         clean = self._scrub(decoded)
         return shown if clean == decoded else clean
 
     def outcome(self, outcome: Reply | NotJudged) -> Reply | NotJudged:
-        """Give what came of a request without the key.
+        """Return what came of a request without the key.
 
         A reply that spells it with escapes is none: whoever reads its JSON would have the key.
         """

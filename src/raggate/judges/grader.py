@@ -24,7 +24,7 @@ _LEVELS = 3
 
 
 def is_quoted(reply: ReplyFormat, material: JsonObject) -> bool:
-    """Say whether a reply stands in the material, however JSON spells it there, as one does that was put there.
+    """Return whether a reply stands in the material, however JSON spells it there, as one does that was put there.
 
     That is when its reasons stand there between quotes; of a reply without reasons, when all of its texts do, with
     their keys. Reasons that quote the answer are no such thing: what they quote is not all of them, or has no quotes
@@ -44,7 +44,7 @@ def _stands_in(reading: str, wanted: list[str]) -> bool:
 
 
 def _given(reply: ReplyFormat) -> list[re.Pattern[str]]:
-    """Give what finds a reply with the same grades in packed text; nothing of one that is texts alone."""
+    """Return what finds a reply with the same grades in packed text; nothing of one that is texts alone."""
     content, parts = reply.model_dump(), fields(schema_of(type(reply)).get("properties"))
     grades = {key for key, part in parts.items() if _is_grade(fields(part))}
     values = {key: re.escape(json.dumps(content[key], separators=(",", ":"))) + r"(?![\d.])" for key in grades}
@@ -52,7 +52,7 @@ def _given(reply: ReplyFormat) -> list[re.Pattern[str]]:
 
 
 def _is_grade(part: JsonObject) -> bool:
-    """Say whether a key of a reply holds a grade, by its schema, and not a text or claims."""
+    """Return whether a key of a reply holds a grade, by its schema, and not a text or claims."""
     kinds = {part.get("type"), fields(part.get("items")).get("type")}
     return "enum" in part or bool(kinds & {"boolean", "integer"})
 
@@ -63,7 +63,7 @@ def _packed(reading: str) -> str:
 
 
 def _telling(reply: ReplyFormat) -> list[str]:
-    """Give the texts that nobody but its author would have written like that; none of a reply that has no text."""
+    """Return the texts that nobody but its author would have written like that; none of a reply that has no text."""
     content = reply.model_dump()
     if "reasoning" in content:
         return [reasons] if (reasons := _spaced(content["reasoning"])) else []
@@ -72,7 +72,7 @@ def _telling(reply: ReplyFormat) -> list[str]:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Give a text without backslashes, and as what its escapes of JSON stand for, read once and more often."""
+    """Yield a text without backslashes, and as what its escapes of JSON stand for, read once and more often."""
     yield _spaced(text.replace("\\", ""))
     for _ in range(_LEVELS):
         if "\\" not in text:
@@ -133,12 +133,12 @@ class Grader(Struct, frozen=True, kw_only=True):
         return opinion
 
     def value(self, score: str, value: float, opinions: Iterable[Opinion[Any]], **texts: Any) -> Judgement:
-        """Give what a score came out as; `texts` are the reasons and claims of the judgement."""
+        """Return what a score came out as; `texts` are the reasons and claims of the judgement."""
         keys, usage = _cost(opinions)
         return Judgement(score=score, value=value, judge=self.model.name, keys=keys, usage=usage, **texts)
 
     def none(self, score: str, problem: NotJudged, opinions: Iterable[Opinion[Any]] = ()) -> Judgement:
-        """Say why a score has no value, and what that took all the same."""
+        """Return why a score has no value, and what that took all the same."""
         keys, usage = _cost(opinions)
         return Judgement(
             score=score,

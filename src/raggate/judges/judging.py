@@ -30,10 +30,7 @@ def sample(names: Sequence[str], judgements: Sequence[Sequence[Judgement]], n: i
     the second opinions of nearly all of them.
 
     Args:
-        names: of the answers, each once.
-        judgements: what the judges said of each.
         n: how many answers at most.
-        seed: of the sample.
     """
     valued = [place for place, given in enumerate(judgements) if any(item.value is not None for item in given)]
     if len(valued) <= n:
@@ -56,12 +53,10 @@ async def spot_check(
     opinion has no value tell nothing.
 
     Args:
-        names: of the answers, each once.
         materials: the answers, in the same order.
         judgements: what the judges said of each, in the same order.
         second: who judges once more.
         n: how many answers at most.
-        seed: of the sample.
     """
     places = sample(names, judgements, n, seed)
     again = await asyncio.gather(*(second.grade(materials[place]) for place in places))
@@ -76,7 +71,7 @@ async def spot_check(
 
 
 def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool | None:
-    """Say whether two opinions of an answer differ; None where no score has two values."""
+    """Return whether two opinions of an answer differ; None where no score has two values."""
     others = {judgement.score: judgement.value for judgement in second}
     pairs = [
         (judgement.score, judgement.value, other)
@@ -102,7 +97,7 @@ class Askers(Protocol):
         """Asks the server, whatever the cassette holds."""
 
     def called(self) -> bool:
-        """Say whether any call was made so far."""
+        """Return whether any call was made so far."""
 
 
 class SpotPlan(Struct, frozen=True, kw_only=True):
@@ -137,12 +132,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     spot: SpotPlan | None = None
 
     def panel(self, ask: Asker) -> Panel:
-        """Give the judges of the answers."""
+        """Return the judges of the answers."""
         graders = tuple(Grader(ask=ask, model=model, parameters=self.parameters) for model in self.models)
         return Panel(graders=graders, scores=self.scores, combine=self.combine, each_claim=self.each_claim)
 
     def second(self, ask: Asker, spot: SpotPlan) -> Panel:
-        """Give who judges a sample once more: another model, or the first one with the other wording."""
+        """Return who judges a sample once more: another model, or the first one with the other wording."""
         again = Grader(
             ask=ask,
             model=spot.model or self.models[0],
@@ -171,9 +166,6 @@ async def judge_run(
     say nothing of the server of today. Where all came from the cassette, the canary does too.
 
     Args:
-        items: the answers, with whole texts.
-        plan: who judges what.
-        askers: the ways to ask.
         on_item: takes the number of answers so far that were judged, or could not be.
     """
     materials = [material_of(item) for item in items]
@@ -220,7 +212,7 @@ async def _canary(plan: Plan, askers: Askers) -> Canary | None:
 
 
 def identity(plan: Plan) -> JsonObject:
-    """Give what must be the same for the scores of two runs to be comparable: judges, prompts, parameters."""
+    """Return what must be the same for the scores of two runs to be comparable: judges, prompts, parameters."""
     parameters = plan.parameters
     templates = templates_of(plan.scores, each_claim=plan.each_claim)
     return {

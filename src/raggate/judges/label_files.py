@@ -27,7 +27,7 @@ NAMES = tuple(f"{task}.csv" for task in _TEXTS)
 
 
 def label_files(items: Sequence[LabelledResult]) -> dict[str, bytes]:
-    """Give the files by name, such as `grounding.csv`; only those that have a row.
+    """Return the files by name, such as `grounding.csv`; only those that have a row.
 
     A record is a question in a mode, as `<case> <mode>`; an answer of which a judge gave no label is no row of it.
     """
@@ -62,7 +62,7 @@ def _of_answer(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterato
 
 
 def _of_passages(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
-    """Give texts and labels of each chunk. One that stands higher up already has no rank of its own."""
+    """Yield texts and labels of each chunk. One that stands higher up already has no rank of its own."""
     chunks = item.result.chunks
     distinct = [place for place in range(len(chunks)) if place not in item.labels.duplicates]
     for rank, place in enumerate(distinct, 1):
@@ -76,7 +76,7 @@ def _of_passages(item: LabelledResult, judgements: Sequence[Judgement]) -> Itera
 
 
 def _vote(judgement: Judgement, number: int) -> Judgement | None:
-    """Give what the judge of a number said: of one judge alone, that is the judgement."""
+    """Return what the judge of a number said: of one judge alone, that is the judgement."""
     if not judgement.votes:
         return judgement if number == 0 else None
     return judgement.votes[number] if number < len(judgement.votes) else None

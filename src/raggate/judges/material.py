@@ -43,16 +43,15 @@ class Material(Struct, frozen=True, kw_only=True):
     cites: bool = False
 
     def of_passages(self, *, answered: bool = True) -> JsonObject:
-        """Give question and passages, and the answer with what it cites, as a rubric sees them."""
+        """Return question and passages, and the answer with what it cites, as a rubric sees them."""
         answer = {"answer": self.answer, "references": list(self.references)} if answered else {}
         passages = [{"number": item.number, "source": item.source, "text": item.text} for item in self.passages]
         return {"question": self.question, **answer, "passages": passages}
 
     def gap(self, *, passages: bool = False, refusals: bool = False) -> str:
-        """Say why there is nothing to judge; empty where there is.
+        """Return why there is nothing to judge; empty where there is.
 
         Args:
-            passages: whether passages are needed, too.
             refusals: whether the answer of an API that says it refused is judged all the same.
         """
         if not self.answer.strip():
@@ -67,7 +66,7 @@ class Material(Struct, frozen=True, kw_only=True):
 
 
 def material_of(item: LabelledResult) -> Material:
-    """Give what judges see of one answer."""
+    """Return what judges see of one answer."""
     case, response = item.case, item.result.response
     if response is None:
         return Material(question=case.question, answer="", answerable=case.answerable)

@@ -49,7 +49,7 @@ class Panel(Struct, frozen=True, kw_only=True):
 
 
 def templates_of(scores: tuple[str, ...], *, each_claim: bool) -> dict[str, str]:
-    """Give the hash of each rubric's prompt before anything is graded; equal ones make two runs comparable."""
+    """Return the hash of each rubric's prompt before anything is graded; equal ones make two runs comparable."""
     return {
         rubric: template(rubric, expected)
         for kind in families(scores, each_claim=each_claim)
@@ -68,14 +68,10 @@ def _paid_once(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
 
 
 def combined(votes: Sequence[Judgement], how: Combine) -> Judgement:
-    """Give what a panel says of one score.
+    """Return what a panel says of one score.
 
     More than half of the judges must have judged. `median` of an even number is the mean of the two in the middle. A
     `majority` is a grade that more than half of those who judged gave; without one there is no value.
-
-    Args:
-        votes: of the same score, one of each judge.
-        how: how grades on a scale become one.
     """
     values = [vote.value for vote in votes if vote.value is not None]
     keys = tuple(key for vote in votes for key in vote.keys)
@@ -108,7 +104,7 @@ def _majority(values: Sequence[float]) -> float | None:
 
 
 def _most_common_problem(votes: Sequence[Judgement]) -> tuple[NotJudgedReason | None, str]:
-    """Give why most of those who did not judge did not, of what an answer can bring about if there is any.
+    """Return why most of those who did not judge did not, of what an answer can bring about if there is any.
 
     Else one judge without a key would excuse an answer that keeps the others from grading it.
     """

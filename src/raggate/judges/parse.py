@@ -35,7 +35,7 @@ F = TypeVar("F", bound=ReplyFormat)
 
 @cache
 def schema_of(expected: type[ReplyFormat]) -> JsonObject:
-    """Give the JSON schema of a reply, as a request carries it. It is made once: every prompt asks for it."""
+    """Return the JSON schema of a reply, as a request carries it. It is made once: every prompt asks for it."""
     return expected.model_json_schema()
 
 
@@ -65,7 +65,7 @@ def parse(text: str, expected: type[F]) -> F:
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Give the object of these keys and values, for `json.loads`.
+    """Return the object of these keys and values, for `json.loads`.
 
     Raises:
         ValueError: for a key that occurs twice: one of its values would be lost, and nobody says which.
@@ -86,13 +86,12 @@ def _sentence(problem: Any) -> str:
 
 
 def bounded(schema: JsonObject, *, passages: int = MOST_ITEMS) -> JsonObject:
-    """Give the same schema with a length for every text, which a server that generates by the schema then keeps to.
+    """Return the same schema with a length for every text, which a server that generates by the schema then keeps to.
 
     A small model may otherwise never come to the end of a text, or of a list of passages. The reply is read without:
     nobody must count letters.
 
     Args:
-        schema: of a reply.
         passages: how many there are, at least 1: a list of numbers names no more of them, and no others.
     """
     return {key: _bounded(value, passages) for key, value in schema.items()}

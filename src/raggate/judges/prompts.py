@@ -37,13 +37,10 @@ def render(
     frame: Frame = "first",
     limited: bool = False,
 ) -> Prompt:
-    """Give the prompt that asks for a grade.
+    """Return the prompt that asks for a grade.
 
     Args:
-        rubric: the name of its file.
         material: what is graded; every text in it is foreign.
-        expected: the form of the reply.
-        frame: the wording around the material.
         limited: whether the schema limits the length of texts and lists, which not every provider's own server allows.
     """
     data = as_data(material)
@@ -63,7 +60,7 @@ def render(
 
 
 def template(rubric: str, expected: type[ReplyFormat], *, frame: Frame = "first") -> str:
-    """Give the hash of all that a prompt holds before anything is graded: rubric, frame and schema."""
+    """Return the hash of all that a prompt holds before anything is graded: rubric, frame and schema."""
     parts = {"rubric": _text(rubric), "frame": _text(f"frame_{frame}"), "schema": schema_of(expected)}
     return hashlib.sha256(dumps(parts)).hexdigest()
 
@@ -79,7 +76,7 @@ def without_control_tokens(text: str) -> str:
 
 
 def _about(material: JsonObject, mark: str) -> JsonObject:
-    """Say which answer it is, for people: the beginnings of its texts, and where passages are from, not their texts."""
+    """Which answer it is, for people: the beginnings of its texts, and where passages are from, not their texts."""
     texts = {key: cut(value, limit=_SHOWN) for key in ("question", "answer", "claim") if (value := material.get(key))}
     sources = [fields(item).get("source") for item in _passages(material)]
     return {**texts, **({"sources": sources} if sources else {}), "material": mark}

@@ -27,12 +27,12 @@ def _not_blank(text: str) -> str:
 
 
 def same_claim(claim: str) -> str:
-    """Give what two spellings of a claim have in common: a claim counts once, however often an answer makes it."""
+    """Return what two spellings of a claim have in common: a claim counts once, however often an answer makes it."""
     return " ".join(claim.split()).casefold()
 
 
 def each_once(claims: list[str]) -> tuple[str, ...]:
-    """Give every claim once, as it is spelt first, and no blank one."""
+    """Return every claim once, as it is spelt first, and no blank one."""
     first: dict[str, str] = {}
     for claim in claims:
         first.setdefault(same_claim(claim), claim)
@@ -58,11 +58,7 @@ class GroundednessReply(ReplyFormat):
     score: Points
 
     def contradiction(self, *, cites: bool) -> str:
-        """Say how the lists of claims contradict the score by the scale itself; empty where they do not.
-
-        Args:
-            cites: whether the answer cites anything at all.
-        """
+        """Return how the lists of claims contradict the score by the scale itself; empty where they do not."""
         if self.score == 5:
             if self.unsupported_claims:
                 return "a score of 5 beside unsupported claims"
@@ -83,7 +79,7 @@ class CorrectnessReply(ReplyFormat):
     score: Points
 
     def contradiction(self) -> str:
-        """Say how the list of missing facts contradicts the score; empty where it does not."""
+        """Return how the list of missing facts contradicts the score; empty where it does not."""
         return "a score of 5 beside missing facts" if self.score == 5 and self.missing_facts else ""
 
 
@@ -170,7 +166,7 @@ class GroundingLabelsReply(ReplyFormat):
     fabricated_source: bool
 
     def contradiction(self) -> str:
-        """Say which labels exclude each other; empty where none do."""
+        """Return which labels exclude each other; empty where none do."""
         return "a fabricated source where nothing is cited" if self.fabricated_source and not self.source_cited else ""
 
 

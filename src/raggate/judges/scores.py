@@ -103,7 +103,7 @@ async def _recency_conflict(grader: Grader, material: Material) -> tuple[Judgeme
 
 
 async def _context_relevancy(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    """Give the share of the retrieved passages that help; the answer has no say."""
+    """Return the share of the retrieved passages that help; the answer has no say."""
     names = ("context_relevancy",)
     if gap := material.no_passages():
         return _nothing(grader, names, gap)
@@ -118,7 +118,7 @@ async def _context_relevancy(grader: Grader, material: Material) -> tuple[Judgem
 
 
 async def _retrieval_labels(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    """Give for each label the share of the passages that have it, and which; the answer has no say."""
+    """Return for each label the share of the passages that have it, and which; the answer has no say."""
     names = LABELS["retrieval"]
     if gap := material.no_passages():
         return _nothing(grader, names, gap)
@@ -191,16 +191,16 @@ _NAMED = {f"{task}_labels": labels for task, labels in LABELS.items()}
 
 
 def names_of(scores: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the names of the judgements that configured scores come to: of a set of labels, each label."""
+    """Return the names of the judgements that configured scores come to: of a set of labels, each label."""
     return tuple(name for score in scores for name in _NAMED.get(score, (score,)))
 
 
 def configured(score: str) -> str:
-    """Give what a configuration names to have a score judged: of a label, its set."""
+    """Return what a configuration names to have a score judged: of a label, its set."""
     return next((name for name, labels in _NAMED.items() if score in labels), score)
 
 
 def families(scores: tuple[str, ...], *, each_claim: bool) -> tuple[Family, ...]:
-    """Give what must be judged for the scores that the configuration names."""
+    """Return what must be judged for the scores that the configuration names."""
     wanted = set(names_of(scores))
     return tuple(family for family in (EACH if each_claim else WHOLE, *_OTHERS) if wanted & set(family.scores))

@@ -46,7 +46,7 @@ class Bench(Struct, frozen=True, kw_only=True):
     took: Mapping[str, float] = field(default_factory=dict)
 
     def called(self) -> bool:
-        """Say whether any call was made so far."""
+        """Return whether any call was made so far."""
         return self.budget is not None and self.budget.spending().calls > 0
 
 
@@ -55,7 +55,7 @@ Work = Callable[[Bench], Awaitable[T]]
 
 
 def judge_models(settings: Judges) -> tuple[JudgeModel, ...]:
-    """Give the judges of the configuration, defaults filled in."""
+    """Return the judges of the configuration, defaults filled in."""
     return tuple(map(judge_model, settings.models))
 
 
@@ -70,9 +70,7 @@ def run(
     """Do what needs judges, within the limits of the configuration.
 
     Args:
-        work: is given the ways to ask them.
         settings: the section `judges`.
-        environment: where the keys are.
         cassette: the replies so far; new ones are added as they come.
         ended: says that somebody wants it to end; whatever is under way is then dropped.
 
@@ -125,7 +123,7 @@ async def _until(work: Awaitable[T], ended: Callable[[], bool]) -> tuple[T] | No
 
 
 def api_key(judge: JudgeModel, environment: Mapping[str, str]) -> str:
-    """Give the key for a model; empty where it needs none, or there is none."""
+    """Return the key for a model; empty where it needs none, or there is none."""
     names = _TOKENS_OF_JOBS if judge.provider == "github" else (judge.key_variable,)
     return next((value for name in names if name and (value := environment.get(name, "").strip())), "")
 
@@ -143,7 +141,7 @@ def missing_key(judge: JudgeModel, environment: Mapping[str, str]) -> NotJudged 
 
 
 def judge_model(judge: JudgeModelSettings) -> JudgeModel:
-    """Give one judge, defaults filled in."""
+    """Return one judge, defaults filled in."""
     provider = judge.provider
     price = judge.price
     return JudgeModel(

@@ -44,7 +44,7 @@ class Where(BaseModel):
         return cls(**{name: getattr(support, name) for name in cls.model_fields})
 
     def support(self, grade: int) -> Support:
-        """Give the support of some grade that names it."""
+        """Return the support of some grade that names it."""
         return Support(grade=grade, **self.model_dump())
 
     @property
@@ -54,7 +54,7 @@ class Where(BaseModel):
 
 
 def words_of(question: str) -> str:
-    """Give eight hex digits that tell the words of a question from others."""
+    """Return eight hex digits that tell the words of a question from others."""
     return sha256(question.encode()).hexdigest()[:8]
 
 

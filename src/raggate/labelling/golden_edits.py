@@ -96,7 +96,7 @@ def splits(golden: Golden, state: Progress) -> tuple[Unit, ...]:
 
 
 def _grades(state: Progress) -> dict[str, dict[Where, int | None]]:
-    """Give by question the grades that count; None for a passage that nobody judges any more."""
+    """Return by question the grades that count; None for a passage that nobody judges any more."""
     grades: dict[str, dict[Where, int | None]] = {}
     for unit in dict.fromkeys((*state.touched, *state.settled)):
         votes = state.of(unit)
@@ -142,7 +142,7 @@ def edit(
 
 
 def _unwritable(case: Case) -> str:
-    """Say why no line can hold a case; empty where one can. A journal may be from anywhere."""
+    """Return why no line can hold a case; empty where one can. A journal may be from anywhere."""
     try:
         with_cases(b"", [case])
     except (ValueError, UsageError) as error:
@@ -151,7 +151,7 @@ def _unwritable(case: Case) -> str:
 
 
 def _without(groups: tuple[tuple[int, ...], ...] | None, gone: int) -> tuple[tuple[int, ...], ...] | None:
-    """Give support groups for a list that lost a support, which none of them names."""
+    """Return support groups for a list that lost a support, which none of them names."""
     return groups and tuple(tuple(index - (index > gone) for index in group) for group in groups)
 
 

@@ -49,7 +49,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
 
 def consensus(votes: Votes) -> int | None:
-    """Give the grade that counts: the lower median; None without votes, and where people differ on whether it answers.
+    """The grade that counts: the lower median; None without votes, and where people differ on whether it answers.
 
     >>> consensus({"ann": Vote(1), "bob": Vote(3)})
     1
@@ -70,12 +70,12 @@ def of_same_words(votes: Votes) -> list[Votes]:
 
 
 def is_split(votes: Votes) -> bool:
-    """Say whether people differ on whether a passage answers."""
+    """Return whether people differ on whether a passage answers."""
     return bool(votes) and consensus(votes) is None
 
 
 def agreement(units: Iterable[Votes]) -> Agreement:
-    """Say how far people agree.
+    """Return how far people agree.
 
     Args:
         units: per passage of a question, who gave which grade.

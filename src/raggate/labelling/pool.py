@@ -60,7 +60,7 @@ class Places:
         return Places(vault, by_heading=self._by_heading)
 
     def of(self, chunk: Chunk, case: Case) -> Pooled | None:
-        """Give the place that a chunk is from, as the question's golden labels name places; None where it has none."""
+        """The place that a chunk is from, as the question's golden labels name places; None where it has none."""
         named = case.gold_supports[0] if case.gold_supports else None
         if named is not None and not named.rel_path:
             return _by_id(chunk, named)
@@ -83,7 +83,7 @@ class Places:
         return Pooled(where=where, vault=names[0], text=_cut(self._vault.texts[names[0], chunk.rel_path]), line=1)
 
     def text_of(self, support: Support) -> str:
-        """Give what stands at a place of the golden set; empty where it is not there any more."""
+        """Return what stands at a place of the golden set; empty where it is not there any more."""
         key = place_key(support)
         for passage in self._notes.get(support.rel_path, ()):
             own = passage.support(self._vault)
@@ -120,9 +120,6 @@ def pool(
     Args:
         golden: the questions. A passage that matches a gold support or stands in `not_relevant` is judged.
         lists: by the id of a case, the lists that runs returned, best first.
-        places: the notes.
-        depth: how many of each list count.
-        again: whether judged passages are pooled, too.
     """
     pooled: dict[str, tuple[Pooled, ...]] = {}
     unplaced = 0
@@ -141,7 +138,7 @@ def pool(
 
 
 def is_judged(place: Pooled, case: Case) -> bool:
-    """Say whether the golden set judges a place, as a metric would see it."""
+    """Return whether the golden set judges a place, as a metric would see it."""
     where = place.where
     chunk = Chunk(
         chunk_id=where.chunk_id or "",
@@ -155,7 +152,7 @@ def is_judged(place: Pooled, case: Case) -> bool:
 
 
 def _in_turns(lists: Sequence[Sequence[Chunk]], depth: int) -> Iterable[Chunk]:
-    """Give the first of each list, then the second of each, so that no list comes first."""
+    """Return the first of each list, then the second of each, so that no list comes first."""
     for rank in range(depth):
         yield from (chunks[rank] for chunks in lists if rank < len(chunks))
 

@@ -91,17 +91,17 @@ class Progress(Struct):
             decided.clear()
 
     def of(self, unit: Unit) -> Votes:
-        """Give the votes on a passage."""
+        """Return the votes on a passage."""
         return self.votes.get(unit, {})
 
     def written(self) -> Labels:
-        """Give the votes as the label file holds them: former ones too, but for those that were given anew."""
+        """Return the votes as the label file holds them: former ones too, but for those that were given anew."""
         units = dict.fromkeys((*self.former, *self.votes))
         return {unit: {**self.former.get(unit, {}), **self.votes.get(unit, {})} for unit in units}
 
 
 def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision], words: Mapping[str, str]) -> Progress:
-    """Give what was decided: the votes of a label file, and then a journal from where it was last written.
+    """Return what was decided: the votes of a label file, and then a journal from where it was last written.
 
     A vote of the label file counts for the words that it was given for: `words` are those of each question now.
     What came before stands in the files, where somebody may have edited it since. After a crash between writing and
@@ -126,13 +126,13 @@ def _is_former(vote: Vote, unit: Unit, words: Mapping[str, str]) -> bool:
 
 
 def since_writing(decisions: Sequence[Decision]) -> Sequence[Decision]:
-    """Give what was decided since the files were written last."""
+    """Return what was decided since the files were written last."""
     done = max((number for number, decision in enumerate(decisions, 1) if decision.do == "written"), default=0)
     return decisions[done:]
 
 
 def left_over(decisions: Sequence[Decision], refused: Container[str], state: Progress) -> list[Decision]:
-    """Give the decisions that a writing leaves for the next: those it could not write, and words of open proposals."""
+    """The decisions that a writing leaves for the next: those it could not write, and words of open proposals."""
     return [
         decision
         for decision in since_writing(decisions)

@@ -90,14 +90,10 @@ def plan(
     kept: list[Kept],
     edited: Edits,
 ) -> Plan:
-    """Give what writing would do.
+    """Return what writing would do.
 
     Args:
         names: of the files `golden`, `labels` and `proposals`, for people.
-        stored: what they hold now.
-        golden: the golden set that is stored.
-        state: what was decided.
-        kept: the proposals there are.
         edited: what the decisions make of the golden set.
     """
     after = {
@@ -148,7 +144,7 @@ def _changes(old: Case, new: Case) -> Iterator[str]:
 
 
 def _overlaps(case: Case) -> Iterator[str]:
-    """Say where a gold section holds one that does not answer: a gold support counts for all below its heading."""
+    """Yield where a gold section holds one that does not answer: a gold support counts for all below its heading."""
     for gold in case.gold_supports:
         for place in case.not_relevant:
             heading, deeper = gold.heading_path, place.heading_path
@@ -175,7 +171,7 @@ Lists = dict[str, list[tuple[Chunk, ...]]]
 
 
 def newest_run(parent: Path) -> Path:
-    """Give the run directory that was made last.
+    """Return the run directory that was made last.
 
     Raises:
         UsageError: when there is none, it came with a commit, or the directory cannot be read.
@@ -210,7 +206,7 @@ def of_runs(directories: Iterable[Path], golden: Golden) -> Lists:
 
 
 def tell_headings(lists: Lists) -> bool:
-    """Say whether any chunk has a heading, or there is none to tell it: a label by one would never match otherwise."""
+    """Whether any chunk has a heading, or there is none to tell it: a label by one would never match otherwise."""
     chunks = [chunk for several in lists.values() for ranked in several for chunk in ranked]
     return not chunks or any(chunk.heading_path.strip() for chunk in chunks)
 
@@ -227,10 +223,7 @@ def of_baseline(path: Path, name: str, lists: Lists, golden: Golden, say: Callab
     A baseline holds hashes and no text.
 
     Args:
-        path: the file, which may not be there.
-        name: what messages call it.
         lists: those of runs; the baseline's are added.
-        golden: the questions.
         say: is told of a file that cannot be read.
 
     Returns:
@@ -296,11 +289,11 @@ class Session(Struct):
     by_id: dict[str, Case] = field(default_factory=dict)
 
     def order(self, case_id: str, annotator: str) -> list[Pooled]:
-        """Give the passages of a question in the order that one person sees them in."""
+        """Return the passages of a question in the order that one person sees them in."""
         return shuffled(case_id, self.pool.passages.get(case_id, ()), annotator, self.sources.seed)
 
     def waiting(self) -> list[Proposal]:
-        """Give the proposals that were not in the golden set's file of rejected ones when it was read."""
+        """Return the proposals that were not in the golden set's file of rejected ones when it was read."""
         return [item.proposal for item in self.kept if item.state == "waiting"]
 
     def decide(self, decisions: Sequence[Decision]) -> None:
@@ -334,12 +327,12 @@ class Session(Struct):
         return decision.model_copy(update={"at": now(), "asked": words_of(case.question) if case else ""})
 
     def plan(self) -> Plan:
-        """Give what writing would do now."""
+        """Return what writing would do now."""
         edited = edits(self.bench.golden, self.bench.vault, self.state)
         return plan(self.names, self.stored, self.bench.golden, self.state, self.kept, edited)
 
     def agreement(self) -> Agreement:
-        """Say how far people agree, over all votes there are."""
+        """Return how far people agree, over all votes there are."""
         return agreement(self.state.votes.values())
 
     def write(self, digest: str, annotator: str) -> Plan:

@@ -22,7 +22,7 @@ Unit = Sequence[Hashable]
 
 
 def krippendorff_alpha(units: Sequence[Unit], *, without_variation: float | None = None) -> float | None:
-    """Give Krippendorff's alpha for nominal values: 1 is perfect agreement, 0 is chance, below 0 is worse.
+    """Return Krippendorff's alpha for nominal values: 1 is perfect agreement, 0 is chance, below 0 is worse.
 
     Formula: 1 - (n - 1) * sum_u(sum_{c != k} n_uc * n_uk / (m_u - 1)) / sum_{c != k} n_c * n_k over the units u with
     m_u >= 2 values, where n_uc counts value c in unit u, n_c over all such units, and n is the number of their values.
@@ -57,7 +57,7 @@ def _alpha(counts: Sequence[Counter[Hashable]], without_variation: float | None)
 def alpha_interval(
     units: Sequence[Unit], sampling: Sampling = DEFAULT, *, without_variation: float | None = None
 ) -> Interval | None:
-    """Give the seeded percentile bootstrap interval of alpha, resampling units; see `intervals.bootstrap`.
+    """Return the seeded percentile bootstrap interval of alpha, resampling units; see `intervals.bootstrap`.
 
     Only units with two values are resampled. Resamples in which nothing varies are left out, unless
     `without_variation` says what they count as.
@@ -72,7 +72,7 @@ def alpha_interval(
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Give Cohen's kappa of two annotators over the same units, in the same order.
+    """Return Cohen's kappa of two annotators over the same units, in the same order.
 
     Formula: (p_o - p_e) / (1 - p_e), p_o the share of units with equal values, p_e the sum over values of the product
     of the two annotators' shares.
@@ -96,7 +96,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
 
 
 def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Give Cohen's kappa with quadratic weights of two annotators who grade on a scale, over the same units.
+    """Return Cohen's kappa with quadratic weights of two annotators who grade on a scale, over the same units.
 
     Formula: 1 - sum_i (a_i - b_i)^2 / (sum_i sum_j (a_i - b_j)^2 / n): the squared distance of the two grades of a
     unit, against that of grades drawn from what each of them gave. 1 is perfect agreement, 0 is chance, below is worse.
@@ -122,7 +122,7 @@ def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | N
 def weighted_kappa_interval(
     first: Sequence[float], second: Sequence[float], sampling: Sampling = DEFAULT
 ) -> Interval | None:
-    """Give the seeded percentile bootstrap interval of `weighted_kappa`, resampling units; see `intervals.bootstrap`.
+    """Return the seeded percentile bootstrap interval of `weighted_kappa`, resampling units; see `intervals.bootstrap`.
 
     Resamples in which nothing varies are left out.
 
@@ -142,7 +142,7 @@ def weighted_kappa_interval(
 
 
 def percent_agreement(units: Sequence[Unit]) -> float | None:
-    """Give the share of agreeing pairs per unit, averaged over the units with two values; None when there are none."""
+    """The share of agreeing pairs per unit, averaged over the units with two values; None when there are none."""
     shares = []
     for unit in units:
         size = len(unit)
@@ -155,7 +155,7 @@ def percent_agreement(units: Sequence[Unit]) -> float | None:
 def label_agreement(
     judgments: Sequence[Judgment], sampling: Sampling = DEFAULT, *, without_variation: float | None = None
 ) -> tuple[LabelAgreement, ...]:
-    """Give the agreement on every label of one task.
+    """Return the agreement on every label of one task.
 
     A unit of the retrieval task is a query and a chunk.
 
@@ -181,7 +181,7 @@ def label_agreement(
 
 
 def pair_agreement(judgments: Sequence[Judgment]) -> tuple[PairAgreement, ...]:
-    """Give Cohen's kappa for every two annotators of one task who judged a unit in common, in order of their names.
+    """Return Cohen's kappa for every two annotators of one task who judged a unit in common, in order of their names.
 
     Raises:
         UsageError: see `label_agreement`.

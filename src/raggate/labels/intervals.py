@@ -32,7 +32,7 @@ DEFAULT = Sampling()
 
 
 def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
-    """Give Wilson's score interval of a proportion, clamped to [0, 1].
+    """Return Wilson's score interval of a proportion, clamped to [0, 1].
 
     Args:
         successes: how many of the n are 1; also the sum of n values from 0 to 1, whose interval would be no wider.
@@ -57,12 +57,11 @@ def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
 def bootstrap(
     n: int, statistic: Callable[[Sequence[int]], float | None], sampling: Sampling = DEFAULT
 ) -> Interval | None:
-    """Give the percentile bootstrap interval of a statistic of n units.
+    """Return the percentile bootstrap interval of a statistic of n units.
 
     Args:
         n: the number of units, at least 1.
         statistic: takes the indices of a resample, and may give None where it is undefined.
-        sampling: level, resamples and seed.
 
     Returns:
         The interval over the resamples in which the statistic is defined; None when it never is, and of one unit,
@@ -90,7 +89,7 @@ def bootstrap(
 
 
 def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Interval | None:
-    """Give the percentile bootstrap interval of a mean, which one value has none of; see `bootstrap`.
+    """Return the percentile bootstrap interval of a mean, which one value has none of; see `bootstrap`.
 
     Raises:
         ValueError: for no values, or arguments out of range.
@@ -105,7 +104,7 @@ def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Int
 
 
 def paired(current: Mapping[str, float | None], baseline: Mapping[str, float | None]) -> dict[str, float]:
-    """Give current minus baseline for each query that has a value on both sides, in order of the queries' names."""
+    """Return current minus baseline for each query that has a value on both sides, in order of the queries' names."""
     return {
         query: value - other
         for query, value in sorted(current.items())
@@ -114,7 +113,7 @@ def paired(current: Mapping[str, float | None], baseline: Mapping[str, float | N
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Give the quantile of ascending values, interpolated linearly between its neighbours.
+    """Return the quantile of ascending values, interpolated linearly between its neighbours.
 
     Raises:
         ValueError: for no values.

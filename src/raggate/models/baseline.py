@@ -64,7 +64,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
         return bool(self.scorecard.cases)
 
     def without_questions(self) -> Self:
-        """Give its means alone: the cases of many versions are much memory."""
+        """Return its means alone: the cases of many versions are much memory."""
         return replace(self, scorecard=replace(self.scorecard, cases=()))
 
 

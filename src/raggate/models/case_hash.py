@@ -17,7 +17,7 @@ def digest(cases: Iterable[Case]) -> str:
 
 
 def hash_of_list(items: Iterable[object]) -> str:
-    """Give the SHA-256 of a JSON array of these items, which is never in memory as a whole."""
+    """Return the SHA-256 of a JSON array of these items, which is never in memory as a whole."""
     hashed, comma = hashlib.sha256(b"["), b""
     for item in items:
         hashed.update(comma + dumps(item))
@@ -27,7 +27,7 @@ def hash_of_list(items: Iterable[object]) -> str:
 
 
 def with_hash(case: Case) -> Case:
-    """Give the case its content hash: what a score depends on, and nothing else.
+    """Return the case its content hash: what a score depends on, and nothing else.
 
     Only keys that say something are hashed, so that a new optional key does not change the hash of older cases. The
     expected key facts have a part of their own: baselines from before they counted hold the first part alone.

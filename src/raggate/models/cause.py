@@ -91,7 +91,7 @@ Range = tuple[float | None, float | None]
 
 
 def same_score(score: float, other: float) -> bool:
-    """Say whether two scores are the same: baselines round them, and some APIs add in 32 bits."""
+    """Return whether two scores are the same: baselines round them, and some APIs add in 32 bits."""
     return isclose(score, other, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
 
 

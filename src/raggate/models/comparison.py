@@ -99,7 +99,7 @@ class Delta(Stored, frozen=True, kw_only=True):
 
 
 def difference(before: MetricValue, after: MetricValue) -> float | None:
-    """Give how far a value moved, None where there is none on one side."""
+    """Return how far a value moved, None where there is none on one side."""
     return None if before.value is None or after.value is None else after.value - before.value
 
 
@@ -108,12 +108,12 @@ STORED_KEYS = {"regressed": "lost", "improved": "gained", "unpaired": "lapsed", 
 
 
 def to_stored(delta: Delta) -> dict[str, object]:
-    """Give a delta as files hold it."""
+    """Return a delta as files hold it."""
     return {STORED_KEYS.get(key, key): value for key, value in as_dict(delta).items()}
 
 
 def from_stored(row: Mapping[str, object]) -> dict[str, object]:
-    """Give the fields of a delta that a file holds, not checked yet."""
+    """Return the fields of a delta that a file holds, not checked yet."""
     fields = {stored: name for name, stored in STORED_KEYS.items()}
     return {fields.get(key, key): value for key, value in row.items()}
 

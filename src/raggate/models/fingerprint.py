@@ -11,17 +11,17 @@ Fingerprint = JsonObject
 
 
 def modes_of(fingerprint: Fingerprint) -> tuple[str, ...]:
-    """Give the retrieval modes that were asked, in order; none where that is not known."""
+    """Return the retrieval modes that were asked, in order; none where that is not known."""
     return tuple(mode for mode in _values(fingerprint, "modes") if isinstance(mode, str))
 
 
 def cutoffs_of(fingerprint: Fingerprint) -> tuple[int, ...]:
-    """Give the cut-offs that were scored; none where that is not known."""
+    """Return the cut-offs that were scored; none where that is not known."""
     return tuple(k for k in _values(fingerprint, "cutoffs") if type(k) is int)
 
 
 def notes_of(fingerprint: Fingerprint) -> dict[str, str]:
-    """Give the notes of the vault, `vault/rel_path` to hash; none where they are not known."""
+    """Return the notes of the vault, `vault/rel_path` to hash; none where they are not known."""
     notes = fingerprint.get("notes")
     return {str(name): str(digest) for name, digest in notes.items()} if isinstance(notes, Mapping) else {}
 

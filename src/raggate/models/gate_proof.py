@@ -51,7 +51,7 @@ class Trial(Struct, frozen=True, kw_only=True):
         return self.outcome != "pass"
 
     def harmful(self, harm: float) -> bool:
-        """Say whether the watched metric is lower by `harm` or more."""
+        """Return whether the watched metric is lower by `harm` or more."""
         return self.drop is not None and self.drop >= harm - EPSILON
 
 

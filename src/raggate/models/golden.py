@@ -66,11 +66,11 @@ class Case(Struct, frozen=True):
     line: int = 0
 
     def vaults_of(self, support: Support) -> tuple[str, ...]:
-        """Give the vaults that a support may be in; none stands for all."""
+        """Return the vaults that a support may be in; none stands for all."""
         return (support.vault,) if support.vault else self.vaults
 
     def may_be_in(self, vault: str | None, support: Support) -> bool:
-        """Say whether a vault may be that of a support; an API that tells none gets the benefit of the doubt."""
+        """Return whether a vault may be that of a support; an API that tells none gets the benefit of the doubt."""
         return vault is None or vault in (self.vaults_of(support) or (vault,))
 
 
@@ -144,7 +144,7 @@ class Vault(Struct, frozen=True, kw_only=True):
         return {f"{vault}/{path}": text for (vault, path), text in self.texts.items()}
 
     def notes_at(self, rel_path: str, vaults: Sequence[str] = ()) -> list[tuple[str, str]]:
-        """Give the notes of a path, as vault and path: in some of the vaults, or in all where none is named."""
+        """Return the notes of a path, as vault and path: in some of the vaults, or in all where none is named."""
         return [(name, rel_path) for name in vaults or self.directories if (name, rel_path) in self.texts]
 
     @property

@@ -188,7 +188,7 @@ class Usage(Stored, frozen=True, kw_only=True):
     usd: float | None = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        """Give what both took."""
+        """Return what both took."""
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return Usage(
             replies=self.replies + other.replies,
@@ -200,7 +200,7 @@ class Usage(Stored, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, model: JudgeModel, reply: Reply) -> Usage:
-        """Give what one reply took."""
+        """Return what one reply took."""
         read, written = reply.input_tokens, reply.output_tokens
         if read is None or written is None:
             return cls(replies=1, untold=1, usd=None)
@@ -217,7 +217,7 @@ class Usage(Stored, frozen=True, kw_only=True):
 
     @classmethod
     def total(cls, usages: Iterable[Usage]) -> Usage:
-        """Give what all of them took."""
+        """Return what all of them took."""
         return reduce(cls.__add__, usages, cls())
 
 
@@ -259,7 +259,6 @@ def usage_of(judgements: Iterable[Judgement], counted: set[tuple[str, ...]] | No
     Equal answers have the same requests, in whatever mode, and so have scores that follow from one reply.
 
     Args:
-        judgements: of one answer, or of all.
         counted: the requests that an earlier answer has counted; those of this one are added.
     """
     total, counted = Usage(), set() if counted is None else counted

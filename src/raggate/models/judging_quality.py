@@ -36,22 +36,22 @@ _APART: Mapping[Scale, float] = {"points": 1.0, "share": 0.2, "yes_no": 0.0}
 
 
 def scale_of(score: str) -> Scale:
-    """Give the scale of a score; labels, and whatever else is told apart, are yes or no."""
+    """Return the scale of a score; labels, and whatever else is told apart, are yes or no."""
     return _SCALES.get(score, "yes_no")
 
 
 def highest(score: str) -> float:
-    """Give the highest value of a score; the lowest of all is 0."""
+    """Return the highest value of a score; the lowest of all is 0."""
     return 5.0 if scale_of(score) == "points" else 1.0
 
 
 def disagree(score: str, first: float, second: float) -> bool:
-    """Say whether two values are more than a point, or a fifth of a share, apart, or differ as yes and no."""
+    """Return whether two values are more than a point, or a fifth of a share, apart, or differ as yes and no."""
     return abs(first - second) > _APART[scale_of(score)] + 1e-9
 
 
 def judged_scores(fingerprint: Fingerprint) -> frozenset[str]:
-    """Give the scores that judges give in a run; none where nothing is judged."""
+    """Return the scores that judges give in a run; none where nothing is judged."""
     return frozenset(map(str, _listed(fingerprint, "scores")))
 
 
@@ -84,7 +84,7 @@ class Coverage(Stored, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, score: str, answers: Iterable[Sequence[Judgement]]) -> Self:
-        """Say how far a score was judged, by what judges said of each answer."""
+        """Return how far a score was judged, by what judges said of each answer."""
         given = [judgement for judgements in answers for judgement in judgements if judgement.score == score]
         expected = [judgement for judgement in given if judgement.reason != "nothing_to_judge"]
         return cls(
@@ -169,7 +169,7 @@ class JudgingSummary(Stored, frozen=True, kw_only=True):
     spot_check: SpotCheck | None = None
 
     def stored(self) -> JsonObject:
-        """Give it as a fingerprint holds it."""
+        """Return it as a fingerprint holds it."""
         return as_dict(self)
 
     @classmethod

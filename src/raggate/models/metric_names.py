@@ -25,13 +25,13 @@ def at_depth(family: str, k: int) -> str:
 
 
 def depth(metric: str) -> int | None:
-    """Give the cut-off of a metric; None where it has none."""
+    """Return the cut-off of a metric; None where it has none."""
     k = metric.partition(_AT)[2]
     return int(k) if k.isascii() and k.isdigit() and len(k) < 10 else None
 
 
 def family(metric: str) -> str:
-    """Give what a metric is called at any cut-off."""
+    """Return what a metric is called at any cut-off."""
     return metric.partition(_AT)[0]
 
 
@@ -40,7 +40,6 @@ def counted_metrics(places: Iterable[tuple[str, str, str]], noun: str = "gated m
 
     Args:
         places: metric, mode and slice of each time.
-        noun: what they are called.
     """
     times = {*places}
     names, modes, slices = ({place[part] for place in times} for part in range(3))

@@ -50,7 +50,7 @@ class PolicyOdds(Struct, frozen=True, kw_only=True):
 
 
 def catches_most(odds: Sequence[PolicyOdds], policy: PolicyOdds) -> bool:
-    """Say whether no other policy that suits, or none where this one does not, catches as much as this one."""
+    """Return whether no other policy that suits, or none where this one does not, catches as much as this one."""
     return sum(other.harmful >= policy.harmful for other in odds if other.suits == policy.suits) == 1
 
 

@@ -99,5 +99,5 @@ def commit_words(commit: str | None) -> str:
 
 
 def exact_image(name: str) -> str:
-    """Give the name of a container image back when it names one image and no other; else nothing."""
+    """Return the name of a container image back when it names one image and no other; else nothing."""
     return name if _EXACT_IMAGE.fullmatch(name) else ""

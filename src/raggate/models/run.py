@@ -221,7 +221,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     private: tuple[str, ...] = ()
 
     def of(self, kind: ProbeKind) -> Sequence[ProbeAnswer]:
-        """Give what came of the probes of a kind."""
+        """Return what came of the probes of a kind."""
         return [answer for answer in self.answers if answer.probe.kind == kind]
 
 

@@ -19,7 +19,7 @@ Direction = Literal["higher", "lower"]
 
 
 def oriented(direction: Direction, value: float) -> float:
-    """Give a value, or a change of one, on a scale on which more is better."""
+    """Return a value, or a change of one, on a scale on which more is better."""
     return value if direction == "higher" else -value
 
 
@@ -29,7 +29,7 @@ def improvement(direction: Direction, before: float, after: float) -> float:
 
 
 def mostly(value: float | None) -> bool:
-    """Say whether something held of a question; of one that was asked several times, in more than half of them."""
+    """Return whether something held of a question; of one that was asked several times, in more than half of them."""
     return value is not None and value > 1 / 2
 
 
@@ -53,7 +53,7 @@ class MetricValue(Stored, frozen=True, kw_only=True):
     direction: Direction
 
     def without_cases(self) -> MetricValue:
-        """Give the same metric over no case at all."""
+        """Return the same metric over no case at all."""
         return MetricValue(value=None, n=0, unscored=0, direction=self.direction)
 
 

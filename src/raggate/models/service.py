@@ -66,10 +66,10 @@ class Started(Protocol):
         """Scheme, host and port, without a final slash."""
 
     def died(self) -> ProcessExit | None:
-        """Say how it ended, or None while it runs. Cheap to poll."""
+        """Return how it ended, or None while it runs. Cheap to poll."""
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give the last lines of its output, oldest first. Untrusted text."""
+        """Return the last lines of its output, oldest first. Untrusted text."""
 
 
 class IndexState(Struct, frozen=True, kw_only=True):

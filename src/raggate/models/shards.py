@@ -72,7 +72,7 @@ class Plan(Stored, frozen=True, kw_only=True):
     hash: str
 
     def cases(self, shard: int, golden: Golden) -> list[Case]:
-        """Give the questions of a shard, from 1, in the order of the golden set."""
+        """Return the questions of a shard, from 1, in the order of the golden set."""
         ids = {*self.shards[shard - 1]}
         return [case for case in golden.cases if case.id in ids]
 

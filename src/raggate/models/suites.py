@@ -29,12 +29,12 @@ NOT_RUN = "not run"
 
 
 def severity(code: int) -> int:
-    """Give the place of an exit code among `WORST_FIRST`; of one that nobody knows, that of an internal error."""
+    """Return the place of an exit code among `WORST_FIRST`; of one that nobody knows, that of an internal error."""
     return WORST_FIRST.index(code if code in WORST_FIRST else ExitCode.INTERNAL)
 
 
 def worst(codes: Iterable[int]) -> int:
-    """Give the exit code of a step by those of its suites.
+    """Return the exit code of a step by those of its suites.
 
     Raises:
         ValueError: when there are none: nothing was measured, and no code says so.

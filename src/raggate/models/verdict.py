@@ -47,12 +47,12 @@ class GatedMetric(Struct, frozen=True, kw_only=True):
     own_p: float | None = None
 
     def decides(self, gate: Gate) -> bool:
-        """Say whether the row can make a run red: a slice can where `gate.slices` says so."""
+        """Return whether the row can make a run red: a slice can where `gate.slices` says so."""
         return self.gated and (self.delta.slice == OVERALL or gate.slices == "fail")
 
 
 def of_parts(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
-    """Give the gated rows of slices; one that holds all cases would only repeat what is said of them."""
+    """Return the gated rows of slices; one that holds all cases would only repeat what is said of them."""
     whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
     slices = [row for row in rows if row.gated and row.delta.slice != OVERALL]
     return [row for row in slices if row.delta.current.n != whole.get((row.delta.mode, row.delta.metric))]
@@ -138,7 +138,7 @@ class Reason(Struct, frozen=True):
 
     @classmethod
     def of_row(cls, code: str, message: str, delta: Delta) -> Reason:
-        """Give a reason that is about a row of the comparison, whose name its sentence begins with."""
+        """Return a reason that is about a row of the comparison, whose name its sentence begins with."""
         return cls(code, message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
 
 
@@ -171,7 +171,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return EXIT_CODES[self.outcome]
 
     def is_red(self, flip: Flip) -> bool:
-        """Say whether a question that got worse is among those that make the verdict red; one that is waived is not."""
+        """Whether a question that got worse is among those that make the verdict red; one that is waived is not."""
         key = (flip.mode, flip.case_id)
         counts = key in self.fell or key in self.missed
         return counts and key not in self.cleared and not flip.waived

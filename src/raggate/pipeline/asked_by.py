@@ -47,13 +47,9 @@ def asking(
     checkout: Checkout,
     plan: Plan | None = None,
 ) -> Asking:
-    """Say by what is asked here and now.
+    """Return by what is asked here and now.
 
     Args:
-        request: what the front end asks for.
-        inputs: what is measured by, with all questions.
-        cases: the questions that are asked.
-        command: the command that asks.
         started: when, ISO 8601.
         checkout: what is checked out here and now.
         plan: the plan that these are a shard of; None for a whole run.
@@ -105,7 +101,7 @@ def read(path: Path) -> Asking:
 
 
 def written(kept: Asking) -> bytes:
-    """Give the content of the file."""
+    """Return the content of the file."""
     return dumps({"schema": SCHEMA, **as_dict(kept)}, pretty=True)
 
 
@@ -126,7 +122,7 @@ class QuestionNumbers(Struct, frozen=True):
         return len(self.cases) * len(self.modes) * self.repeat
 
     def place(self, case_id: str, mode: str, repeat: int) -> int | None:
-        """Give the number of one; None for one that is not asked."""
+        """Return the number of one; None for one that is not asked."""
         known, at = self.cases.get(case_id), self.modes.get(mode)
         if known is None or at is None or not 1 <= repeat <= self.repeat:
             return None

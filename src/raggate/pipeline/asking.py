@@ -52,7 +52,6 @@ class Prober(Guarded, Struct, frozen=True):
         """Plan the probes.
 
         Args:
-            inputs: what is measured by.
             environment: raggate's own, of which headers of principals hold what the settings name.
 
         Raises:
@@ -75,7 +74,6 @@ class Prober(Guarded, Struct, frozen=True):
         """Have the API index again where a call is configured, wait until it has, and ask the rest.
 
         Args:
-            up: the API, which runs.
             answers: where to put what comes of it, also that it did not index again.
         """
         call = self.inputs.config.ask.probes.reindex
@@ -171,7 +169,7 @@ class Part(Struct, frozen=True, kw_only=True):
     kept: UnfinishedRun | None = None
 
     def asks_anything(self) -> bool:
-        """Say whether there is anything to ask, so that an API has to be there."""
+        """Return whether there is anything to ask, so that an API has to be there."""
         modes = self.inputs.config.ask.modes
         questions = any(asked_in(case.modes, mode) for case in self.cases for mode in modes)
         return questions or (self.probes and bool(Prober.of(self.inputs, self.request.environment).probes))

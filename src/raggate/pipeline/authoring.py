@@ -84,11 +84,6 @@ def open_golden(request: Request) -> Workbench:
 def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
     """Bring the API up and ask it; give the first passages of its answer.
 
-    Args:
-        request: what counts in place of the configuration.
-        bench: the golden set.
-        case: what is asked, in which vaults and folders.
-
     Raises:
         CannotTell: when the API is not ready, or does not answer.
     """
@@ -118,7 +113,7 @@ def _baseline(bench: Workbench, new: Golden) -> Baseline | None:
 
 
 def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintFinding, ...]]:
-    """Give the content of the file with cases added, and what `raggate lint` would say of them.
+    """Return the content of the file with cases added, and what `raggate lint` would say of them.
 
     Raises:
         UsageError: for a case that a check would refuse.
@@ -168,7 +163,7 @@ def check_content(bench: Workbench, data: bytes) -> None:
 
 
 def reopened(bench: Workbench, data: bytes) -> Workbench:
-    """Give a golden set with the content that its file has now, and the notes as they are now.
+    """Return a golden set with the content that its file has now, and the notes as they are now.
 
     Raises:
         UsageError: when that is none, and for notes that cannot be read.

@@ -42,10 +42,6 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     """Ask the base build what counts against the change, and of a noisy API both sides what flipped, again.
 
     Args:
-        request: what the front end asks for.
-        inputs: what was measured by.
-        directory: the run directory.
-        review: what was decided so far.
         own: whether the build that lies here is the one that was measured, so that it may be asked again.
 
     Returns:
@@ -134,7 +130,7 @@ def _of_the_change(asking: Asking, asked: Recheck, times: int) -> Recheck:
 
 @contextmanager
 def base_build(request: Request, inputs: Inputs) -> Iterator[Build]:
-    """Give the base build; source that it is made of is gone on leaving.
+    """Return the base build; source that it is made of is gone on leaving.
 
     Raises:
         CannotTell: when there is none for this API here.
@@ -154,7 +150,7 @@ def base_build(request: Request, inputs: Inputs) -> Iterator[Build]:
 
 
 def _base_api(inputs: Inputs) -> tuple[Api, str]:
-    """Give the settings of the base build, and its name where that is not the commit's."""
+    """Return the settings of the base build, and its name where that is not the commit's."""
     api, image = inputs.config.api, inputs.config.recheck.image
     if image is None:
         if api.command is None and (api.container is None or api.container.build is None):

@@ -59,7 +59,7 @@ class Booted(Guarded, Struct, frozen=True, kw_only=True):
     wait: Callable[[], None]
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give the last lines of its output without secrets. Untrusted text."""
+        """Return the last lines of its output without secrets. Untrusted text."""
         return redacted(self.api.log_tail(), self.secrets)
 
 
@@ -80,10 +80,6 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
     """Bring a build up; on leaving it is gone.
 
     Args:
-        request: what the front end asks for.
-        inputs: the settings, and the notes that it indexes.
-        build: the build.
-        place: where it leaves its files.
         before: the fingerprint of the baseline, which tells how large its index was; empty without one.
 
     Raises:
@@ -142,7 +138,7 @@ def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
 
 
 def _secrets(request: Request, settings: Config, api: Api) -> tuple[str, ...]:
-    """Give the values that nothing may show: the API may know them, or find them, and print them."""
+    """Return the values that nothing may show: the API may know them, or find them, and print them."""
     sections = [api.command, api.program, *api.containers().values(), settings.ask.mapped, settings.ask.mcp]
     names = [name for section in sections if section is not None for name in section.pass_env]
     names += settings.ask.probes.pass_env
@@ -179,7 +175,7 @@ def redacted(lines: Sequence[str], secrets: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
-    """Give what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
+    """Return what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
     note_texts = [text for name, note in notes.texts.items() for text in (*name, note)]
     scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in note_texts))
 

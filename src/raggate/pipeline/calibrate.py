@@ -21,9 +21,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
     """Ask everything several times; leave a run directory, which can be promoted, and with it the noise.
 
     Args:
-        request: what the front end asks for.
         runs: how often, at least twice.
-        boot_each: whether the API is booted for each of them, and not once for all.
 
     Raises:
         RunFailed: as `measure.measure`. A run that broke off is given back; `run.stopped` says why.

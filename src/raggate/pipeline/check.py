@@ -123,7 +123,7 @@ def run(request: Request) -> RunResult:
 
 
 def choose(request: Request, inputs: Inputs) -> Selection | None:
-    """Say which questions are asked; None for all of them.
+    """Return which questions are asked; None for all of them.
 
     Raises:
         UsageError: as `choosing.selected`.
@@ -151,11 +151,9 @@ def _broken(request: Request, inputs: Inputs) -> frozenset[str]:
 
 
 def expired_waivers_resolved(change: sources.Source, config_name: str, started: str) -> bool:
-    """Say whether a change's own configuration has no waiver left that has expired; it has no other say.
+    """Return whether a change's own configuration has no waiver left that has expired; it has no other say.
 
     Args:
-        change: the change's files.
-        config_name: the configuration's name in them.
         started: when the run began, ISO 8601.
     """
     try:
@@ -177,8 +175,6 @@ def propose(
     """Say what the baseline would be if a run became it.
 
     Args:
-        run: the run.
-        settings: the configuration whose policy counts.
         terms: why, by whom, and whether lower values are accepted.
         read: reads the baseline there is, once the run is good enough; None when there is none.
 

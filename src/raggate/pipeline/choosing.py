@@ -20,8 +20,6 @@ def selected(choice: Choice, golden: Golden, broken: Callable[[], frozenset[str]
     """Choose the questions; None where all are asked, so that the run is whole.
 
     Args:
-        choice: what the command line says.
-        golden: the golden set.
         broken: gives the questions that were broken when they were last asked.
 
     Raises:

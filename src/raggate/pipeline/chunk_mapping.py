@@ -73,7 +73,7 @@ def shape_of(root: Any, wanted: Wanted) -> Shape | None:
 
 
 def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
-    """Give the section of the chunks, with what somebody said before what was recognised.
+    """Return the section of the chunks, with what somebody said before what was recognised.
 
     Raises:
         UsageError: when nothing names the note of a chunk, and nobody could be asked.
@@ -128,7 +128,7 @@ def _known_headings(chunks: Mapping[str, Any], root: Any, prefix: str, wanted: W
 
 
 def _are_headings(values: Sequence[Any], notes: Sequence[Collection[Elements]]) -> bool:
-    """Say whether these are headings of these notes, of several levels somewhere: a title alone may be anything."""
+    """Return whether these are headings of these notes, of several levels somewhere: a title alone may be anything."""
     if all(isinstance(value, str) and len(value) <= _LONGEST and "\n" not in value for value in values):
         return set_apart_by(zip(values, notes, strict=False)) is not None
     trails = [tuple(map(fold, value)) if shapes.is_texts(value) else () for value in values]

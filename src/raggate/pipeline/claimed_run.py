@@ -46,10 +46,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
     """Keep what a run says it retrieved, and take everything else from the trusted inputs.
 
     Args:
-        claimed: what it says.
-        inputs: what it is judged by.
         reproduce: the command line that does the same.
-        hint: what to do where they cannot judge it.
 
     Raises:
         CannotTell: for a run that they cannot judge.
@@ -89,7 +86,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
 
 
 def _probes(claimed: Run, inputs: Inputs) -> Probing:
-    """Give what came of the probes that the trusted inputs ask for; what the run has no answer to, got none."""
+    """Return what came of the probes that the trusted inputs ask for; what the run has no answer to, got none."""
     private = private_notes(inputs.vault, inputs.config.private)
     planned = probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private)
     claims, wanted = claimed.probes.answers, frozenset(planned)
@@ -113,7 +110,7 @@ def _unanswered_probe(probe: Probe) -> ProbeAnswer:
 
 
 def _own_account(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:
-    """Give what only the run can tell of how it was measured: its index, and what was asked beside the questions."""
+    """Return what only the run can tell of how it was measured: its index, and what was asked beside the questions."""
     index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
     counted = {"probes": len(probes.answers)} if probes.answers else {}
     return {**index, **_index_counts(claimed), **_repeated(claimed, inputs), **counted}
@@ -133,7 +130,7 @@ def _repeated(claimed: Run, inputs: Inputs) -> dict[str, object]:
 
 
 def _index_counts(claimed: Run) -> dict[str, int]:
-    """Give how many documents and chunks the index held, by the answers or else the last look; nothing of neither."""
+    """Return how many documents and chunks the index held, by the answers or else the last look; nothing of neither."""
     kept: dict[str, int] = {}
     for item in claimed.results:
         coverage = (item.result.response.coverage if item.result.response is not None else None) or {}
@@ -181,7 +178,7 @@ def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
 
 
 def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
-    """Give by mode and repeat a byte for each question, which says whether it is to be asked."""
+    """Return by mode and repeat a byte for each question, which says whether it is to be asked."""
     asking = inputs.config.ask
     return {
         (mode, repeat): bytearray(_UNANSWERED if asked_in(case.modes, mode) else 0 for case in inputs.golden.cases)

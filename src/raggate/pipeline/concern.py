@@ -17,13 +17,12 @@ _SHOWN = 5
 
 
 def not_run(request: Request, *, checked_out: bool = True) -> str:
-    """Say why a suite is not run: nothing that concerns it changed. Empty where it is to be run.
+    """Return why a suite is not run: nothing that concerns it changed. Empty where it is to be run.
 
     It is to be run wherever that is not certain: without a revision to compare with, without `when.paths`, and where
     either side cannot be read. A file that is deleted has changed, and one that is renamed has on both sides.
 
     Args:
-        request: what is asked of the suite.
         checked_out: whether what is tested is in the checkout and the working tree; else `request.head` is all of it.
     """
     if request.against is None or not (checked_out or request.head):
@@ -42,7 +41,7 @@ def not_run(request: Request, *, checked_out: bool = True) -> str:
 
 
 def _same(request: Request, base: sources.Source, settings: Config, *, checked_out: bool) -> bool:
-    """Say whether commit under test, checkout and working tree have at all of these paths what the base has."""
+    """Return whether commit under test, checkout and working tree have at all of these paths what the base has."""
     own = (request.config_name, *_own(settings))
     paths = (*own, *settings.when.paths)
     named = {path: base.identity(path) for path in (*paths, *_attributes(base, paths))}
@@ -93,7 +92,7 @@ def _attributes(base: sources.Source, paths: Iterable[str]) -> Iterator[str]:
 def _unknown(
     request: Request, base: sources.Source, named: Mapping[str, str | None], settings: Config
 ) -> Iterator[str]:
-    """Say where a change could be that ids of these paths do not show."""
+    """Yield where a change could be that ids of these paths do not show."""
     paths = settings.when.paths
     # an image holds the links in its directory, not what they lead to
     links = {path: path for path in _of_the_api(settings) if (named[path] or "").startswith(f"{LINK} ")}

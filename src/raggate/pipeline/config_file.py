@@ -30,7 +30,7 @@ _PROVENANCE: Shape[Provenance] = Shape(Provenance)
 
 
 def written(run: Run) -> JsonObject:
-    """Give configuration and provenance as `config.json` holds them: side by side."""
+    """Return configuration and provenance as `config.json` holds them: side by side."""
     provenance, config = run.provenance, run.config
     if isinstance(config, ImportedConfig):
         asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}

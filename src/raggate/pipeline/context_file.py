@@ -52,7 +52,7 @@ def read(directory: Path) -> ReportContext:
 
 
 def _with_fields(stored: JsonObject) -> JsonObject:
-    """Give a stored context whose keys, also in rows and notes of its preview, are the names of the fields."""
+    """Return a stored context whose keys, also in rows and notes of its preview, are the names of the fields."""
     fields = {key: name for name, key in _KEYS.items()}
     context = {fields.get(key, key): value for key, value in stored.items()}
     preview = context.get("preview")

@@ -57,7 +57,6 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     """Call an API and give the sections `api` and `ask` of a configuration for it, and the one vault that it names.
 
     Args:
-        wanted: what is known.
         transport: carries the requests, in place of a connection.
 
     Raises:
@@ -109,7 +108,7 @@ class _Discovery(Struct):
     _problem: str = ""
 
     def sections(self, path: str) -> dict[str, Any]:
-        """Give the sections of the configuration."""
+        """Return the sections of the configuration."""
         unnamed = path in ("", "/")
         if "mcp" in path.rpartition("/")[2].lower() or self._wanted.tool:
             return self._tool(tool_discovery.USUAL_PATH if unnamed else path)
@@ -218,7 +217,7 @@ class _Discovery(Struct):
         return own or [*posts, *gets]
 
     def _preset(self) -> str:
-        """Say which preset is for the engine that answers here; nothing where it is none that is known."""
+        """Return which preset is for the engine that answers here; nothing where it is none that is known."""
         engine = next((name for path in SIGNS if (name := engine_at(path, self._get(path).json()))), "")
         return f"This is an engine with a preset: `--preset {engine} --probe {self._base}`." if engine else ""
 

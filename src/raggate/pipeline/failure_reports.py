@@ -43,13 +43,7 @@ def failure_reports(directory: Path, settings: Config) -> Iterator[None]:
 
 
 def begun(stack: ExitStack, make: Callable[[], Path], settings: Config) -> Path:
-    """A run directory that `make` gives, in which `failure_reports` is entered before a signal can come.
-
-    Args:
-        stack: what leaves it.
-        make: makes the directory.
-        settings: of the run.
-    """
+    """A run directory that `make` gives, in which `failure_reports` is entered before a signal can come."""
     with signals.deferred():
         directory = make()
         stack.enter_context(failure_reports(directory, settings))
@@ -65,7 +59,6 @@ def display_path(directory: Path, root: Path | None = None) -> str:
 
 
 def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed:
-    """Write the reports of an error, and give it with what they tell."""
     standing_waivers = waivers.waiver_statuses(settings.waivers, now())
     failed = RunFailed(error, suite=settings.suite, waivers=standing_waivers, directory=directory)
     run_directory.write_reports(directory, OF_FAILURE, failed.failure)

@@ -13,11 +13,10 @@ _PURPOSE = "the notes that a page links are those of a commit"
 
 
 def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
-    """Give the address of the configuration's directory on the forge; the page checks its shape.
+    """Return the address of the configuration's directory on the forge; the page checks its shape.
 
     Args:
         request: whose environment names the forge, as that of a job on GitHub or GitLab does.
-        run: the run, with the commits that its files are from.
         first_run: whether the change's own files counted, because the trusted commit has none.
 
     Returns:
@@ -41,7 +40,7 @@ def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
 
 
 def _files_of(environment: Mapping[str, str]) -> str:
-    """Give what the addresses of a repository's files begin with."""
+    """Return what the addresses of a repository's files begin with."""
     server, name = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and name:
         return f"{server}/{name}/blob"
@@ -50,6 +49,6 @@ def _files_of(environment: Mapping[str, str]) -> str:
 
 
 def _in_commit(checkout: git.Checkout, commit: str, directories: list[str]) -> bool:
-    """Say whether a commit has these directories: a job may have fetched its notes from elsewhere."""
+    """Return whether a commit has these directories: a job may have fetched its notes from elsewhere."""
     with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
         return all(reader.run("cat-file", "-e", f"{commit}:{path}").returncode == 0 for path in directories)

@@ -30,10 +30,9 @@ def note(result: Result, facts: dict[str, object]) -> None:
 
 
 def values_of(results: Iterable[Result], state: IndexState | None) -> dict[str, tuple[str, ...]]:
-    """Give every value that answers tell of each fact, as texts in order.
+    """Return every value that answers tell of each fact, as texts in order.
 
     Args:
-        results: the answers.
         state: the last look, whose counts are given where no answer tells them; None without one.
     """
     values: dict[str, set[str]] = {}
@@ -46,7 +45,7 @@ def values_of(results: Iterable[Result], state: IndexState | None) -> dict[str, 
 
 
 def counts_of(state: IndexState | None) -> dict[str, int]:
-    """Give the documents and chunks of an index, as far as its status tells."""
+    """Return the documents and chunks of an index, as far as its status tells."""
     counts = {} if state is None else {"documents": state.documents, "chunks": state.chunks}
     return {key: count for key, count in counts.items() if count is not None}
 

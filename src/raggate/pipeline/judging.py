@@ -14,11 +14,6 @@ from raggate.pipeline.request import Request
 def ready(request: Request, inputs: Inputs, directory: Path) -> Callable[[Run], Run]:
     """Make the judges of a run ready, and give what adds to a run what they say of its answers.
 
-    Args:
-        request: what the front end asks for.
-        inputs: what is measured by.
-        directory: the run directory.
-
     Raises:
         UsageError: for a cassette that cannot be used.
     """
@@ -57,5 +52,5 @@ def check_files(inputs: Inputs) -> None:
 
 
 def unjudged(run: Run) -> Run:
-    """Give a run as it is."""
+    """Return a run as it is."""
     return run

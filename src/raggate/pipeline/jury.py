@@ -66,7 +66,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         """Make the judges ready for a run.
 
         Args:
-            request: what the front end asks for.
             inputs: what is measured by; the cassette is one of the trusted inputs.
             directory: the run directory, which new replies go to when the inputs are those of a commit.
             settings: the section `judges`.
@@ -142,7 +141,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             self.tape.put_in_order()
 
     def plan(self, models: tuple[JudgeModel, ...]) -> Plan:
-        """Give what these models are asked for, by the section."""
+        """Return what these models are asked for, by the section."""
         settings = self.settings
         spot = settings.spot_check
         second = spot.model if spot is not None else None
@@ -160,7 +159,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         )
 
     def progress(self, total: int) -> Callable[[int], None]:
-        """Give what takes the number of answers so far that were judged, or could not be, of a total."""
+        """Return what takes the number of answers so far that were judged, or could not be, of a total."""
 
         def say_progress(done: int) -> None:
             if done * STEPS // total > (done - 1) * STEPS // total:
@@ -221,7 +220,7 @@ def _with_judgements(
 
 
 def labels_folder(directory: Path) -> Path:
-    """Give the folder of the label files in a run directory.
+    """Return the folder of the label files in a run directory.
 
     Raises:
         UsageError: when it is a link, as whoever made the run directory does not say where raggate writes, or a file.
@@ -280,7 +279,7 @@ def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | N
 
 
 def place(root: Path, path: str) -> Path:
-    """Give the cassette on disk: of a link the file it leads to, as a file would be put in its place when written anew.
+    """The cassette on disk: of a link the file it leads to, as a file would be put in its place when written anew.
 
     Raises:
         UsageError: when a link leads it out of the directory of the configuration, or into git's own: raggate writes

@@ -95,14 +95,14 @@ def _workflows(request: Request) -> tuple[dict[str, bytes], str]:
 
 
 def _line_of(request: Request) -> Callable[[yamlio.Path], int]:
-    """Give what tells the line of a key of the configuration; of a commit's only the file is told."""
+    """Return what tells the line of a key of the configuration; of a commit's only the file is told."""
     if request.against is not None:
         return lambda _: 1
     return yamlio.parse(read_file(request.config_file), request.config_name).line
 
 
 def _path(request: Request, file: str) -> str:
-    """Give the path of a file that a message names; one of a commit stands there with it."""
+    """Return the path of a file that a message names; one of a commit stands there with it."""
     return file if request.against is None else file.rpartition("@")[0] or file
 
 

@@ -41,14 +41,11 @@ def measure(
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
     Args:
-        request: what the front end asks for.
-        inputs: what to measure by.
         below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
         baseline: what the run will be held against, which tells how large its index was.
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         selection: the questions that are asked; None for all of them, and whatever is asked beside them.
         build: what is booted in place of the working tree's API.
-        command: the command that measures.
     """
     with ExitStack() as stack:
         resumable = None if build or boots > 1 or below else command
@@ -101,13 +98,7 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
 
 
 def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple[Path, Run, Scorecard]:
-    """Write the run directory of answers that were asked for elsewhere, as `measure` does of those it asks for.
-
-    Args:
-        request: what the front end asks for.
-        inputs: what was measured by.
-        answers: all of a whole run, and when they were asked for.
-    """
+    """Write the run directory of answers that were asked for elsewhere, as `measure` does of those it asks for."""
     with ExitStack() as stack:
         directory = run_place(stack, request, inputs, answers.started)
         blank = blank_run(directory, answers.started, request, inputs, command="run")

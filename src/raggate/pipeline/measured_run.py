@@ -38,10 +38,9 @@ from raggate.text.numbers import rounded
 
 
 def in_order(cases: Sequence[Case], modes: Iterable[str], results: Sequence[Result]) -> Iterator[tuple[Case, Result]]:
-    """Give each result with its case.
+    """Yield each result with its case.
 
     Args:
-        cases: the golden set.
         modes: the modes, in their order.
         results: the results, in any order.
 
@@ -114,7 +113,7 @@ def blank_run(
     *,
     command: RunCommand,
 ) -> Run:
-    """Give a run of which nothing is known but how it is measured.
+    """Return a run of which nothing is known but how it is measured.
 
     `started` is ISO 8601; `build` and `kept`, its answers on disk, tell which checkout is measured where there are any.
     """
@@ -157,15 +156,12 @@ def finished_run(
     stopped: str | None,
     log: tuple[str, ...] = (),
 ) -> Run:
-    """Give the run that results make: in order, labelled, with what the API says of its index.
+    """Return the run that results make: in order, labelled, with what the API says of its index.
 
     Args:
         blank: the run before anything was asked.
         results: the results, in any order.
-        seconds: how long it took.
-        notes: the vault's notes.
         stopped: why it was cut short, None when it was not.
-        log: the API's last lines then.
     """
     index: dict[str, object] = {}
     first, later = list[LabelledResult](), list[LabelledResult]()

@@ -52,7 +52,7 @@ def previewed(review: Review, change: Preview | None) -> Review:
 
 
 def by_another_commit(inputs: Inputs) -> bool:
-    """Say whether another commit's files judge, beside which those of the working tree are a change."""
+    """Return whether another commit's files judge, beside which those of the working tree are a change."""
     return inputs.against is not None and not inputs.first_run
 
 
@@ -66,12 +66,7 @@ def measured_at(run: Run, *, asking: bool) -> str:
 
 @contextmanager
 def merged(request: Request, revision: str) -> Iterator[sources.Source]:
-    """Open what gets merged of a change: in a job what is committed, where there is a repository, else what is on disk.
-
-    Args:
-        request: what the front end asks for.
-        revision: the commit of the change.
-    """
+    """Open what gets merged of a change: in a job what is committed, where there is a repository, else what is on disk."""
     with ExitStack() as stack:
         change: sources.Source = sources.WorkTree(request.root, confined=True)
         if request.in_job:
@@ -115,7 +110,7 @@ def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review
 
 
 def _at_work(request: Request) -> bool:
-    """Say whether somebody has changed files of the working tree and not committed them."""
+    """Return whether somebody has changed files of the working tree and not committed them."""
     return not request.in_job and sources.head(request.root).dirty is not False
 
 

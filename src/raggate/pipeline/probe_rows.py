@@ -21,16 +21,12 @@ _ROW: Shape[ProbeAnswer] = Shape(ProbeAnswer)
 
 
 def write(answers: Iterable[ProbeAnswer], *, full_text: bool) -> bytes:
-    """Give the content of a `probes.jsonl`; chunk texts are cut unless `full_text`."""
+    """Return the content of a `probes.jsonl`; chunk texts are cut unless `full_text`."""
     return b"".join(dump_line(_row(answer, full_text=full_text)) for answer in answers)
 
 
 def read(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
     """Read the lines of a `probes.jsonl`. Nothing in it is trusted.
-
-    Args:
-        lines: the lines.
-        name: what messages call the file.
 
     Raises:
         UsageError: naming file and line, for a row that does not hold what it should.

@@ -50,9 +50,6 @@ class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
 def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
     """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then.
 
-    Args:
-        asked: which run, and who judges.
-
     Returns:
         What was judged, over all cases: mode, metric and value.
 
@@ -88,7 +85,6 @@ def prune_cassette(asked: Rejudging, *, dry_run: bool) -> tuple[Path, int, int]:
     Args:
         asked: which run, whose answers, canary set and spot check are what is taken, and by whose
             replies, wherever it says that they come from.
-        dry_run: whether nothing is written.
 
     Returns:
         The cassette, how many replies are dropped, and how many stay.
@@ -124,7 +120,7 @@ def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
 
 
 def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:
-    """Give the judges that count, and whether they are those of the run directory, which are only replayed.
+    """Return the judges that count, and whether they are those of the run directory, which are only replayed.
 
     Its addresses, and the variables that it calls keys, are by whoever made it: nothing is sent there.
     """

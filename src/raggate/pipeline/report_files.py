@@ -32,7 +32,7 @@ Taken = Mapping[Path, str]
 
 
 def taken(request: Request) -> Taken:
-    """Give what a check reads on this disk, as far as the configuration there can be read."""
+    """Return what a check reads on this disk, as far as the configuration there can be read."""
     return {_real(place): name for place, name in _read_by(request)}
 
 
@@ -61,7 +61,6 @@ def refusals(files: Iterable[Path], places: Taken) -> dict[Path, str]:
 
     Args:
         files: where reports would be written; relative to the working directory, or absolute.
-        places: what the gate has on this disk.
     """
     return {file: reason for file in files if (reason := _refusal(file, places))}
 
@@ -118,10 +117,6 @@ class Files(Struct, frozen=True):
 
 def parsed(wanted: Sequence[str], name: str) -> Files:
     """Read `FORMAT=FILE` texts.
-
-    Args:
-        wanted: the texts.
-        name: what messages call where they stand.
 
     Raises:
         UsageError: for another shape, a format that nobody knows, or a file that is named twice.
@@ -198,13 +193,13 @@ def _error(name: str, refused: Mapping[Path, str]) -> UsageError:
 
 
 def _prefix(root: Path) -> str:
-    """Give what stands before the paths of a configuration in `root`, as seen from the working directory."""
+    """Return what stands before the paths of a configuration in `root`, as seen from the working directory."""
     place = os.path.relpath(root, Path.cwd())
     return "" if place == "." else f"{Path(place).as_posix()}/"
 
 
 def stored_prefix(review: Review, directory: Path) -> str:
-    """Give what stands before the paths of a stored run whose reports lie in a directory.
+    """Return what stands before the paths of a stored run whose reports lie in a directory.
 
     Nothing where the golden set is not at the place that the run remembers, as in an artifact that was downloaded.
     """

@@ -102,7 +102,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         return job or self.remote is not None or _judges_change(self.environment)
 
     def runs(self, configured: str) -> Path:
-        """Give the directory of all runs: `out`, or the configured one."""
+        """Return the directory of all runs: `out`, or the configured one."""
         return self.out or self.root / configured
 
     @property
@@ -151,7 +151,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
 
         Args:
             command: the command that made it, `check` or `run`.
-            directory: where its answers are.
             selection: the questions it asks; None for all of them.
             more: further flags, without dashes, and their values.
         """
@@ -173,7 +172,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def _judges_change(environment: Mapping[str, str]) -> bool:
-    """Say whether a CI system runs this for a change that is not merged."""
+    """Return whether a CI system runs this for a change that is not merged."""
     event = environment.get("GITHUB_EVENT_NAME", "")
     number = environment.get("BUILDKITE_PULL_REQUEST", "false")
     return (

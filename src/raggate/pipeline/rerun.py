@@ -44,7 +44,7 @@ from raggate.text.titles import rule
 
 
 def by_golden_set(run: Run, path: Path) -> Run:
-    """Give a run labelled by a golden set; the same one where that says nothing else.
+    """Return a run labelled by a golden set; the same one where that says nothing else.
 
     Raises:
         UsageError: for a file that cannot be read, or that no question of the suite is in.
@@ -74,7 +74,7 @@ def _lines(cases: Golden) -> list[bytes]:
 
 
 def _asked(case: Case) -> tuple[object, ...]:
-    """Give what the API is told of a case: an answer to anything else is none to it."""
+    """Return what the API is told of a case: an answer to anything else is none to it."""
     return case.question, case.vaults, case.folders, case.k, case.detail
 
 
@@ -141,7 +141,7 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
 
 
 def promotable(review: Review) -> bool:
-    """Say whether a run is one that becomes a baseline, and was measured well enough for it."""
+    """Return whether a run is one that becomes a baseline, and was measured well enough for it."""
     gate = review.run.config.gate
     try:
         run_origin.refuse_other_origin(review.run, ())
@@ -178,7 +178,6 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
     """Compare a run directory again, which is told in a folder of its own below.
 
     Args:
-        directory: the run directory.
         baseline_file: a baseline file, or another run directory, which must be one that could be promoted; None for
             the baseline the run was held against.
         policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
@@ -232,13 +231,11 @@ def promote_directory(
 
     Args:
         request: where the baseline stands, and the configuration whose policy counts.
-        directory: the run directory.
         reason: why; recorded.
         by: who promotes it; recorded.
         allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
         allow_no_match: the modes and slices that may have no match at all, by name.
         accepted_commands: commands other than `check` and `run` whose runs may become it.
-        dry_run: whether nothing is written.
 
     Raises:
         UsageError: for a directory or a baseline that cannot be read, a run that is worse and not accepted as that, or
@@ -269,7 +266,7 @@ def promote_directory(
 
 
 def _policy(request: Request, run: Run) -> RunConfig:
-    """Give the configuration whose policy a promotion is judged by: the one on disk, whatever the run was made with.
+    """Return the configuration whose policy a promotion is judged by: the one on disk, whatever the run was made with.
 
     Only where there is none, as beside runs that were carried in from elsewhere, is it the one of the run.
     """
@@ -337,7 +334,7 @@ def _stored_verdict(directory: Path) -> str:
 
 
 def kept_baseline(directory: Path, run: Run, settings: RunConfig) -> Baseline | None:
-    """Give the baseline that a run directory was held against; None when it was held against none."""
+    """Return the baseline that a run directory was held against; None when it was held against none."""
     path = directory / check.KEPT_BASELINE
     if not path.exists():
         return None

@@ -43,7 +43,7 @@ _JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
 
 
 def keeps_whole_texts(run: Run) -> bool:
-    """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
+    """Return whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
     return any(
         len(chunk.text) > STORED_TEXT and chunk.text_hash is None
         for item in run.answers
@@ -53,11 +53,6 @@ def keeps_whole_texts(run: Run) -> bool:
 
 def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[LabelledResult], ...]:
     """Read the lines of a `results.jsonl.gz`. Nothing in it is trusted.
-
-    Args:
-        lines: the lines.
-        name: what messages call the file.
-        cases: the golden set that the rows name cases of.
 
     Returns:
         The first answers, and all later ones, the second before the third.
@@ -131,7 +126,6 @@ def check_result(result: Result, place: str) -> None:
 
     Args:
         result: the result; nothing in it is trusted.
-        place: file and line.
 
     Raises:
         UsageError: naming the place.
@@ -174,12 +168,12 @@ def _judgements(row: JsonObject, place: str) -> tuple[Judgement, ...]:
 
 
 def labels_fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> bool:
-    """Say whether labels are of so many chunks: none names one that is not there."""
+    """Return whether labels are of so many chunks: none names one that is not there."""
     return all(0 <= position < chunks for position in positions) and all(0 <= leak.rank <= chunks for leak in leaks)
 
 
 def lines(results: Iterable[LabelledResult], *, full_text: bool) -> Iterator[bytes]:
-    """Give the lines of a `results.jsonl.gz` one by one; chunk texts are cut unless `full_text`."""
+    """Yield the lines of a `results.jsonl.gz` one by one; chunk texts are cut unless `full_text`."""
     for item in results:
         yield dump_line(_row(item, full_text=full_text))
 

@@ -17,7 +17,7 @@ PLAIN = "results.jsonl"
 
 
 def exists(directory: Path) -> bool:
-    """Say whether there are answers in a directory, or what stands in their place and cannot be read."""
+    """Return whether there are answers in a directory, or what stands in their place and cannot be read."""
     return any(os.path.lexists(directory / name) for name in (FILE, PLAIN))
 
 
@@ -28,11 +28,10 @@ def write(directory: Path, rows: Iterable[bytes]) -> None:
 
 
 def lines(directory: Path, hint: str = "", *, named: Path | None = None) -> tuple[str, Iterator[bytes]]:
-    """Give what messages call the file, and its lines, each with its end.
+    """Return what messages call the file, and its lines, each with its end.
 
     Args:
         directory: the run directory; nothing in it is trusted.
-        hint: what to do where it cannot be read.
         named: what messages call the directory in its place.
 
     Raises:

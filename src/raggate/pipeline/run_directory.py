@@ -87,7 +87,7 @@ def check_place(root: Path, out: str) -> None:
 
 
 def safe_runs(request: Request, configured: str) -> Path:
-    """Give the directory that run directories are made in, after `check_place` of a configured one.
+    """Return the directory that run directories are made in, after `check_place` of a configured one.
 
     Raises:
         UsageError: as `check_place`.
@@ -129,7 +129,7 @@ def create(parent: Path, started: str) -> Path:
 
 
 def way_to(root: Path, directory: Path) -> str:
-    """Give the way from a run directory up to a directory that it lies in, such as `../../`; else nothing."""
+    """Return the way from a run directory up to a directory that it lies in, such as `../../`; else nothing."""
     root, directory = root.resolve(), directory.resolve()
     return "../" * len(directory.relative_to(root).parts) if directory.is_relative_to(root) else ""
 
@@ -147,7 +147,7 @@ def _ignore(parent: Path) -> None:
 
 
 def of_suite(run: Run, suite: str) -> Run:
-    """Give an imported run to a suite, whose baseline it can then be held against and become.
+    """Return an imported run to a suite, whose baseline it can then be held against and become.
 
     Raises:
         UsageError: for what is no name of a suite.
@@ -247,7 +247,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
 
 
 def _own_account(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what a run says of itself, beside its questions and answers, as fields of `Run`."""
+    """Return what a run says of itself, beside its questions and answers, as fields of `Run`."""
     words = {name: stored[name] for name in _Words.__annotations__ if name in stored}
     return {**_WORDS.validate_python(words), "fingerprint": _fingerprint(stored["fingerprint"])}
 
@@ -265,12 +265,12 @@ def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:
 
 
 def stored_config(directory: Path) -> JsonObject:
-    """Give the configuration that a run says it was made with, as it stands there; it raises as `read`."""
+    """Return the configuration that a run says it was made with, as it stands there; it raises as `read`."""
     return fields(_read_config(directory, directory / "config.json").get("config"))
 
 
 def stored_provenance(directory: Path) -> Provenance:
-    """Give where a run says it comes from.
+    """Return where a run says it comes from.
 
     Raises:
         UsageError: as `read`, and where that cannot be read.

@@ -55,7 +55,6 @@ def compared(inputs: Inputs, answers: AnswersSoFar) -> Repeated | None:
     """Compare second answers with the first ones; None where nothing was asked again.
 
     Args:
-        inputs: what was measured by.
         answers: those of a whole run. Second ones to questions that a whole run does not ask again are left out.
     """
     if not answers.again:

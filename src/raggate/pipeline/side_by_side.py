@@ -65,7 +65,6 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
     Args:
         request: where questions, notes, settings and policy are.
         base: a revision, an image, an address, a run directory, or the working tree.
-        head: the same.
 
     Raises:
         RunFailed: for a side that cannot be named, brought up or read.
@@ -89,7 +88,7 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
 
 
 def baseline_of(base: Asked, part: Selection | None) -> Baseline:
-    """Give a side as what another is held against.
+    """Return a side as what another is held against.
 
     A partial run is only held against for the sake of another: what it did not ask, no whole run may be compared by.
     """
@@ -182,7 +181,7 @@ def _commit(request: Request, revision: str) -> str | None:
 
 @contextmanager
 def _build(request: Request, settings: Config, kind: SideKind, value: str) -> Iterator[Build]:
-    """Give a build; the source of a revision is gone on leaving."""
+    """Return a build; the source of a revision is gone on leaving."""
     if kind == "revision":
         with _of_revision(request, settings, value) as build:
             yield build

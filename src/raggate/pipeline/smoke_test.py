@@ -37,7 +37,6 @@ def smoke_test(
     """Bring the API up, ask one question, and say what the answer filled.
 
     Args:
-        request: which configuration, and what counts in its place.
         question: what is asked; None for the first question of the suite that has an answer.
         seconds: the most that all of it takes where the API runs already, and the question where it is started.
         name: what a question is called that is no question of the suite: where it comes from.
@@ -105,7 +104,7 @@ def _mode(case: Case, settings: Config) -> str:
 
 
 def _in_a_hurry(settings: Config, seconds: float) -> Config:
-    """Give the configuration with shorter waits; an API that has to be started takes what it takes."""
+    """Return the configuration with shorter waits; an API that has to be started takes what it takes."""
     ready = settings.api.ready
     if settings.api.url is not None:
         shorter = {"timeout": min(ready.timeout, _READY_SHARE * seconds), "settle": min(ready.settle, _SETTLE)}

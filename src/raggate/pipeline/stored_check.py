@@ -43,7 +43,6 @@ def check_run(request: Request, directory: Path) -> CheckResult:
     """Judge a run directory, as `check` judges what it has asked.
 
     Args:
-        request: what the front end asks for.
         directory: the run directory; nothing in it is trusted.
 
     Raises:
@@ -125,7 +124,7 @@ def _refuse_cut_texts(run: Run, inputs: Inputs) -> None:
 
 
 def _measured(claimed: str, judged: str) -> str:
-    """Give when a run was asked, as it says itself, and not after it was judged."""
+    """Return when a run was asked, as it says itself, and not after it was judged."""
     asked, now = moment(claimed), moment(judged)
     if asked is None or now is None:
         raise UsageError(f"started: expected when the run was asked, found {quoted(claimed)}", hint=_SAME)
@@ -133,7 +132,7 @@ def _measured(claimed: str, judged: str) -> str:
 
 
 def _provenance(claimed: Provenance, own: Provenance) -> Provenance:
-    """Give where a run comes from as it says itself, in words of raggate's alone; what judges it is known here."""
+    """Return where a run comes from as it says itself, in words of raggate's alone; what judges it is known here."""
     commit = claimed.checkout.commit
     checkout = claimed.checkout if commit is not None and _COMMIT.fullmatch(commit) else Checkout()
     version = claimed.raggate_version

@@ -77,7 +77,7 @@ class StoredRun(Struct, frozen=True, kw_only=True):
 
 
 def stored_runs(out: Path) -> list[StoredRun]:
-    """Give the run directories in a directory, the newest first. Links, and what raggate did not make, are none.
+    """Return the run directories in a directory, the newest first. Links, and what raggate did not make, are none.
 
     Raises:
         UsageError: when the directory, or one of a run in it, cannot be read: what it holds may be the newest.
@@ -88,7 +88,7 @@ def stored_runs(out: Path) -> list[StoredRun]:
 
 
 def folders(out: Path) -> list[Path]:
-    """Give the folders in a directory, which need not be there; links are none.
+    """Return the folders in a directory, which need not be there; links are none.
 
     Raises:
         UsageError: when it cannot be read.
@@ -108,7 +108,7 @@ def _closed(folder: Path, error: OSError) -> UsageError:
 
 
 def is_run(directory: Path) -> bool:
-    """Say whether a directory is one of a run: it has such a name, or what only a run leaves."""
+    """Return whether a directory is one of a run: it has such a name, or what only a run leaves."""
     return _started(directory.name) is not None or any(_own(directory, name) for name in ("config.json", "proof.json"))
 
 
@@ -154,7 +154,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
 
 
 def _asked_now(path: Path) -> bool:
-    """Say whether a process asks into a directory right now: see `UnfinishedRun`."""
+    """Return whether a process asks into a directory right now: see `UnfinishedRun`."""
     try:
         handle = os.open(path / "asked.jsonl", os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
@@ -194,7 +194,7 @@ def _sizes(path: Path) -> Iterator[int]:
 
 
 def named(name: str, out: Path) -> Path:
-    """Give the run directory that a name stands for: a path, `latest`, or the beginning of one name in `out`.
+    """Return the run directory that a name stands for: a path, `latest`, or the beginning of one name in `out`.
 
     Raises:
         UsageError: for a name that stands for none, or for several.
@@ -228,11 +228,6 @@ def named(name: str, out: Path) -> Path:
 
 def refuse_committed(out: Path, names: Sequence[str], what: str) -> None:
     """Refuse runs that were taken as the newest and came with a commit: a change can bring any, of any time.
-
-    Args:
-        out: the directory that they are in.
-        names: of them.
-        what: what was asked for, for the message.
 
     Raises:
         UsageError: for one that git tracks, and where git cannot say it.
@@ -287,7 +282,7 @@ def broken(out: Path, suite: str) -> frozenset[str]:
 
 
 def exit_code_of(verdict: Mapping[str, Any]) -> int | None:
-    """Give the exit code of a `verdict.json`; None where it has none, for which neither false nor 0.0 is taken."""
+    """Return the exit code of a `verdict.json`; None where it has none, for which neither false nor 0.0 is taken."""
     code = verdict.get("exit_code")
     return code if type(code) is int else None
 

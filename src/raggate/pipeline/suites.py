@@ -39,7 +39,7 @@ def listed(request: Request, names: Sequence[str]) -> tuple[SuiteFile, ...]:
 
 
 def request_of(request: Request, suite: SuiteFile) -> Request:
-    """Give what is asked of one suite of a list."""
+    """Return what is asked of one suite of a list."""
     return replace(request, config_file=Path(suite.config), matched=suite.matched)
 
 
@@ -58,11 +58,10 @@ def refuse_single(given: Mapping[str, object], beside: str) -> None:
 
 
 def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) -> dict[str, Files]:
-    """Give the files for the reports of each suite, by its name.
+    """Return the files for the reports of each suite, by its name.
 
     Args:
         wanted: `FORMAT=FILE` texts, each with `{suite}` in it.
-        suites: the suites.
         name: what messages call where the texts stand.
 
     Raises:
@@ -87,11 +86,6 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
 def check_baseline(suite: str, file: str, others: Mapping[str, str]) -> None:
     """Refuse the baseline file of a suite that is another's, too.
 
-    Args:
-        suite: its name.
-        file: its baseline.
-        others: those of the other suites, each by its name.
-
     Raises:
         UsageError: naming both, and the file.
     """
@@ -104,12 +98,12 @@ def check_baseline(suite: str, file: str, others: Mapping[str, str]) -> None:
 
 
 def unconcerned(request: Request, suite: SuiteFile) -> SuiteOutcome | None:
-    """Give the end of a suite that is not run, as nothing that concerns it changed; None where it is to be run."""
+    """Return the end of a suite that is not run, as nothing that concerns it changed; None where it is to be run."""
     return skipped(suite, concern.not_run(request), request.say)
 
 
 def skipped(suite: SuiteFile, why: str, say: Callable[[str], None]) -> SuiteOutcome | None:
-    """Give the end of a suite that is not run, where there is a reason for that."""
+    """Return the end of a suite that is not run, where there is a reason for that."""
     if not why:
         return None
     say(f"suite {suite.suite} is not run: {why}")

@@ -49,7 +49,7 @@ _READ_IT = (
 
 
 def greets(client: httpx.Client, path: str, wanted: Wanted) -> bool:
-    """Say whether an MCP server greets back at a path."""
+    """Return whether an MCP server greets back at a path."""
 
     async def greeted() -> bool:
         session = _session(client, path, wanted)
@@ -66,11 +66,6 @@ def greets(client: httpx.Client, path: str, wanted: Wanted) -> bool:
 def section(client: httpx.Client, path: str, wanted: Wanted) -> dict[str, Any]:
     """Ask a server for its tools, and one of them a question; give the section `ask` for it.
 
-    Args:
-        client: with the server as its base URL.
-        path: where the server is.
-        wanted: what is known.
-
     Raises:
         UsageError: where something is missing that nobody could be asked.
         CannotTell: when no session can be opened.
@@ -85,9 +80,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     """Start a server that speaks over its standard input and output, and give the sections `api` and `ask` for it.
 
     Args:
-        wanted: what is known.
         words: the command, as `api.command.run` has it.
-        workspace: where it is started.
 
     Raises:
         RaggateError: as `section`, and when it cannot be started.

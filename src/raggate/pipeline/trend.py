@@ -31,13 +31,11 @@ MOST_RUNS = 20
 def before(
     request: Request, inputs: Inputs, baseline: Baseline | None, directory: Path, source: Path | None = None
 ) -> tuple[TrendPoint, ...]:
-    """Give what was measured earlier, oldest first; what cannot be read is left out.
+    """Return what was measured earlier, oldest first; what cannot be read is left out.
 
     Args:
-        request: where the configuration lies.
         inputs: what judges: its suite, the metrics that it gates, and the commit whose history counts.
         baseline: that of the inputs, which most often is the newest version there is.
-        directory: the run directory.
         source: another directory with the same run, which is no earlier one.
     """
     wanted = inputs.config.gate.rules()
@@ -71,7 +69,7 @@ def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> Histor
 
 
 def of_history(past: History, suite: str, wanted: Container[str]) -> Iterator[TrendPoint]:
-    """Give the versions of a suite, newest first; those that cannot be read or are of another suite are left out."""
+    """Yield the versions of a suite, newest first; those that cannot be read or are of another suite are left out."""
     for revision in past.revisions:
         # a metrics file of another tool need not name its suite
         if revision.baseline is not None and revision.baseline.scorecard.suite in {suite, ""}:
@@ -102,7 +100,7 @@ def of_runs(
     without: Sequence[Path | None] = (),
     commits: Mapping[git.Checkout, str] = MappingProxyType({}),
 ) -> Iterator[TrendPoint]:
-    """Give the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none.
+    """Yield the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none.
 
     `commits` are what `working_files.tracked` takes.
     """

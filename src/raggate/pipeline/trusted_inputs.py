@@ -43,7 +43,7 @@ def load_inputs(request: Request) -> Iterator[Inputs]:
 
 
 def source_of(request: Request) -> InputSource:
-    """Say where the inputs of a request are read from."""
+    """Return where the inputs of a request are read from."""
     return InputSource(
         root=request.root,
         config_name=request.config_name,

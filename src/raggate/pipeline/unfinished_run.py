@@ -81,7 +81,7 @@ class UnfinishedRun(Struct, kw_only=True):
         return max(len(self.asking.boots) - 1, 0)
 
     def can_go_on(self, answers: AnswersSoFar) -> bool:
-        """Say whether it could go on from here if it ended now: whether anything tells that the API is the same."""
+        """Return whether it could go on from here if it ended now: whether anything tells that the API is the same."""
         api = self.asking.means.api
         tells = api.id if api.kind == "source" else api.kind == "image" or self._index_of(answers)
         return bool(self.asking.boots and tells)
@@ -169,7 +169,7 @@ class UnfinishedRun(Struct, kw_only=True):
         )
 
     def left(self, questions: Sequence[tuple[Case, str]], repeat: int) -> Sequence[tuple[Case, str]]:
-        """Give those of the questions that are not answered yet, for the time that `repeat` counts."""
+        """Return those of the questions that are not answered yet, for the time that `repeat` counts."""
         if self._questions is None or not self._lines:
             return questions
         place = self._questions.place
@@ -238,7 +238,7 @@ class UnfinishedRun(Struct, kw_only=True):
 def of_run(
     request: Request, inputs: Inputs, cases: Sequence[Case], command: str, started: str, make: Callable[[], Path]
 ) -> UnfinishedRun:
-    """Give the answers of a run that begins, in a directory that is made, or of the one that goes on.
+    """Return the answers of a run that begins, in a directory that is made, or of the one that goes on.
 
     Raises:
         UsageError: as `place`.
@@ -261,7 +261,7 @@ def of_run(
 
 
 def keeps(request: Request, command: str) -> bool:
-    """Say whether answers are kept: not where what is left is another job's to find."""
+    """Return whether answers are kept: not where what is left is another job's to find."""
     return command in {"check", "run"} and not request.action
 
 

@@ -40,7 +40,7 @@ class Watched(Struct, frozen=True, kw_only=True):
     out: Path
 
     def counts(self, path: str) -> bool:
-        """Say whether a change of a path below the folders is one: not in a cache, a hidden folder or a run."""
+        """Return whether a change of a path below the folders is one: not in a cache, a hidden folder or a run."""
         below = [Path(path).relative_to(folder) for folder in self.folders if Path(path).is_relative_to(folder)]
         hidden = all(not _SKIPPED.isdisjoint(place.parts) for place in below)
         return not (hidden or path.endswith(_CACHES) or Path(path).is_relative_to(self.out))
@@ -102,7 +102,6 @@ def watch(request: Request, check: Callable[[], None], wait: Wait | None = None)
     """Check, and again after every change. The API is brought up anew each time, built from what is there then.
 
     Args:
-        request: what the front end asks for.
         check: does one check, and tells what came of it; it raises nothing but an interrupt.
         wait: waits for a change; by default that of the file system.
 

@@ -131,7 +131,7 @@ class _Writing(Struct, frozen=True):
         return outcome
 
     def _wanted(self, most: int, outcome: _Yield) -> int:
-        """Give how many passages may be asked about next; what the cassette answers is no call."""
+        """Return how many passages may be asked about next; what the cassette answers is no call."""
         calls = self.ways.budget.spending().calls if self.ways.budget is not None else 0
         return min(most - len(outcome.proposals), CALLS_EACH * most - calls)
 

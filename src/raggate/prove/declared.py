@@ -150,7 +150,7 @@ def _built(api: Api) -> bool:
 
 @contextmanager
 def with_fault(request: Request, inputs: Inputs, fault: DeclaredFault, place: int) -> Iterator[Build]:
-    """Give the build of the API that has a fault.
+    """Return the build of the API that has a fault.
 
     Raises:
         UsageError: when the patch does not apply.
@@ -164,7 +164,7 @@ def with_fault(request: Request, inputs: Inputs, fault: DeclaredFault, place: in
 
 
 def _with_environment(api: Api, environment: dict[str, str]) -> Api:
-    """Give the settings by which the API has these variables, in place of those of its own."""
+    """Return the settings by which the API has these variables, in place of those of its own."""
     kind = next(name for name in ("command", "container", "program") if getattr(api, name) is not None)
     backend = getattr(api, kind)
     return api.model_copy(update={kind: backend.model_copy(update={"env": {**backend.env, **environment}})})

@@ -28,7 +28,7 @@ def with_chunks(response: Response, change: Callable[[Chunk], Chunk]) -> Respons
 
 
 def first_half(chunk: Chunk) -> Chunk:
-    """Give a chunk as it was before the second half of its text was written."""
+    """Return a chunk as it was before the second half of its text was written."""
     words = chunk.text.split(" ")
     return replace(chunk, text=" ".join(words[: (len(words) + 1) // 2]))
 
@@ -157,7 +157,7 @@ def _shuffled(depth: int) -> AnswerFault:
 
 
 def _of_other_questions(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
-    """Give questions that are struck the answer of the next one that is, in the same mode."""
+    """Return questions that are struck the answer of the next one that is, in the same mode."""
     name = "answers of other questions"
     hit = struck((result.case_id for result in results), share, name)
     taken: dict[tuple[str, str], Response] = {}
@@ -179,7 +179,7 @@ def _last_vault_lost(results: Sequence[Result], vault: Vault) -> list[Result]:
 
 
 def _last_vault(vault: Vault) -> frozenset[Note]:
-    """Give the notes of the last of several vaults."""
+    """Return the notes of the last of several vaults."""
     names = list(vault.directories)
     return frozenset(note for note in vault.texts if len(names) > 1 and note[0] == names[-1])
 

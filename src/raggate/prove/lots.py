@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def lot(*parts: object) -> bytes:
-    """Give a lot for what is named by these parts: as good as random, and always the same."""
+    """Return a lot for what is named by these parts: as good as random, and always the same."""
     # a sign that no note or question holds stands between the parts, so that none runs into the next
     return sha256("\0".join(map(str, parts)).encode(errors="surrogatepass")).digest()
 

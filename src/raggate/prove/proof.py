@@ -64,10 +64,9 @@ def unasked_notes(cases: Iterable[Case], vault: Vault) -> tuple[str, ...]:
 def watch(
     metric: str, values: Mapping[str, MetricValue], tolerance: float | None, runs: Sequence[Trial]
 ) -> Watch | None:
-    """Say how well the watched metric stands, and the smallest loss that can be seen.
+    """Return how well the watched metric stands, and the smallest loss that can be seen.
 
     Args:
-        metric: its name.
         values: it without a fault, by mode, in each of which some question has a value.
         tolerance: how much it may fall; None where it is not gated.
         runs: runs without a fault, which tell how much the questions move by themselves.
@@ -89,13 +88,13 @@ def watch(
 
 
 def _deciding(trial: Trial) -> tuple[CompositeTest, ...]:
-    """Give the tests that can make a trial red by themselves."""
+    """Return the tests that can make a trial red by themselves."""
     evidence = trial.evidence
     return () if evidence is None or evidence.policy == "threshold" else evidence.tests
 
 
 def alarm_limit(alarms: int, runs: int) -> float:
-    """Give the share of false alarms that so many runs leave possible with 95% confidence.
+    """Return the share of false alarms that so many runs leave possible with 95% confidence.
 
     Source: the upper end of Clopper and Pearson 1934, Biometrika 26, 404-413, one-sided.
     """
@@ -103,11 +102,9 @@ def alarm_limit(alarms: int, runs: int) -> float:
 
 
 def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
-    """Say why a trial was not caught, by the rule that decided.
+    """Return why a trial was not caught, by the rule that decided.
 
     Args:
-        trial: one that the gate let through.
-        watched: the metric by which faults are measured.
         unasked: the notes without a question.
     """
     silent = sorted(set(trial.notes) & set(unasked))
@@ -139,7 +136,7 @@ def _allowed(drop: float, watched: Watch) -> str:
 
 
 def _together(trial: Trial) -> str:
-    """Say why the test of all questions did not show a loss."""
+    """Return why the test of all questions did not show a loss."""
     tests = _deciding(trial)
     if not tests:
         return "no test decides beside the tolerances"
@@ -185,7 +182,6 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
     """Try every known fault on the gate, and leave the reports in a run directory, also when it is interrupted.
 
     Args:
-        request: what the front end asks for.
         runs: how many runs without a fault are judged, to see false alarms.
 
     Returns:

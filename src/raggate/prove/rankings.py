@@ -18,7 +18,7 @@ Note = tuple[str, str]
 
 
 def ranked(response: Response, chunks: Sequence[Chunk]) -> Response:
-    """Give a response these chunks in this order; ranks and final scores fit it, where they are told."""
+    """Return a response these chunks in this order; ranks and final scores fit it, where they are told."""
     scores = sorted((chunk.score_final for chunk in chunks if chunk.score_final is not None), reverse=True)
     scored = len(scores) == len(chunks)
     placed = tuple(
@@ -76,7 +76,7 @@ def without(response: Response, lost: Callable[[Chunk], bool], cited: AbstractSe
 
 
 def of_notes(notes: AbstractSet[Note]) -> Callable[[Chunk], bool]:
-    """Give whether a chunk is from one of these notes; of a chunk without a vault its path alone decides."""
+    """Return whether a chunk is from one of these notes; of a chunk without a vault its path alone decides."""
     paths = {path for _, path in notes}
 
     def holds(chunk: Chunk) -> bool:

@@ -54,12 +54,7 @@ class Bench(Struct, frozen=True, kw_only=True):
         """Make a bench of the results of a run without a fault, and write that run into its directory.
 
         Args:
-            request: what the front end asks for.
-            inputs: what to measure and judge by.
-            directory: the run directory.
             started: when the run began, ISO 8601.
-            clean: its results, all of them.
-            seconds: how long asking took.
         """
         blank = measured_run.blank_run(directory, started, request, inputs, command="prove")
         notes = Notes(inputs.vault)
@@ -89,10 +84,6 @@ class Bench(Struct, frozen=True, kw_only=True):
 
         Args:
             results: the results, those of the run without a fault in the same order.
-            name: the fault.
-            size: how large it is, in words.
-            kind: where it was made.
-            notes: the notes it is about.
             stopped: why not all was asked, None when it was.
         """
         review = self.review(results, stopped)
@@ -113,16 +104,16 @@ class Bench(Struct, frozen=True, kw_only=True):
         )
 
     def unmeasured(self, error: CannotTell, *, name: str, kind: FaultKind) -> Trial:
-        """Give the trial of an API that did not come up with a fault, which a check cannot tell of."""
+        """Return the trial of an API that did not come up with a fault, which a check cannot tell of."""
         reason = Reason(code="not-booted", message=error.message)
         return Trial(name=name, size="", kind=kind, outcome="cannot tell", reasons=(reason,), changed=len(self.clean))
 
     def watched(self) -> Mapping[str, MetricValue]:
-        """Give the watched metric without a fault, by mode; the modes where it applies to a question."""
+        """Return the watched metric without a fault, by mode; the modes where it applies to a question."""
         return _watched(self.baseline.scorecard, self.metric)
 
     def _drop(self, scorecard: Scorecard) -> tuple[float | None, float | None]:
-        """Give the watched metric and its drop, in the mode where that is largest."""
+        """Return the watched metric and its drop, in the mode where that is largest."""
         now = _watched(scorecard, self.metric)
         drops = [
             (before.value - now[mode].value, now[mode].value)  # type: ignore[operator]
@@ -141,7 +132,7 @@ def _watched(scorecard: Scorecard, metric: str) -> dict[str, MetricValue]:
 
 
 def watched_depth(flip_at: int, cutoffs: Sequence[int]) -> int:
-    """Give the cut-off whose hit rate is watched: `flip_at`, or where that is not scored the next larger one."""
+    """Return the cut-off whose hit rate is watched: `flip_at`, or where that is not scored the next larger one."""
     return next((k for k in cutoffs if k >= flip_at), cutoffs[-1])
 
 

@@ -73,11 +73,11 @@ class Proxy(Struct):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def died(self) -> ProcessExit | None:
-        """Say how the API ended, or None while it runs."""
+        """Return how the API ended, or None while it runs."""
         return self._api.died()
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give the last lines of the API's output. Untrusted text."""
+        """Return the last lines of the API's output. Untrusted text."""
         return self._api.log_tail()
 
     def spoil(self, fault: WireFault | None) -> None:
@@ -87,7 +87,7 @@ class Proxy(Struct):
         self._attempts.clear()
 
     def answer(self, method: str, target: str, headers: list[tuple[str, str]], body: bytes) -> _Answer | None:
-        """Give the API's answer to a request, or what a fault makes of it; None for none at all."""
+        """Return the API's answer to a request, or what a fault makes of it; None for none at all."""
         key = sha256(b"\0".join((method.encode(), target.encode("utf-8", "surrogateescape"), body))).hexdigest()
         with self._lock:
             self.seen.add(key)
@@ -131,7 +131,6 @@ def proxy(api: Started, *, timeout: float, max_body_bytes: int) -> Iterator[Prox
     """Put a proxy before a started API, on a free port of this machine; it is gone on leaving.
 
     Args:
-        api: the API.
         timeout: seconds that one read from it may take.
         max_body_bytes: of an answer, hardly more is read.
     """

@@ -47,7 +47,7 @@ Foreign text goes through `escape` only.
 
 
 def encoded(report: str | Iterator[str]) -> Iterator[bytes]:
-    """Give the bytes of a report, in its pieces."""
+    """Return the bytes of a report, in its pieces."""
     return (piece.encode() for piece in ((report,) if isinstance(report, str) else report))
 
 

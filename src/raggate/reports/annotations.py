@@ -40,12 +40,11 @@ class Annotation(Struct, frozen=True, kw_only=True):
 
 
 def annotations(review: Review, links: Links | None, *, changed: Collection[str] = ()) -> list[Annotation]:
-    """Give the annotations of a review, most important first: verdict, invariants, questions that broke.
+    """Return the annotations of a review, most important first: verdict, invariants, questions that broke.
 
     A pass without a warning has none. Of a run that broke off no question is named: it says nothing of any.
 
     Args:
-        review: what was decided.
         links: for the directory of the configuration; without it paths are relative to the configuration.
         changed: files that the pull request has otherwise than the run did, relative to the configuration. Their
             lines are not those of the run, so nothing is put on them.
@@ -67,7 +66,6 @@ def for_log(
 
     Args:
         annotations: in order of importance.
-        most: of each level.
         taken: how many of a level are printed otherwise, which leaves so many fewer.
     """
     kept: list[Annotation] = []
@@ -117,7 +115,7 @@ def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) 
 
 
 def _place(flip: Flip, review: Review, changed: frozenset[str]) -> tuple[str | None, int | None]:
-    """Give the gold note's line, else the question's in the golden set, else nothing."""
+    """Return the gold note's line, else the question's in the golden set, else nothing."""
     note = review.context.source_lines.get(flip.case_id)
     if note is not None and note.path not in changed:
         return note.path, note.line

@@ -30,7 +30,7 @@ class Badge(Struct, frozen=True, kw_only=True):
 
 
 def badge_of(history: History, columns: Sequence[Column], suite: str) -> Badge:
-    """Give the badge of the newest version: its first column that ranks, else its first; `unknown` without a value.
+    """Return the badge of the newest version: its first column that ranks, else its first; `unknown` without a value.
 
     A version that cannot be read has no value, and an older one is not shown in its place.
     """

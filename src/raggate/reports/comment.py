@@ -18,8 +18,6 @@ def render(review: Review, publication: Publication, *, limit: int = COMMENT_LIM
     """Render the comment that is kept up to date.
 
     Args:
-        review: what was decided.
-        publication: links, earlier pushes and notes.
         limit: UTF-16 units that it may take, at least `budget.SMALLEST_LIMIT`; marker lines are put before it.
     """
     parts = sections.sections_of(review, publication, now="this PR", full=False)
@@ -36,9 +34,6 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
     """Render the short comment that is posted anew when a pass was lost, so that somebody is notified.
 
     Args:
-        review: what was decided.
-        publication: links.
-        sticky: the address of the comment that has everything.
         rerun: whether the very commit that passed was judged again.
     """
     named = [questions.in_words(flip, 120) for flip in review.lost[:TOP]]

@@ -50,7 +50,7 @@ def render_json(both: SideBySide) -> str:
 
 
 def document(both: SideBySide) -> DiffDocument:
-    """Give it as programs get it; the path of the verdict's run directory is its name alone."""
+    """Return it as programs get it; the path of the verdict's run directory is its name alone."""
     directory = both.head.directory
     return DiffDocument(
         schema=SCHEMA,
@@ -62,7 +62,7 @@ def document(both: SideBySide) -> DiffDocument:
 
 
 def matrix(both: SideBySide) -> tuple[list[str], list[list[str]]]:
-    """Give the modes, and for each metric that is gated its name and what became of it in each mode."""
+    """Return the modes, and for each metric that is gated its name and what became of it in each mode."""
     rows = _rows(both)
     modes = list(dict.fromkeys(row.delta.mode for row in rows))
     by_place = {(row.delta.metric, row.delta.mode): row for row in rows}

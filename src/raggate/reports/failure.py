@@ -67,7 +67,7 @@ def render_markdown(failure: RunFailure) -> str:
 
 
 def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
-    """Give the sections of a comment about a run without a verdict."""
+    """Return the sections of a comment about a run without a verdict."""
     opening, hint, waivers, log = _sections(failure)
     links = publication.links
     steps = {**_NEXT, **_RELAYED} if failure.relayed else _NEXT

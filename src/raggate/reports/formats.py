@@ -68,5 +68,5 @@ FORMATS: Mapping[str, Format] = {
 
 
 def is_report(data: bytes) -> bool:
-    """Say whether the content of a file is a report that raggate wrote, in any format."""
+    """Return whether the content of a file is a report that raggate wrote, in any format."""
     return any(re.search(form.mark, data) for form in FORMATS.values())

@@ -39,7 +39,7 @@ class Column(Struct, frozen=True, kw_only=True):
 
 
 def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ...]:
-    """Give a column for every wanted metric that any version has a value of, mode by mode, in the registry's order."""
+    """A column for every wanted metric that any version has a value of, mode by mode, in the registry's order."""
     modes: dict[str, dict[str, Direction]] = {}
     for revision in history.revisions:
         for mode, slices in revision.baseline.scorecard.slices.items() if revision.baseline else ():
@@ -55,7 +55,7 @@ def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ..
 
 
 def value_of(revision: Revision, column: Column) -> MetricValue | None:
-    """Give a version's value of a column, None where it has none."""
+    """Return a version's value of a column, None where it has none."""
     if revision.baseline is None:
         return None
     value = revision.baseline.scorecard.slices.get(column.mode, {}).get(OVERALL, {}).get(column.metric)
@@ -85,7 +85,7 @@ def marks(history: History, column: Column) -> dict[str, Mark]:
 
 
 def other_questions(history: History) -> set[str]:
-    """Give the commits from which on another golden set was asked than before."""
+    """Return the commits from which on another golden set was asked than before."""
     readable = [revision for revision in history.revisions if revision.baseline is not None]
     return {now.commit for now, before in pairwise(readable) if _other(now, before)}
 
@@ -138,11 +138,9 @@ def render_markdown(history: History, shown: Sequence[Column]) -> str:
 
 
 def plots_of(history: History, shown: Sequence[Column], title: str) -> list[Plot]:
-    """Give the plots of all columns: shares apart from other numbers, whose axis is another, and so many each at most.
+    """The plots of all columns: shares apart from other numbers, whose axis is another, and so many each at most.
 
     Args:
-        history: the history.
-        shown: the columns.
         title: of every plot; those after the first say which they are.
     """
     alike: dict[bool, list[Column]] = {True: [], False: []}
@@ -160,7 +158,7 @@ def plots_of(history: History, shown: Sequence[Column], title: str) -> list[Plot
 
 
 def plot_of(history: History, shown: Sequence[Column], title: str) -> Plot:
-    """Give what the plot draws: the versions from old to new, and a line for every column."""
+    """Return what the plot draws: the versions from old to new, and a line for every column."""
     changed = other_questions(history)
     ordered = history.revisions[::-1]
     return Plot(

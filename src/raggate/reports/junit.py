@@ -55,7 +55,7 @@ class _Totals:
             self.seconds.append(outcome.seconds)
 
     def attributes(self, name: str) -> str:
-        """Give them as the attributes of an element of this name."""
+        """Return them as the attributes of an element of this name."""
         failures, errors = self.count["failed"], self.count["error"]
         numbers = f'tests="{len(self.seconds)}" failures="{failures}" errors="{errors}"'
         return f' name={quoteattr(name)} {numbers} time="{fixed(sum(self.seconds), 3)}"'

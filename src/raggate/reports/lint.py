@@ -19,7 +19,7 @@ SHOWN = 10
 
 
 def all_findings(report: LintReport) -> tuple[LintFinding, ...]:
-    """Give the findings with those on what the suite can show, which are about the configuration."""
+    """Return the findings with those on what the suite can show, which are about the configuration."""
     shown = outlook.sentences(report.outlook) if report.outlook is not None else ()
     own = [LintFinding(item.check, report.config, report.gate_line, "", item.text) for item in shown if item.check]
     return in_order([item for item in (*report.findings, *own) if item.check not in report.ignored])
@@ -59,7 +59,7 @@ def render_json(report: LintReport) -> str:
 
 
 def document(report: LintReport) -> LintDocument:
-    """Give everything for programs."""
+    """Return everything for programs."""
     findings = tuple(
         LintRow(
             check=finding.check,

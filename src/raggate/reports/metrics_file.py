@@ -20,8 +20,6 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
     """Serialise a scorecard. All but `run_id`, `timestamp` and the times is the same for the same answers.
 
     Args:
-        run: the run.
-        scorecard: its scores.
         compat: what other systems' code would say of the run, by system; it stands apart, and not at all without any.
     """
     operations, part = scorecard.operations, run.selection
@@ -73,7 +71,7 @@ def _calls(operations: Operations) -> dict[str, Any]:
 
 
 def _repeated(scorecard: Scorecard) -> dict[str, Any] | None:
-    """Give how the questions came out that were asked twice, and which share of them differently; None for none."""
+    """Return how the questions came out that were asked twice, and which share of them differently; None for none."""
     repeated = Repeated.of(scorecard.fingerprint)
     if repeated is None:
         return None

@@ -31,8 +31,6 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
     Empty where the review has no such question.
 
     Args:
-        review: the review.
-        case_id: id of the question.
         links: what links are made of; None for no links.
     """
     items = [item for item in review.run.results if item.case.id == case_id]
@@ -52,7 +50,7 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
 
 
 def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links | None) -> str:
-    """Say how the question stands, in the words of every other report where it is told there."""
+    """Return how the question stands, in the words of every other report where it is told there."""
     key = (item.result.mode, item.case.id)
     flip = sides.flips.get(key)
     if flip is not None:
@@ -72,7 +70,7 @@ def _expected(support: Support) -> str:
 
 
 def _course(item: LabelledResult, review: Review, sides: Sides) -> str:
-    """Say where the passage of a question that no report tells of stood and stands; empty where that is not known."""
+    """Where the passage of a question that no report tells of stood and stands; empty where that is not known."""
     failure = item.result.failure
     if failure is not None:
         return f"no answer: {inert(f'{failure.kind}: {failure.message}', middle=True)}"

@@ -33,7 +33,7 @@ def render(review: Review, _prefix: str = "") -> Iterator[str]:
 
 
 def _traced(review: Review) -> Iterator[tuple[CaseScore, str | None]]:
-    """Give each question with the trace of its first answer, which mostly stands where its scores do."""
+    """Yield each question with the trace of its first answer, which mostly stands where its scores do."""
     results = review.run.results
     others: dict[tuple[str, str], str | None] | None = None
     for place, case in enumerate(review.scorecard.cases):

@@ -20,12 +20,7 @@ class Sentence(NamedTuple):
 
 
 def render(outlook: Outlook, ignored: Collection[str] = ()) -> str:
-    """Render it, one sentence a line; a line that asks for something to be done begins with "warning".
-
-    Args:
-        outlook: what there is to say.
-        ignored: checks whose sentences are left out.
-    """
+    """Render it, one sentence a line; a line that asks for something to be done begins with "warning"."""
     asked = counted(outlook.questions, "question")
     if outlook.part_of is not None:
         asked = f"{outlook.questions} of {counted(outlook.part_of, 'question')}"
@@ -35,7 +30,7 @@ def render(outlook: Outlook, ignored: Collection[str] = ()) -> str:
 
 
 def sentences(outlook: Outlook) -> Iterator[Sentence]:
-    """Give all there is to say, mode by mode, then of the policies."""
+    """Yield all there is to say, mode by mode, then of the policies."""
     for mode in outlook.modes:
         yield from _seen(mode, several=len(outlook.modes) > 1)
     yield from _odds(outlook)

@@ -118,7 +118,6 @@ def _text(foreign: str, limit: int = 100) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a coordinate."""
     return setting(rounded(value, 1))
 
 

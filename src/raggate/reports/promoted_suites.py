@@ -86,12 +86,7 @@ def _accepted(proposal: BaselineCandidate) -> str:
 
 
 def render_refused(refused: Sequence[SuiteOutcome], passed: Sequence[str]) -> str:
-    """Render why nothing was promoted: each suite that was refused with the reason, and what the others can do.
-
-    Args:
-        refused: the suites that were refused.
-        passed: the names of those that passed their checks.
-    """
+    """Render why nothing was promoted: each suite that was refused with the reason, and what the others can do."""
     first, *others = (inert(line, limit=_NAMES) for line in _why(refused, passed))
     head = heading_alert("CAUTION", f"**{first}**", *others)
     rows = (

@@ -66,7 +66,7 @@ def title(proposal: BaselineCandidate) -> str:
 
 
 def kinds_accepted(proposal: BaselineCandidate) -> set[str]:
-    """Give what kinds of loss are accepted with a baseline, in words."""
+    """Return what kinds of loss are accepted with a baseline, in words."""
     return {_KINDS.get(reason.code, _OTHER_KIND) for reason in _accepted(proposal)}
 
 
@@ -79,8 +79,6 @@ def render(proposal: BaselineCandidate, context: PromotionContext, *, limit: int
     """Render a promotion: the same for the same facts, to the byte.
 
     Args:
-        proposal: what will be the baseline.
-        context: what is told beside it.
         limit: most UTF-16 units; at least `budget.SMALLEST_LIMIT`.
     """
     sections = [
@@ -178,7 +176,7 @@ def _row(row: MetricChange, *, several: bool) -> list[str]:
 
 
 def _cases_of(row: MetricChange) -> str:
-    """Say how many cases the values are over, and what the change is over where that is not the same."""
+    """Return how many cases the values are over, and what the change is over where that is not the same."""
     if row.same_cases:
         return formatting.cases(row.change)
     counts = f"{row.before.n} → {row.after.n}" if row.before.n else str(row.after.n)
@@ -319,5 +317,5 @@ def _code(text: str) -> str:
 
 
 def _accepted(proposal: BaselineCandidate) -> list[Reason]:
-    """Give what needed a permission, without notes."""
+    """Return what needed a permission, without notes."""
     return [reason for reason in proposal.reasons if reason.code not in NOTES]

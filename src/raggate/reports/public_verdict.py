@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def verdict_of(review: Review, directory: Path) -> public.Verdict:
-    """Give what programs are told of a review, whose reports are in a directory. Texts are one printable line each."""
+    """What programs are told of a review, whose reports are in a directory. Texts are one printable line each."""
     verdict = review.verdict
     return public.Verdict(
         outcome=verdict.outcome,

@@ -71,5 +71,5 @@ def _uri(path: str) -> str:
 
 
 def digest(text: str) -> str:
-    """Give what tells results apart from run to run."""
+    """Return what tells results apart from run to run."""
     return sha256(text.encode(errors="replace")).hexdigest()[:32]

@@ -47,8 +47,6 @@ def render(
 
     Args:
         outcomes: how each ended; at least one.
-        publication: what is told beside them.
-        links_of: gives the links about a suite.
         limit: UTF-16 units that it may take. A line for each suite is always kept; what is cut is named.
     """
     where = sections.elsewhere(publication)

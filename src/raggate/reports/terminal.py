@@ -164,7 +164,7 @@ def _named(metric: str, mode: str, *, several: bool) -> str:
 
 
 def _style(row: GatedMetric) -> str | None:
-    """Give the colour of a row; one that a waiver excuses is not shown as a cause."""
+    """Return the colour of a row; one that a waiver excuses is not shown as a cause."""
     return "yellow" if row.waived or row.unproven else _STYLES.get(row.status)
 
 

@@ -24,13 +24,12 @@ def render(run: Run, *, full_text: bool = False) -> str:
 
     Args:
         run: the labelled run; lines are in its order, then by rank.
-        full_text: whether texts stay whole.
     """
     return "".join(lines(run, full_text=full_text))
 
 
 def lines(run: Run, *, full_text: bool = False) -> Iterator[str]:
-    """Give the lines of `render` one by one."""
+    """Yield the lines of `render` one by one."""
     for item in run.results:
         for position in range(len(item.labels.matches)):
             yield dump_line(_line(item, position, full_text=full_text)).decode()
@@ -67,7 +66,7 @@ def _line(item: LabelledResult, position: int, *, full_text: bool) -> dict[str, 
 
 
 def _is_expected(chunk: Chunk, case: Case) -> bool:
-    """Say whether a chunk is from a document that the case names, whatever the section."""
+    """Return whether a chunk is from a document that the case names, whatever the section."""
     for support in case.gold_supports:
         if support.doc_id is not None and support.doc_id == chunk.document:
             return True

@@ -101,7 +101,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _filled(cause: Cause) -> dict[str, Any]:
-    """Give the fields of a cause that say something."""
+    """Return the fields of a cause that say something."""
     empty = ("", None, (), (None, None))
     fields = {key: value for key, value in as_dict(cause).items() if value is not False and value not in empty}
     for side in {"before", "after"} & fields.keys():

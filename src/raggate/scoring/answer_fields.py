@@ -74,7 +74,6 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
 
     Args:
         before: the counts of the baseline; None, or anything else, where they were not kept.
-        now: those of the run.
         allowed: the share of answers in which a field may be missing and still count as told.
     """
     for mode, fields in _counts_in(now).items():
@@ -101,11 +100,10 @@ def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
 
 
 def never_told(stored: object, field: str) -> bool:
-    """Say whether a field was told by no answer of any mode, though there were some that could have.
+    """Return whether a field was told by no answer of any mode, though there were some that could have.
 
     Args:
         stored: the counts of a baseline; None, or anything else, where they were not kept.
-        field: its name.
     """
     counts = [fields[field] for fields in _counts_in(stored).values() if field in fields]
     return any(answers for _, answers in counts) and not any(filled for filled, _ in counts)

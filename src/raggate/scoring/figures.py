@@ -33,19 +33,19 @@ def title(metric: str) -> str:
 
 
 def key(name: str, known: Iterable[str]) -> str:
-    """Give the metric that somebody names as reports do, `hit@5`, or by its key; the name itself where it is none."""
+    """Return the metric that somebody names as reports do, `hit@5`, or by its key; the name itself where it is none."""
     keys = [*known]
     return name if name in keys else next((one for one in keys if title(one).lower() == name.lower()), name)
 
 
 def is_share(metric: str) -> bool:
-    """Say whether a metric is written in percent; one that is not known here is a bare number."""
+    """Return whether a metric is written in percent; one that is not known here is a bare number."""
     name, _ = at_parts(metric)
     return name in METRICS and name not in _NO_SHARES
 
 
 def counted(delta: Delta) -> bool:
-    """Say whether values over few cases are written as counts: each case scores 0 or 1, and the metric is a share."""
+    """Whether values over few cases are written as counts: each case scores 0 or 1, and the metric is a share."""
     return delta.binary and is_share(delta.metric)
 
 
@@ -181,7 +181,7 @@ def moves(delta: Delta) -> str:
 
 
 def _digits(values: Sequence[float], *, share: bool) -> int:
-    """Give the fewest decimals with which values that differ look different."""
+    """Return the fewest decimals with which values that differ look different."""
     scaled = [100 * number if share else number for number in values]
     pairs = [(left, right) for left, right in combinations(scaled, 2) if abs(left - right) > EPSILON]
     enough = (

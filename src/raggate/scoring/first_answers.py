@@ -11,10 +11,9 @@ from raggate.models.scorecard import CaseScore
 def first_answers(
     run: Run, wanted: Collection[tuple[str, str]], scores: Sequence[CaseScore]
 ) -> Iterator[LabelledResult]:
-    """Give the first answers to some questions of a run.
+    """Yield the first answers to some questions of a run.
 
     Args:
-        run: the run.
         wanted: mode and case id of the questions.
         scores: those of the run, mostly in the order of its results. What does not stand there is looked for in all.
     """

@@ -30,18 +30,18 @@ class Reading:
         self._count += self._as_read and _differs(item)
 
     def stored(self) -> Fingerprint:
-        """Give the key and its number; nothing for a run whose headings were compared letter by letter."""
+        """Return the key and its number; nothing for a run whose headings were compared letter by letter."""
         return {KEY: self._count} if self._as_read else {}
 
 
 def read_otherwise(before: Fingerprint, now: Fingerprint) -> int:
-    """Say how many answers of a run a baseline would not have counted, by the rule it was scored by."""
+    """Return how many answers of a run a baseline would not have counted, by the rule it was scored by."""
     count = now.get(KEY)
     return count if KEY not in before and isinstance(count, int) else 0
 
 
 def _differs(item: LabelledResult) -> bool:
-    """Say whether an answer would be scored otherwise letter by letter."""
+    """Return whether an answer would be scored otherwise letter by letter."""
     chunks = item.result.chunks
     supports = item.case.gold_supports
     for chunk, matches in zip(chunks, item.labels.matches, strict=True):

@@ -11,7 +11,7 @@ from raggate.text.titles import Same
 
 
 def judged_places(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same) -> tuple[int, ...]:
-    """Give the positions of chunks without a match that are of a judged place; see `Labels.judged`."""
+    """Return the positions of chunks without a match that are of a judged place; see `Labels.judged`."""
     return tuple(
         position
         for position, (chunk, matched) in enumerate(zip(chunks, matches, strict=True))
@@ -24,7 +24,7 @@ def judged_places(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], cas
 
 
 def is_exactly(chunk: Chunk, place: Support, same: Same) -> bool:
-    """Say whether a chunk is under the very heading of a place: what stands deeper was not looked at."""
+    """Return whether a chunk is under the very heading of a place: what stands deeper was not looked at."""
     if not place.rel_path:
         return True
     if place.heading_path is None:
@@ -37,7 +37,7 @@ def _is_within(chunk: Chunk, support: Support, same: Same) -> bool:
 
 
 def _is_of(chunk: Chunk, place: Support, case: Case) -> bool:
-    """Say whether a chunk is of the note, or has the id, that a place names."""
+    """Return whether a chunk is of the note, or has the id, that a place names."""
     if place.chunk_id is not None:
         return chunk.chunk_id == place.chunk_id
     if place.doc_id is not None:

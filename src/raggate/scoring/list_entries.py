@@ -11,7 +11,7 @@ from raggate.text.anchors import elements
 
 
 def list_entries(item: LabelledResult, depth: int) -> tuple[ListEntry, ...]:
-    """Give the first `depth` places of a list, by rank: repeated chunks hold none."""
+    """Return the first `depth` places of a list, by rank: repeated chunks hold none."""
     response, dropped = item.result.response, set(item.labels.duplicates)
     chunks = response.chunks[: depth + len(dropped)] if response else ()
     kept = [place for place in enumerate(chunks) if place[0] not in dropped]
@@ -37,5 +37,5 @@ def heading_hash(path: str) -> str:
 
 @lru_cache(maxsize=1 << 14)  # an index has fewer chunks than a run has places, and each is looked at several times
 def short_hash(name: str) -> str:
-    """Give eight hex digits of a name, none of an empty one. It tells names apart; it hides nothing."""
+    """Return eight hex digits of a name, none of an empty one. It tells names apart; it hides nothing."""
     return f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}" if name else ""

@@ -68,7 +68,7 @@ class Noise(Struct, frozen=True, kw_only=True):
         return cls(runs=runs, measured=measured, bands=read_bands(modes))
 
     def stored(self) -> dict[str, Any]:
-        """Give it as plain JSON values."""
+        """Return it as plain JSON values."""
         return {"runs": self.runs, "measured": self.measured, "bands": stored_bands(self.bands)}
 
 
@@ -82,7 +82,7 @@ def read_bands(stored: object) -> Bands:
 
 
 def stored_bands(bands: Bands) -> dict[str, Any]:
-    """Give bands as plain JSON values: lowest, highest, how many cases differ, of how many, and by how much in all."""
+    """Bands as plain JSON values: lowest, highest, how many cases differ, of how many, and by how much in all."""
     return {mode: {name: _stored(band) for name, band in metrics.items()} for mode, metrics in bands.items()}
 
 
@@ -127,7 +127,7 @@ def _bands(answers: Collection[Sequence[CaseScore]]) -> dict[str, Band]:
 
 
 def _mean_difference(scores: Sequence[CaseScore], metric: str) -> float:
-    """Give the mean difference between two answers to a question, over all pairs of its answers that have a value."""
+    """Return the mean difference between two answers to a question, over all pairs of its answers that have a value."""
     known = (score.values.get(metric) for score in scores if score.failure is None)
     ordered = sorted(value for value in known if value is not None)
     count = len(ordered)
@@ -138,7 +138,7 @@ def _mean_difference(scores: Sequence[CaseScore], metric: str) -> float:
 
 
 def kept(scorecard: Scorecard, fingerprint: Fingerprint) -> Scorecard:
-    """Give a run that measured no noise that of another fingerprint, if it holds one."""
+    """Return a run that measured no noise that of another fingerprint, if it holds one."""
     other = Noise.of(fingerprint)
     if other is None or Noise.of(scorecard.fingerprint) is not None:
         return scorecard
@@ -146,7 +146,7 @@ def kept(scorecard: Scorecard, fingerprint: Fingerprint) -> Scorecard:
 
 
 def share_not_seen(cases: int) -> float:
-    """Give the largest share of questions that may differ although none did, at 95% confidence.
+    """Return the largest share of questions that may differ although none did, at 95% confidence.
 
     Source: the exact (Clopper-Pearson) upper bound for no event in n trials, 1 - 0.05^(1/n). A question is one trial,
     however often it was asked: one that never differs says nothing of the others.

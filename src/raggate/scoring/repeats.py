@@ -25,7 +25,7 @@ PERSISTENCE = 0.9
 
 
 def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = PERSISTENCE) -> float:
-    """Say how alike two rankings are, extrapolated beyond where they end: from 0, nothing in common, to 1, the same.
+    """Return how alike two rankings are, extrapolated beyond where they end: from 0, nothing in common, to 1, the same.
 
     Source: Webber, Moffat, Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32.
 
@@ -138,7 +138,7 @@ class Repeated(Struct, frozen=True, kw_only=True):
         )
 
     def stored(self) -> dict[str, Any]:
-        """Give it as plain JSON values."""
+        """Return it as plain JSON values."""
         stored = {**as_dict(self), "questions": list(self.questions[:_KEPT_NAMES])}
         del stored["bands"]
         if self.modes == 1:
@@ -157,13 +157,13 @@ def _counts(stored: object, most: int) -> dict[str, int]:
 
 
 def noisy(fingerprint: Mapping[str, Any]) -> bool:
-    """Say whether a fingerprint tells of a question that was answered otherwise when it was asked again."""
+    """Return whether a fingerprint tells of a question that was answered otherwise when it was asked again."""
     repeated, measured = Repeated.of(fingerprint), Noise.of(fingerprint)
     return (repeated is not None and repeated.differ > 0) or (measured is not None and measured.moves)
 
 
 def times_asked(fingerprint: Mapping[str, Any]) -> int:
-    """Say how often every question of a run was to be asked, by its fingerprint; once where it does not say."""
+    """Return how often every question of a run was to be asked, by its fingerprint; once where it does not say."""
     times = fingerprint.get(TIMES_KEY)
     return times if type(times) is int and 1 <= times <= MAX_TIMES else 1
 
@@ -184,7 +184,6 @@ def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) 
 
     Args:
         groups: per question and mode its answers, in the order in which they came, failed calls included.
-        cutoffs: the k of the hits that are looked at.
 
     Returns:
         None when nothing was asked again.
@@ -230,12 +229,12 @@ def noted(run: Run) -> Run:
 
 
 def groups(run: Run) -> Iterator[Sequence[LabelledResult]]:
-    """Give the answers to one question after the other, the first first."""
+    """Yield the answers to one question after the other, the first first."""
     yield from answers_by_question(run).values()
 
 
 def answers_by_question(run: Run) -> dict[tuple[str, str], list[LabelledResult]]:
-    """Give all answers by mode and case id, the first first."""
+    """Return all answers by mode and case id, the first first."""
     by_question: dict[tuple[str, str], list[LabelledResult]] = {}
     for item in run.answers:
         by_question.setdefault((item.result.mode, item.case.id), []).append(item)
@@ -243,7 +242,7 @@ def answers_by_question(run: Run) -> dict[tuple[str, str], list[LabelledResult]]
 
 
 def averaged(first: CaseScore, again: Sequence[CaseScore]) -> CaseScore:
-    """Give a question that was asked several times the mean of each metric over the answers it applies to.
+    """Return a question that was asked several times the mean of each metric over the answers it applies to.
 
     Ranks and failure stay those of the first answer, which is the one that reports show. One that must pass keeps the
     scores of each: it must pass every time.
@@ -266,7 +265,7 @@ def _contents(item: LabelledResult) -> list[Hashable]:
 
 
 def _same(first: LabelledResult, second: LabelledResult) -> bool:
-    """Say whether two lists are one ranking, by their ids or, where an API makes ids up anew, by what they are."""
+    """Return whether two lists are one ranking, by their ids or, where an API makes ids up anew, by what they are."""
     return _ids(first) == _ids(second) or _contents(first) == _contents(second)
 
 

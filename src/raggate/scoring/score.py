@@ -39,7 +39,7 @@ FEWEST = 8
 def filed_elsewhere(
     chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same
 ) -> tuple[int, ...]:
-    """Give the positions of chunks that are of a gold note and hold the gold section, but under another heading.
+    """Return the positions of chunks that are of a gold note and hold the gold section, but under another heading.
 
     Sections that were merged, and headings that are told otherwise, look so. A support without snippets is looked for
     by its own heading as a line of the text.
@@ -52,7 +52,7 @@ def filed_elsewhere(
 
 
 def copies(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
-    """Give the positions of chunks above the first match that say the same: its gold snippet, or nearly its words."""
+    """Return the positions of chunks above the first match that say the same: its gold snippet, or nearly its words."""
     first = next((position for position, matched in enumerate(matches) if matched), len(chunks))
     if not first:
         return ()
@@ -138,8 +138,6 @@ def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool 
     """Decide per chunk which gold supports it matches, on the text the result holds.
 
     Args:
-        case: the question with its gold supports.
-        result: what the API returned for it.
         truncated: whether chunk texts were cut, so that a missing snippet proves nothing.
         as_read: whether headings are compared as people read them, not letter by letter.
     """
@@ -250,11 +248,9 @@ def score_answers(
     """Score each answer by itself, per question and mode, one question after the other.
 
     Args:
-        groups: per question and mode its answers.
         cutoffs: the k of the ranked metrics, ascending.
         retrieval_only: whether no answers in words were asked for, so that their metrics do not apply.
         reads_abstention: whether an answer can say that the API abstained, so that its metrics apply.
-        judged: the scores that judges give.
     """
     metrics = _functions(
         tuple(cutoffs), answers=not retrieval_only, abstention=reads_abstention, judged=frozenset(judged)
@@ -269,7 +265,7 @@ def means(cases: Sequence[CaseScore], cutoffs: Iterable[int]) -> dict[str, Metri
 
 
 def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
-    """Give all metric names at these cut-offs with the direction that is better."""
+    """Return all metric names at these cut-offs with the direction that is better."""
     return {
         name: metric.direction
         for base, metric in METRICS.items()
@@ -359,7 +355,7 @@ def _read(heading_path: str, text: str) -> tuple[bool, frozenset[str]]:
 
 
 def body_of(heading_path: str, text: str) -> str:
-    """Give the text below the heading, which chunkers repeat as the first line of the text."""
+    """Return the text below the heading, which chunkers repeat as the first line of the text."""
     titles = elements(heading_path)
     first, _, rest = text.lstrip().partition("\n")
     return rest if titles and fold(first).lstrip("# ") == titles[-1] else text

@@ -32,7 +32,7 @@ _LIMITS = {
 
 
 def bounded(response: Response) -> Response:
-    """Give the response when all its texts are within their bounds.
+    """Return the response when all its texts are within their bounds.
 
     Raises:
         ValueError: naming the first that is not, its length and the bound.

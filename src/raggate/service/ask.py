@@ -84,7 +84,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
     stopped: str | None
 
     def unasked(self) -> Iterator[Result]:
-        """Give the failures of the questions that were left over."""
+        """Yield the failures of the questions that were left over."""
         for result in self.results if self.stopped is not None else ():
             if result.failure is not None and result.failure.kind == "aborted":
                 yield result
@@ -101,7 +101,7 @@ class Channel(Protocol):
         """Make sure that questions can be asked, or say why not. What that takes is no part of a question's time."""
 
     def question(self, case: Case, mode: str) -> Attempt:
-        """Give what asks one case in one mode."""
+        """Return what asks one case in one mode."""
 
 
 Connect = Callable[[int], AbstractAsyncContextManager[Channel]]
@@ -109,7 +109,7 @@ Connect = Callable[[int], AbstractAsyncContextManager[Channel]]
 
 
 def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> list[Question]:
-    """Give every case in every mode, by mode and then by case; a case that names modes only in those of them."""
+    """Return every case in every mode, by mode and then by case; a case that names modes only in those of them."""
     return [(case, mode) for mode in dict.fromkeys(modes) for case in cases if asked_in(case.modes, mode)]
 
 
@@ -126,7 +126,6 @@ def ask(
 
     Args:
         questions: as `questions_of` gives them.
-        connect: opens the way to the API.
         api: the running API. When it dies, asking stops at once.
         settings: concurrency, timeouts in seconds, retries and bounds.
         on_result: called from the same thread for every answer and failure, never for an aborted question. What it
@@ -144,7 +143,7 @@ def ask(
 
 
 def ended_early(api: Started) -> str | None:
-    """Say how an API ended that was answered by to the last question, None while it lives: it may die of that."""
+    """Return how an API ended that was answered by to the last question, None while it lives: it may die of that."""
     time.sleep(WATCH_SECONDS)
     ended = api.died()
     return None if ended is None else f"the API {cut(ended.message)} right after its last answer"
@@ -177,7 +176,7 @@ class _Suite:
         self._pace = Pace(self._settings.rate)
 
     def results(self) -> Sequence[Result]:
-        """Give all results that are collected in question order, the missing ones as aborted."""
+        """Return all results that are collected in question order, the missing ones as aborted."""
         failure = Failure(kind="aborted", message=self.stopped or "not asked")
         for index, question in enumerate(self._questions):
             if not self._asked[index]:
@@ -300,6 +299,6 @@ def _failed(case: Case, mode: str, failure: Failure, *, retries: int = 0, elapse
 
 
 def _back_off(key: str, retries: int) -> float:
-    """Give the pause before the next attempt in seconds: doubling, up to a quarter longer, the same in every run."""
+    """Return the pause before the next attempt in seconds: doubling, up to a quarter longer, the same in every run."""
     jitter = zlib.crc32(f"{key}|{retries}".encode()) / (1 << 32) / 4
     return BACK_OFF_SECONDS * (1 << retries) * (1 + jitter)

@@ -32,7 +32,7 @@ class Clock:
     """The clock of this machine. All times are seconds."""
 
     def now(self) -> float:
-        """Give the time on a clock that only goes forward; where it begins means nothing."""
+        """Return the time on a clock that only goes forward; where it begins means nothing."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -60,7 +60,6 @@ def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool
     """Say what to do about an API that has ended.
 
     Args:
-        ended: how.
         log: its last lines, untrusted.
         contained: whether it ran in a container, whose limits are raggate's.
     """
@@ -88,8 +87,6 @@ def check_size(documents: int | None, *, expected: int, files: int) -> None:
 
     Args:
         documents: what the API counts, None for nothing.
-        expected: notes with text in the vault.
-        files: all files in it, those that are no notes too.
 
     Raises:
         CannotTell: when it must be the index of something else.
@@ -132,11 +129,8 @@ def up(
         api: the settings; with `url` nothing is started or stopped, and with `program` nothing is waited for either.
         workspace: where a backend works, and what takes progress messages.
         index_state: asks the API how its index stands.
-        expected: what a complete index holds.
-        max_body_bytes: the largest answer that is read.
         start: starts the API, in place of the backend that the settings choose.
         transport: carries the requests, in place of a connection.
-        clock: how time passes.
 
     Raises:
         UsageError: when the settings do not let anything be started.
@@ -332,7 +326,7 @@ class _Wait:
             )
 
     def _which_path(self, exchange: Exchange) -> str:
-        """Say where the path of a request stands that no API has."""
+        """Return where the path of a request stands that no API has."""
         path = exchange.request.partition(" ")[2]
         if path not in {self._ready.health_path, self._ready.index_path}:
             return f"Is {path} a path of this API? It belongs in the section `ask`."
@@ -342,7 +336,7 @@ class _Wait:
         )
 
     def _situation(self) -> str:
-        """Say how far the API is, from the last look."""
+        """Return how far the API is, from the last look."""
         if self._last is None:
             return "it accepts connections but has not answered"
         exchange, state, error = self._last.exchange, self._last.state, self._last.error

@@ -20,7 +20,6 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
 
     Args:
         api: how the API comes up; an image that is only named says nothing of what it was built from.
-        root: directory of the configuration.
         judging: golden sets and baselines, relative to it.
     """
     builds = (part.build for part in api.containers().values())
@@ -36,9 +35,7 @@ def in_vaults(
     """Name what judges and lies in a vault of which the API's container gets a copy, with all that is in it.
 
     Args:
-        api: how the API comes up.
         places: the vaults, each by its path relative to the configuration.
-        directories: where their files are.
         judging: golden sets and baselines, relative to the configuration.
     """
     if api.container is None:

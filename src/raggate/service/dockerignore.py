@@ -9,7 +9,7 @@ MAX_BYTES = 64 << 10
 
 
 def patterns(context: Path) -> list[str]:
-    """Give the patterns as the library reads them that sends the context; none where there is no such file."""
+    """Return the patterns as the library reads them that sends the context; none where there is no such file."""
     file = context / ".dockerignore"
     try:
         if not file.is_file():

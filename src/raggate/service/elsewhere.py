@@ -56,5 +56,5 @@ class Elsewhere:
         return None
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give no log."""
+        """Return no log."""
         return ()

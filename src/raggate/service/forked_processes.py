@@ -16,7 +16,7 @@ _LOOK_SECONDS = 0.5
 
 @contextmanager
 def running() -> Iterator[list[int]]:
-    """Give a list for the ids of processes; on leaving none of them is left."""
+    """Return a list for the ids of processes; on leaving none of them is left."""
     processes: list[int] = []
     try:
         yield processes

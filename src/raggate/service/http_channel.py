@@ -69,7 +69,7 @@ class Reply(Guarded, Struct, frozen=True):
     more: int = 0
 
     def header(self, name: bytes) -> str | None:
-        """Give the value of a header by its name in lower case, all values where it came several times."""
+        """Return the value of a header by its name in lower case, all values where it came several times."""
         if not any(key == name for key, _ in self.headers):
             return None
         value: str = httpx.Headers(list(self.headers))[name.decode()]
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
             self._watch.cancel()
 
     def usable(self) -> bool:
-        """Say whether another request can follow now: the server has neither closed it nor said more."""
+        """Return whether another request can follow now: the server has neither closed it nor said more."""
         in_time = self._loop.time() - self._heard < _IDLE_SECONDS
         # looked at directly, as the loop may not have come to what is there
         return self.open and in_time and not self._readable.poll(0)
@@ -315,7 +315,7 @@ class HttpProtocol(Protocol):
     """Turns a case into HTTP calls and their bodies into a response. It does no I/O."""
 
     def call(self, case: Case, mode: str) -> Call:
-        """Give the HTTP call that asks one case in one mode."""
+        """Return the HTTP call that asks one case in one mode."""
 
     def dialogue(self, case: Case, mode: str) -> Dialogue:
         """Ask one case in one mode: most APIs answer by one call."""
@@ -347,7 +347,7 @@ class HttpChannel:
         return None
 
     def question(self, case: Case, mode: str) -> Attempt:
-        """Give what asks one case in one mode."""
+        """Return what asks one case in one mode."""
         return partial(self._attempt, case, mode)
 
     async def _attempt(self, case: Case, mode: str, traceparent: str | None) -> Response | Miss:
@@ -386,7 +386,7 @@ class HttpChannel:
         return self._targets[key]
 
     async def _body(self, request: Request) -> bytes | Miss:
-        """Give a 200 body, or why there is none."""
+        """Return a 200 body, or why there is none."""
         settings = self._settings
         try:
             reply = await self._connections.exchange(request)

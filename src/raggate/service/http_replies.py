@@ -30,7 +30,7 @@ def missed(error: httpx.TransportError, settings: Ask) -> Miss:
 
 
 def unreadable(encoding: str | None, *, whole: bool, more: int, settings: Ask) -> Miss | None:
-    """Say why a body is not to be read, if it is not: `more` bytes are behind it, `encoding` is its header."""
+    """Return why a body is not to be read, if it is not: `more` bytes are behind it, `encoding` is its header."""
     if not whole:
         return miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
     if more:

@@ -58,7 +58,7 @@ class Growth:
         return not self.settling or now - self._since >= self._settle
 
     def is_empty(self, state: IndexState) -> bool:
-        """Say whether an index holds no document or no chunk, though there are notes with text."""
+        """Return whether an index holds no document or no chunk, though there are notes with text."""
         return self._expected.documents > 0 and (
             state.documents == 0 or (state.chunks == 0 and self._expected.chunks != 0)
         )

@@ -20,7 +20,7 @@ class Miss(Struct, frozen=True):
 
 
 def lost(error: httpx.TransportError) -> Miss:
-    """Say how a connection was lost, and whether that may be tried again."""
+    """Return how a connection was lost, and whether that may be tried again."""
     cause = cut(error, limit=200) or type(error).__name__
     if isinstance(error, httpx.ConnectError):
         return miss("connection", f"cannot connect: {cause}", again=True)

@@ -45,7 +45,7 @@ def check() -> None:
 
 
 def came() -> bool:
-    """Tell whether a signal has come, so that whoever sent it waits."""
+    """Return whether a signal has come, so that whoever sent it waits."""
     return bool(_came)
 
 

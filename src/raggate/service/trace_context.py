@@ -14,5 +14,5 @@ def new_trace_id() -> str:
 
 
 def traceparent(trace_id: str) -> str:
-    """Give the value that one attempt is sent with: the question's trace, a span of its own, and a wish to be kept."""
+    """The value that one attempt is sent with: the question's trace, a span of its own, and a wish to be kept."""
     return f"00-{trace_id}-{secrets.token_hex(8)}-{_SAMPLED}"

@@ -48,13 +48,11 @@ def as_read(place: str, heading_path: str | None) -> str:
 
 
 def covers(gold: str, retrieved: str, same: Same = same_title) -> bool:
-    """Say whether the section at `retrieved` is the section at `gold` or lies inside it, as people read headings.
+    """Return whether the section at `retrieved` is the section at `gold` or lies inside it, as people read headings.
 
     Marks of `gold` may lack their space: `#A > ##B` is `# A > ## B`, where it is not the heading `#A` itself.
 
     Args:
-        gold: a heading path.
-        retrieved: another one.
         same: when two headings are one, where that is not how people read them.
     """
     return any(_begins(path, retrieved, same) for path in _with_spaced_marks(gold))
@@ -66,7 +64,7 @@ def covers_as_written(gold: str, retrieved: str) -> bool:
 
 
 def last_headings(path: str) -> frozenset[str]:
-    """Give the innermost heading of a path, and what that may be where nobody knows which `>` is a delimiter."""
+    """Return the innermost heading of a path, and what that may be where nobody knows which `>` is a delimiter."""
     paths = map(elements, _with_spaced_marks(path))
     return frozenset(end for headings in paths if headings for end in (headings[-1], *_flat(headings)[-1:]))
 
@@ -77,7 +75,7 @@ def is_path(wanted: Elements, path: Elements, same: Same) -> bool:
 
 
 def is_end_of(gold: str, cited: str, same: Same) -> bool:
-    """Say whether a path names the last headings of `gold`, all or some of them."""
+    """Return whether a path names the last headings of `gold`, all or some of them."""
     wanted, last = elements(gold), elements(cited)
     return 0 < len(last) <= len(wanted) and all(map(same, wanted[-len(last) :], last))
 
@@ -102,7 +100,7 @@ def fold(text: str) -> str:
 
 
 def contains_snippet(text: str, snippets: Iterable[str]) -> bool:
-    """Say whether at least one snippet stands in the text, ignoring case and white space."""
+    """Return whether at least one snippet stands in the text, ignoring case and white space."""
     haystack = _folded(text)
     return any(_folded(snippet) in haystack for snippet in snippets)
 
@@ -113,7 +111,7 @@ def _folded(text: str) -> str:
 
 
 def inside_folder(folder: str, selected: str) -> bool:
-    """Say whether `folder` is `selected` or below it, by path elements (`docs` does not cover `docs-old`).
+    """Return whether `folder` is `selected` or below it, by path elements (`docs` does not cover `docs-old`).
 
     Folders are written `vault/path`; the root of a vault is `vault/`, which covers only notes at the root.
     """
@@ -123,16 +121,15 @@ def inside_folder(folder: str, selected: str) -> bool:
 
 
 def inside_place(note: str, places: Iterable[str]) -> bool:
-    """Say whether a note, `vault/rel_path`, lies in one of some places: vaults, folders, or notes themselves."""
+    """Return whether a note, `vault/rel_path`, lies in one of some places: vaults, folders, or notes themselves."""
     return any(note == place or note.startswith(f"{place}/") for place in places)
 
 
 def in_scope(rel_path: str, vaults: Iterable[str], selected: Iterable[str]) -> bool:
-    """Say whether a note's folder lies in a selected folder, in any of the vaults (in all of them when none is named).
+    """Whether a note's folder lies in a selected folder, in any of the vaults (in all of them when none is named).
 
     Args:
         rel_path: the note, relative to its vault.
-        vaults: the vaults the note may be in.
         selected: folders as `vault/path`.
     """
     folder = rel_path.rpartition("/")[0]

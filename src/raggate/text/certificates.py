@@ -13,7 +13,7 @@ FILE, DIRECTORY = "SSL_CERT_FILE", "SSL_CERT_DIR"
 
 
 def authorities() -> ssl.SSLContext:
-    """Give who vouches for a server: the usual authorities, or those that the environment names.
+    """Return who vouches for a server: the usual authorities, or those that the environment names.
 
     They take 20 to 50 ms to read.
 
@@ -46,7 +46,7 @@ def load(context: ssl.SSLContext, file: str, name: str) -> None:
 
 
 def checked_by(base_url: str) -> ssl.SSLContext:
-    """Give `verify` of an HTTP client: see `authorities`; for plain HTTP a context that trusts nobody.
+    """Return `verify` of an HTTP client: see `authorities`; for plain HTTP a context that trusts nobody.
 
     The authorities take longer to read than a whole boot of a small API, so they are read only where they are needed.
 
@@ -61,7 +61,7 @@ TRUST = f"Name a file with the certificate of its authority in {FILE}, or give i
 
 
 def distrusted(error: BaseException | None) -> bool:
-    """Say whether a connection came to nothing by the certificate of the server."""
+    """Return whether a connection came to nothing by the certificate of the server."""
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         # clients of HTTP wrap it
         error = error.__cause__ or error.__context__

@@ -8,5 +8,5 @@ from raggate.text.dates import stamp
 
 
 def now() -> str:
-    """Give the time in UTC: ISO 8601, to the second."""
+    """Return the time in UTC: ISO 8601, to the second."""
     return stamp(datetime.now(UTC))

@@ -27,7 +27,7 @@ class Row(Struct, frozen=True):
     values: dict[str, str]
 
     def text(self, column: str) -> str:
-        """Give a value that must not be blank.
+        """Return a value that must not be blank.
 
         Raises:
             UsageError: when it is blank.
@@ -123,7 +123,7 @@ def read_table(data: bytes, name: str, delimiter: str = ",") -> Table:
 
 
 def _records(text: str, name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    """Give each record with its place; blank lines are none."""
+    """Yield each record with its place; blank lines are none."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     # the limit belongs to the whole process: it is set for one record at a time
     while True:

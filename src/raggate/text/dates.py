@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 
 def day(stamp: object) -> str | None:
-    """Give the day of an ISO 8601 timestamp in UTC as YYYY-MM-DD, None when it is not one."""
+    """Return the day of an ISO 8601 timestamp in UTC as YYYY-MM-DD, None when it is not one."""
     time = moment(stamp)
     return None if time is None else time.date().isoformat()
 
@@ -27,7 +27,7 @@ def days_until(last: str, stamp: object) -> int | None:
 
 
 def moment(stamp: object) -> datetime | None:
-    """Give the time of an ISO 8601 timestamp in UTC, None when it is not one. What names no zone is taken for UTC."""
+    """Return the time of an ISO 8601 timestamp in UTC, None when it is not one. What names no zone is taken for UTC."""
     if not isinstance(stamp, str):
         return None
     try:
@@ -48,6 +48,6 @@ NO_TIME = 0
 
 
 def milliseconds(stamp: object) -> int:
-    """Give the time of an ISO 8601 timestamp as milliseconds since 1970, `NO_TIME` when it is not one."""
+    """Return the time of an ISO 8601 timestamp as milliseconds since 1970, `NO_TIME` when it is not one."""
     time = moment(stamp)
     return NO_TIME if time is None else round(time.timestamp() * 1000)

@@ -35,7 +35,7 @@ class _TimeUp(BaseException):
 
 
 def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
-    """Give the deadline of one stage after asking; beyond it nobody can tell."""
+    """Return the deadline of one stage after asking; beyond it nobody can tell."""
     seconds = ANSWERS_S + PER_ANSWER_S * answers
     hint = "Some text in them, or in the notes, is made to take long; the results of the run and the notes have it."
     late = f"{counted(answers, 'answer')} could not be judged within {fixed(seconds, 0)} s"
@@ -43,7 +43,7 @@ def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
 
 
 def beside_notes(size: int, questions: int) -> float:
-    """Give the seconds that holding questions against notes of so many characters may take."""
+    """Return the seconds that holding questions against notes of so many characters may take."""
     return LINT_S + LINT_PER_MIB_S * size / (1 << 20) + LINT_PER_THOUSAND_S * questions / 1000
 
 

@@ -17,7 +17,7 @@ _ELSEWHERE = "or name another place: --out for run directories, TMPDIR for what 
 
 
 def unwritable(error: OSError) -> CannotTell | None:
-    """Give what to tell of an error of the system's disks; None when it is another one, which may be a bug."""
+    """Return what to tell of an error of the system's disks; None when it is another one, which may be a bug."""
     if error.errno not in FULL | _CLOSED:
         return None
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
@@ -30,7 +30,7 @@ def unwritable(error: OSError) -> CannotTell | None:
 
 
 def naming(error: OSError, path: Path) -> OSError:
-    """Give the error with the file that was meant, where it names none or a temporary one."""
+    """Return the error with the file that was meant, where it names none or a temporary one."""
     return OSError(error.errno, error.strerror or str(error), str(path))
 
 

@@ -84,7 +84,7 @@ class Entry(Struct, frozen=True):
     items: tuple[Entry, ...] = ()
 
     def start_of(self, path: FieldPath) -> tuple[FieldPath, Any, str]:
-        """Give the rest of a path, where it begins (here, or with `[*]` at an item on the way), and that place."""
+        """Return the rest of a path, where it begins (here, or with `[*]` at an item on the way), and that place."""
         if not path.ends:
             return path, self.value, self.where
         item = self.items[len(path.ends) - 1]
@@ -137,12 +137,10 @@ def _index(match: re.Match[str]) -> int | Every:
 
 
 def find(path: FieldPath, value: object, where: str = "") -> Any:
-    """Give what a path without `[*]` leads to; ABSENT when a key or an item is not there, or something before is null.
+    """What a path without `[*]` leads to; ABSENT when a key or an item is not there, or something before is null.
 
     Args:
         path: without `[*]`.
-        value: where it starts.
-        where: what the start is called in messages.
 
     Raises:
         WrongShape: when there is no mapping where a key is looked up, or no list where an item is.
@@ -158,14 +156,9 @@ def find(path: FieldPath, value: object, where: str = "") -> Any:
 
 
 def find_all(path: FieldPath, value: object, *, limit: int) -> list[Entry] | None:
-    """Give all that a path leads to, in order; None when the list is not there.
+    """Return all that a path leads to, in order; None when the list is not there.
 
     A path without `[*]` must lead to a list, whose items are given. Behind a `[*]` everything must be there.
-
-    Args:
-        path: the path.
-        value: where it starts.
-        limit: the most values.
 
     Raises:
         ValueError: when there is too much; as WrongShape when something on the way is of another kind, or not there.
@@ -185,7 +178,7 @@ def find_all(path: FieldPath, value: object, *, limit: int) -> list[Entry] | Non
 
 
 def begins_as(path: FieldPath, entries: FieldPath) -> bool:
-    """Say whether a path goes up to its last `[*]` as the one to some entries does, so that each of them has it."""
+    """Return whether a path goes up to its last `[*]` as the one to some entries does, so that each of them has it."""
     common = path.steps[: path.ends[-1]] if path.many else ()
     return entries.to_items[: len(common)] == common
 

@@ -32,7 +32,7 @@ UNREACHABLE = frozenset((errno.ELOOP, errno.ENAMETOOLONG))
 
 
 def unreachable(error: OSError) -> UsageError | None:
-    """Give what to tell of a path that names nothing; None for another error."""
+    """Return what to tell of a path that names nothing; None for another error."""
     return UsageError(f"{error.filename}: {error.strerror}") if error.errno in UNREACHABLE else None
 
 

@@ -76,7 +76,7 @@ def _block(value: object, margin: str) -> str:
 
 
 def written(value: object) -> object:
-    """Give what `dumps` writes as it would the value, which is written here: that is smaller. It raises as `dumps`."""
+    """What `dumps` writes as it would the value, which is written here: that is smaller. It raises as `dumps`."""
     import orjson
 
     return orjson.Fragment(dumps(value))
@@ -141,7 +141,7 @@ def loads(data: bytes | str) -> Any:
 
 
 def key_twice(document: bytes) -> str | None:
-    """Give a key that stands twice in one object of JSON that `loads` has read; None where there is none.
+    """Return a key that stands twice in one object of JSON that `loads` has read; None where there is none.
 
     It reads the last, and whoever looks at the file may see another.
 
@@ -167,7 +167,7 @@ def key_twice(document: bytes) -> str | None:
 
 
 def _not_utf8(data: bytes | str) -> int | None:
-    """Give the place of the first byte that is no UTF-8; the parser speaks of surrogates then, which nobody wrote."""
+    """Return the place of the first byte that is no UTF-8; the parser speaks of surrogates then, which nobody wrote."""
     if isinstance(data, str):
         return None
     try:
@@ -230,12 +230,12 @@ def parse(data: bytes | str, place: str) -> Any:
 
 
 def fields(value: object) -> dict[str, Any]:
-    """Give the fields of a JSON object of somebody else's; none of anything that is no object."""
+    """Return the fields of a JSON object of somebody else's; none of anything that is no object."""
     return value if isinstance(value, dict) else {}
 
 
 def holds_more(value: object, most: int) -> bool:
-    """Say whether a parsed value has more than so many values in it, itself among them."""
+    """Return whether a parsed value has more than so many values in it, itself among them."""
     waiting, count = [value], 0
     while waiting and count <= most:
         inner = waiting.pop()

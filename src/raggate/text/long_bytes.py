@@ -61,14 +61,14 @@ class LongBytes:
     __hash__ = None  # type: ignore[assignment]
 
     def pieces(self) -> Iterator[bytes]:
-        """Give the bytes piece by piece."""
+        """Yield the bytes piece by piece."""
         for begin in range(0, self._size, _PIECE):
             # whoever else reads them meanwhile has moved the place
             self._stream.seek(begin)
             yield self._stream.read(_PIECE)
 
     def lines(self, most: int) -> Iterator[bytes]:
-        """Give them line by line, each with its end.
+        """Yield them line by line, each with its end.
 
         Raises:
             TooLongError: at a line of more than some `most` bytes.
@@ -86,5 +86,5 @@ class LongBytes:
             yield rest
 
     def whole(self) -> bytes:
-        """Give all of them at once, for those who need them in memory."""
+        """Return all of them at once, for those who need them in memory."""
         return b"".join(self.pieces())

@@ -6,5 +6,5 @@ from hashlib import sha256
 
 
 def lot(*names: str) -> bytes:
-    """Give what is sorted by. It depends on the names alone, so that one more to draw from changes little."""
+    """Return what is sorted by. It depends on the names alone, so that one more to draw from changes little."""
     return sha256("|".join(names).encode("utf-8", "surrogatepass")).digest()

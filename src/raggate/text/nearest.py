@@ -12,7 +12,7 @@ _LIKE = 0.6
 
 
 def nearest(wanted: str, candidates: Iterable[str], *, cutoff: float = _LIKE) -> str | None:
-    """Give the known word that is most like the wanted one, if any is.
+    """Return the known word that is most like the wanted one, if any is.
 
     Comparing takes the product of the lengths, so a word of more than `MAX_LENGTH` characters is like no other, and
     only the first `MAX_KNOWN` words are looked at.
@@ -30,6 +30,6 @@ def suggestion(wanted: str, candidates: Iterable[str]) -> str:
 
 
 def nearest_few(wanted: str, candidates: Iterable[str]) -> list[str]:
-    """Give the three known words that are most like the wanted one, most alike first; none where none is like it."""
+    """Return the three known words that are most like the wanted one, most alike first; none where none is like it."""
     short = [word for word in islice(candidates, MAX_KNOWN) if len(word) <= MAX_LENGTH]
     return difflib.get_close_matches(wanted[:MAX_LENGTH], short, cutoff=_LIKE)

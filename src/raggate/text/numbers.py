@@ -65,7 +65,7 @@ def written(value: float | None, *, sign: bool = False, beside: float | None = N
 
 
 def decimals_apart(values: Sequence[float], margin: float = 1e-9) -> int:
-    """Give the fewest decimals, from 4 to 12, with which values that are further apart than a margin look different."""
+    """The fewest decimals, from 4 to 12, with which values that are further apart than a margin look different."""
     pairs = [(value, other) for value, other in combinations(values, 2) if abs(value - other) > margin]
     enough = (
         decimals

@@ -21,7 +21,7 @@ class Problems(ValueError):
 
 
 def problems_of(error: ValueError) -> tuple[str, ...]:
-    """Give the problems that an error tells of."""
+    """Return the problems that an error tells of."""
     return error.problems if isinstance(error, Problems) else (str(error),)
 
 
@@ -31,9 +31,6 @@ def first_problem(
     """Name the first place that is wrong, and what was expected there.
 
     Args:
-        error: of what is not as its model wants it.
-        parents: keys that it stands below.
-        whole: what the place is called where it is no key.
         keys: what fields are called in the file, where that is another word.
     """
     first = error.errors(include_url=False)[0]

@@ -40,7 +40,7 @@ _ELLIPSIS = "…"
 
 
 def of_environment(environment: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
-    """Give the values that must be shown nowhere: the runner's tokens, and the variables of these names that hold one.
+    """The values that must be shown nowhere: the runner's tokens, and the variables of these names that hold one.
 
     A variable counts as a secret when its name says so (it contains TOKEN, KEY, SECRET, PASSWORD, PASSWD, CREDENTIAL
     or AUTH) and its value has at least `SHORTEST_VARIABLE` characters.
@@ -51,7 +51,7 @@ def of_environment(environment: Mapping[str, str], names: Iterable[str] = ()) ->
 
 
 def forms(value: str) -> tuple[str, ...]:
-    """Give the shapes of a secret, the longest first: raw, each line, base64, URL-encoded, quoted, as in a JSON string.
+    """The shapes of a secret, the longest first: raw, each line, base64, URL-encoded, quoted, as in a JSON string.
 
     Of base64 it is the part that is the same whatever stands around the secret, so that it is also found where a
     longer text was encoded. Shapes shorter than `SHORTEST` characters are left out, and a value as short has none.
@@ -100,7 +100,7 @@ class Scrubber:
         self._shapes = _shapes(self._values)
 
     def __call__(self, value: T) -> T:
-        """Give the same without the values."""
+        """Return the same without the values."""
         return self._clean(value) if self._shapes else value
 
     def _clean(self, value: Any) -> Any:
@@ -150,7 +150,7 @@ class Redactor:
         return self._cleaned(self._held)
 
     def flush(self) -> bytes:
-        """Give what was held back: nothing will follow it."""
+        """Return what was held back: nothing will follow it."""
         rest, self._held = self._held, b""
         return self._cleaned(rest)
 

@@ -11,7 +11,7 @@ MAX_LENGTH = 5
 
 
 def separator_of(texts: Iterable[tuple[str, Collection[Elements]]]) -> str | None:
-    """Give what sets headings apart, where that is one thing in all texts and not what raggate splits at anyway.
+    """Return what sets headings apart, where that is one thing in all texts and not what raggate splits at anyway.
 
     Args:
         texts: what the API returned as the headings of a chunk, each with the heading paths of its note.
@@ -21,14 +21,14 @@ def separator_of(texts: Iterable[tuple[str, Collection[Elements]]]) -> str | Non
 
 
 def set_apart_by(texts: Iterable[tuple[str, Collection[Elements]]]) -> str | None:
-    """Give what sets headings apart, where that is one thing in all texts that are put together from headings."""
+    """Return what sets headings apart, where that is one thing in all texts that are put together from headings."""
     separators = {between for text, paths in texts for path in paths if (between := _between(fold(text), path))}
     separator = separators.pop() if len(separators) == 1 else ""
     return separator if separator.strip() else None
 
 
 def _between(text: str, path: Elements) -> str:
-    """Give what stands between the headings of a path, if the text begins with these, and then with one below them."""
+    """What stands between the headings of a path, if the text begins with these, and then with one below them."""
     titles = [fold(title) for title in path]
     if len(titles) < 2 or not text.startswith(titles[0]):
         return ""

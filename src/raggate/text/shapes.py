@@ -97,7 +97,7 @@ class Shape(Generic[T]):
 
 
 def _strict(schema: Any) -> Any:
-    """Give the schema of a check that takes no text for a number, and nothing but true and false for either.
+    """Return the schema of a check that takes no text for a number, and nothing but true and false for either.
 
     It ends at the first entry that does not fit: a problem takes a thousand times as much memory as what it is of.
     """

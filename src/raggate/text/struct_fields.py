@@ -11,7 +11,7 @@ _ATOMS = frozenset((str, int, float, bool, type(None)))
 
 
 def as_dict(value: Struct) -> dict[str, Any]:
-    """Give the fields of a noun, and of those within it: lists and tuples stay what they are, mappings become dicts."""
+    """The fields of a noun, and of those within it: lists and tuples stay what they are, mappings become dicts."""
     return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
 
 

@@ -44,7 +44,7 @@ Same = Callable[[str, str], bool]
 
 
 def same_title(first: str, second: str) -> bool:
-    """Say whether two headings, without their level marks, read the same, each as it is written or as it is rendered.
+    """Whether two headings, without their level marks, read the same, each as it is written or as it is rendered.
 
     Not transitive: what one heading is as it is written may be what another one is as it is rendered.
     """
@@ -52,17 +52,17 @@ def same_title(first: str, second: str) -> bool:
 
 
 def same_bare(first: str, second: str) -> bool:
-    """Say whether two headings are written alike but for ids and closing marks."""
+    """Return whether two headings are written alike but for ids and closing marks."""
     return without_attributes(first) == without_attributes(second)
 
 
 def same_letters(first: str, second: str) -> bool:
-    """Say whether they are so but for capitals too."""
+    """Return whether they are so but for capitals too."""
     return _letters(first) == _letters(second)
 
 
 def rule(*, as_read: bool) -> Same:
-    """Give the rule by which headings of a run are compared: as people read them, or letter by letter."""
+    """Return the rule by which headings of a run are compared: as people read them, or letter by letter."""
     return same_title if as_read else eq
 
 
@@ -79,7 +79,7 @@ def closest(found_by: Callable[[Same], Sequence[_Found]]) -> Sequence[_Found]:
 
 @lru_cache(maxsize=8192)
 def readings(title: str) -> frozenset[str]:
-    """Give how a heading reads: as it stands, and as a renderer shows it. Empty for one without any text."""
+    """Return how a heading reads: as it stands, and as a renderer shows it. Empty for one without any text."""
     return frozenset(filter(None, (_letters(title), _caseless(rendered(without_attributes(title))))))
 
 
@@ -99,7 +99,7 @@ def without_attributes(title: str) -> str:
 
 
 def rendered(title: str) -> str:
-    """Give the text of a heading as people see it: CommonMark's inline markup, ~~strikes~~ and [[wiki links]].
+    """Return the text of a heading as people see it: CommonMark's inline markup, ~~strikes~~ and [[wiki links]].
 
     Tags that HTML does not have are kept, as `Vec<T>` and `Vec<U>` are two headings.
     """
@@ -124,7 +124,7 @@ def _texts(tokens: list[Token]) -> Iterator[str]:
 
 
 def _caseless(text: str) -> str:
-    """Give letters without case, in Unicode's canonical form, with single spaces.
+    """Return letters without case, in Unicode's canonical form, with single spaces.
 
     Canonical, and not the compatibility form: that is for letters which look the same, and `m²` is not seen as `m2`.
     """

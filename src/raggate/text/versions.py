@@ -9,7 +9,6 @@ def problem(named: object, schema: str) -> str | None:
     """Return why a file cannot be read; None if it has the schema.
 
     Args:
-        named: the schema that the file names, whatever that is.
         schema: the one that is read, with its number at the end: `raggate/run/1`.
     """
     return None if named == schema else f"schema is {quoted(named)}, and this raggate reads {schema!r}"

@@ -14,7 +14,6 @@ def block(value: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
     """Write a mapping.
 
     Args:
-        value: what JSON has.
         levels: the keys whose mappings are blocks of their own, each with those in it.
     """
     return "".join(f"{line}\n" for line in _lines(value, levels))

@@ -64,7 +64,7 @@ class Document(Struct, frozen=True):
     texts: dict[Path, str] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:
-        """Give the line of the nearest enclosing node that is in the file."""
+        """Return the line of the nearest enclosing node that is in the file."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -198,7 +198,7 @@ class _Loader(yaml.SafeLoader):
     """Takes every plain word for text: what it means is told by `_value`, not by YAML 1.1."""
 
     def resolve(self, kind: type[yaml.Node], value: str | None, implicit: Any) -> str:
-        """Give the tag of a node that names none."""
+        """Return the tag of a node that names none."""
         if kind is yaml.ScalarNode:
             return _PLAIN if implicit[0] else _STR
         return _COLLECTIONS[kind]

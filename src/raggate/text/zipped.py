@@ -38,11 +38,6 @@ def zipped(lines: Iterable[bytes]) -> Iterator[bytes]:
 def zipped_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
     """Read such a file line by line, each with its end. Nothing in it is trusted, and a link is not followed.
 
-    Args:
-        path: the file.
-        hint: what to do where that fails.
-        name: what messages call it.
-
     Raises:
         FileError: when it cannot be read, is broken or cut short, or grows beyond `MOST_BYTES` and `MOST_RATIO`; each
             once that is reached.

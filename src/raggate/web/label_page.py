@@ -73,10 +73,9 @@ def page(session: Session, annotator: str) -> str:
 
 
 def app(session: Session, annotator: str) -> Starlette:
-    """Give the page and its routes.
+    """Return the page and its routes.
 
     Args:
-        session: what is judged.
         annotator: who judges unless they give another name in the page.
     """
     from starlette.applications import Starlette
@@ -122,7 +121,7 @@ def app(session: Session, annotator: str) -> Starlette:
 
 
 def _policy_of(document: str) -> str:
-    """Give the policy that a document names itself: sent as a header, it counts from the first byte on."""
+    """Return the policy that a document names itself: sent as a header, it counts from the first byte on."""
     policy = _POLICY.search(document)
     if policy is None:
         raise ValueError("the page names no policy")

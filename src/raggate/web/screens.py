@@ -19,7 +19,7 @@ MOST_LINES = 400
 
 
 def overview(session: Session, annotator: str) -> dict[str, Any]:
-    """Give all questions with how far one person has come, and the proposals."""
+    """Return all questions with how far one person has come, and the proposals."""
     cases = session.bench.golden.cases
     return {
         "suite": session.bench.settings.suite,
@@ -61,7 +61,7 @@ def _mark(session: Session, case: Case, place: Pooled, annotator: str) -> dict[s
 
 
 def question(session: Session, case_id: str, annotator: str) -> dict[str, Any] | None:
-    """Give the texts of one question's passages, and what counts as its answer now; None for no such question."""
+    """Return the texts of one question's passages, and what counts as its answer now; None for no such question."""
     case = session.by_id.get(case_id)
     if case is None:
         return None
@@ -114,7 +114,7 @@ def _proposal(session: Session, proposal: Proposal) -> dict[str, Any]:
 
 
 def review(session: Session) -> dict[str, Any]:
-    """Give what writing would do, what waits for people to settle it, and how far they agree."""
+    """Return what writing would do, what waits for people to settle it, and how far they agree."""
     whole, agreed = session.plan(), session.agreement()
     return {
         "digest": whole.digest,

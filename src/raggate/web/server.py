@@ -33,7 +33,7 @@ def listen(port: int) -> socket.socket:
 
 
 def server(app: ASGIApp) -> Server:
-    """Give a server of an app; `server.run(sockets=[...])` serves until a signal comes."""
+    """Return a server of an app; `server.run(sockets=[...])` serves until a signal comes."""
     import uvicorn
 
     return uvicorn.Server(

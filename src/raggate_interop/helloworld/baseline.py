@@ -26,8 +26,6 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
     """Make the content of a `metrics.json` of theirs a bare metrics file, as `bare_metrics` does.
 
     Args:
-        metrics: the content.
-        source: the file's name for messages.
         beside: the directory of the file, whose `config.json` tells K; None where it is not known. `k` beside
             `aggregate_metrics` tells it too.
 
@@ -57,7 +55,7 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
 
 
 def bare_metrics(files: RunFiles) -> dict[str, Any]:
-    """Give their means the names that raggate has for what they come closest to, in the `by_retriever` shape.
+    """Return their means the names that raggate has for what they come closest to, in the `by_retriever` shape.
 
     The values stay theirs, over their questions and by their matching: `base_names` leads back, and a run is held
     against them by `raggate.gate.restated`. `count` is of all questions asked, failed calls too, and 0 where the file
@@ -84,13 +82,13 @@ def bare_metrics(files: RunFiles) -> dict[str, Any]:
 
 
 def base_names(metric: str) -> tuple[str, int | None]:
-    """Give their name of a metric that `bare_metrics` names, and the K it is at."""
+    """Return their name of a metric that `bare_metrics` names, and the K it is at."""
     base, at, k = metric.partition("_at_")
     return _BACK[base], int(k) if at else None
 
 
 def failed_calls(answered: int, error_rate: float) -> int:
-    """Give how many calls failed in a run of theirs, which keeps no row of them, from its error rate."""
+    """Return how many calls failed in a run of theirs, which keeps no row of them, from its error rate."""
     return round(2 * answered * error_rate / (1 - error_rate)) if 0 < error_rate < 1 else 0
 
 

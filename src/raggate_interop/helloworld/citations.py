@@ -32,7 +32,7 @@ _HEADER_END = re.compile(r"\n\n|\n[a-z]|\Z", _IGNORE)
 
 
 def citations(answer: str) -> tuple[tuple[str, str], ...]:
-    """Give path and section of every citation, each once, those of the "Citations:" section first."""
+    """Return path and section of every citation, each once, those of the "Citations:" section first."""
     text = answer[:MAX_ANSWER]
     listed = _section(text)
     body = text[listed[1] : listed[2]] if listed else ""
@@ -77,8 +77,6 @@ def _bracketed(
 
     Args:
         opening: what stands before the path; its first bracket's counterpart is the first character of `closing`.
-        text: where to look.
-        closing: what stands behind the section.
         extension: how the path must end; spaces before it are then part of the path.
         unquoted: whether no quote may stand behind the closing bracket.
     """
@@ -132,7 +130,7 @@ def _running(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _trimmed(text: str, begin: int, end: int) -> str:
-    """Give a piece of the text without the spaces before it, of nothing but spaces the last one."""
+    """Return a piece of the text without the spaces before it, of nothing but spaces the last one."""
     return text[begin:end].lstrip() or text[end - 1 : end]
 
 

@@ -155,7 +155,7 @@ def compare(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None
 
 
 def setting(side: Side, name: str) -> Any:
-    """Give a setting of a run, None where it is not told.
+    """Return a setting of a run, None where it is not told.
 
     `config.json` tells it, and where it does not, the rows; what the rows were scored by and what their index was, they
     tell themselves. Rows that do not agree give all their values in one text.
@@ -172,7 +172,7 @@ def setting(side: Side, name: str) -> Any:
 
 
 def check_invariants(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None) -> Iterator[Invariant]:
-    """Give what should be equal and is not: at its level where both sides say it, warn where one does."""
+    """Yield what should be equal and is not: at its level where both sides say it, warn where one does."""
     commit = "eval_set_commit_hash"
     for name, level in {**LEVELS, **(levels or {})}.items():
         before, now = (setting(side, name) for side in (baseline, new))
@@ -260,7 +260,7 @@ def _ranked(flips: Sequence[RowFlip]) -> tuple[RowFlip, ...]:
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Give the changes of one question with their size: share of the metric's range, below 0 for the worse."""
+    """Yield the changes of one question with their size: share of the metric's range, below 0 for the worse."""
     # a row that was never scored counts as a miss
     recalls = [(row.get("retrieval_metrics") or {}).get("recall_at_k", 0.0) for row in (before, now)]
     if sorted(recalls) == [0.0, 1.0]:

@@ -37,9 +37,6 @@ def scored(
     """Read a run as one of raggate and score it.
 
     Args:
-        directory: the run.
-        golden_file: its golden set.
-        say: takes what a reader should know.
         lenient: whether what their scripts pass over is left out.
         stored: whether what the run itself stores is asked for, which a run without texts has, too.
 
@@ -67,7 +64,7 @@ class JudgeSource(Struct, frozen=True, kw_only=True):
 
 
 def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource, say: Say) -> Run:
-    """Give a run with the scores of its judges: those of the rows, and of a cache where a row has none.
+    """Return a run with the scores of its judges: those of the rows, and of a cache where a row has none.
 
     Scores of a row whose `judge_input` is not what stands in the row were given to another answer, and are left out.
 
@@ -117,7 +114,7 @@ def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, le
 def _rescored(
     files: RunFiles, cases: Mapping[str, Case], common: Collection[str], say: Say
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Give the scored rows of the golden set's cases, and the means over those of them that are `common`."""
+    """Return the scored rows of the golden set's cases, and the means over those of them that are `common`."""
     labelled = [row for row in files.rows if row["test_case_id"] in cases]
     if blind := _without_texts(files, cases):
         raise UsageError(blind, hint=_BEFORE_REDACT)
@@ -142,7 +139,7 @@ def _without_texts(files: RunFiles, cases: Mapping[str, Case]) -> str:
 
 
 def _asked_part(files: RunFiles, cases: Golden, say: Say) -> Golden:
-    """Give the part of the golden set that a run asked, and say what does not fit."""
+    """Return the part of the golden set that a run asked, and say what does not fit."""
     if not files.rows:
         raise UsageError(
             f"run {files.run_id}: results.jsonl is missing or empty, so there is nothing to score",

@@ -59,7 +59,7 @@ def read_cache(data: bytes, name: str) -> Cache:
 
 
 def cache_key(score: str, row: Mapping[str, Any], *, model: str, version: str) -> str:
-    """Give the key that their script looks for, of a row as its file holds it.
+    """Return the key that their script looks for, of a row as its file holds it.
 
     The first 32 digits of the SHA-256 of score, model, version, question, answer and the hash of the chunks, of which
     the first 500 characters count.
@@ -74,7 +74,7 @@ def cache_key(score: str, row: Mapping[str, Any], *, model: str, version: str) -
 
 
 def cache_file(rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -> bytes:
-    """Give the scores of rows as a `judge_cache.jsonl`, by which their script asks for none of them again."""
+    """Return the scores of rows as a `judge_cache.jsonl`, by which their script asks for none of them again."""
     lines = []
     for row in rows:
         tokens = fields(row.get("cost")).get("judge_tokens", 0)
@@ -94,7 +94,7 @@ def cache_file(rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -
 
 
 def of_another_answer(row: Mapping[str, Any]) -> bool:
-    """Say whether a row has scores, and its `judge_input` is not the row's own question, answer and chunks.
+    """Return whether a row has scores, and its `judge_input` is not the row's own question, answer and chunks.
 
     The judge may have seen the first of the chunks alone.
     """
@@ -108,24 +108,18 @@ def of_another_answer(row: Mapping[str, Any]) -> bool:
 
 
 def without_scores(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a row as if nobody had judged it."""
+    """Return a row as if nobody had judged it."""
     return {key: value for key, value in row.items() if key not in {*SCORES, "judge_input"}}
 
 
 def with_cached(row: Mapping[str, Any], cache: Cache, *, model: str, version: str) -> dict[str, Any]:
-    """Give a row with the scores of the cache where it has none of its own."""
+    """Return a row with the scores of the cache where it has none of its own."""
     cached = {score: cache.get(cache_key(score, row, model=model, version=version)) for score in SCORES}
     return {**row, **{score: result for score, result in cached.items() if result is not None and not row.get(score)}}
 
 
 def judged(run: Run, rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -> Run:
-    """Give a run with the scores that rows hold of its answers; the same run where they hold none.
-
-    Args:
-        run: the run that was made of the rows.
-        rows: the rows.
-        model: the name of the judge there.
-        version: the label of the prompts there.
+    """Return a run with the scores that rows hold of its answers; the same run where they hold none.
 
     Raises:
         UsageError: for a score that is not from 0 to 5.
@@ -151,7 +145,7 @@ def judged(run: Run, rows: Sequence[Mapping[str, Any]], *, model: str, version: 
 
 
 def score_fields(item: LabelledResult, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what their script writes into a row of what it has judged: scores, and what the judge saw."""
+    """Return what their script writes into a row of what it has judged: scores, and what the judge saw."""
     given = {judgement.score: judgement for judgement in item.judgements if judgement.value is not None}
     if not given.keys() & set(SCORES):
         return {}
@@ -173,7 +167,7 @@ def score_fields(item: LabelledResult, row: Mapping[str, Any]) -> dict[str, Any]
 
 
 def config_fields(run: Run) -> dict[str, Any]:
-    """Give what a `config.json` of theirs tells of the judges of a run; nothing where nobody judged it."""
+    """Return what a `config.json` of theirs tells of the judges of a run; nothing where nobody judged it."""
     identity = run.fingerprint.get(JUDGES)
     if not isinstance(identity, Mapping):
         return {}

@@ -42,7 +42,7 @@ def normalise_heading(path: str | None) -> str:
 
 
 def matches(rel_path: str, heading_path: str | None, text: str, support: Support) -> bool:
-    """Say whether a chunk, or without `text` a reference, meets a gold support: same path, heading by string prefix.
+    """Return whether a chunk, or without `text` a reference, meets a gold support: same path, heading by string prefix.
 
     One snippet must stand in the text, ignoring case; without any text the snippets are not looked at.
     """
@@ -87,7 +87,7 @@ def abstention(row: Row, case: Case) -> dict[str, bool] | None:
 
 
 def scored(rows: Sequence[Row], cases: Cases) -> list[dict[str, Any]]:
-    """Give the rows with `retrieval_metrics` and `abstention` as their scripts would write them back."""
+    """Return the rows with `retrieval_metrics` and `abstention` as their scripts would write them back."""
     done = []
     for row in rows:
         case = cases.get(row.get("test_case_id", ""))
@@ -102,7 +102,7 @@ def scored(rows: Sequence[Row], cases: Cases) -> list[dict[str, Any]]:
 
 
 def aggregate(rows: Sequence[Row], cases: Cases, *, stored: bool = False) -> dict[str, Any]:
-    """Give every aggregate that their three scoring scripts print, in one flat mapping.
+    """Return every aggregate that their three scoring scripts print, in one flat mapping.
 
     Args:
         rows: the rows of `results.jsonl`.
@@ -179,7 +179,7 @@ def _judge_means(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def operational_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Give their operational rates of raggate's results, with their denominator: answered calls count twice.
+    """Return their operational rates of raggate's results, with their denominator: answered calls count twice.
 
     A call that timed out is no timeout there ("timed out" does not contain "timeout"); HTTP 408 and 504 are. Only a
     completely empty answer is empty. `raggate.scoring.metrics.operations` has the same rates over all calls, by their
@@ -203,7 +203,7 @@ def operational_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def latency(milliseconds: Sequence[float]) -> dict[str, float]:
-    """Give percentiles by their index rule, and the sum, of all calls, failed ones too; zeros for no call."""
+    """Return percentiles by their index rule, and the sum, of all calls, failed ones too; zeros for no call."""
     ordered = sorted(milliseconds)
     count = len(ordered)
     return {
@@ -239,12 +239,11 @@ _COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_e
 
 
 def aggregate_metrics(results: Sequence[Result], rows: Sequence[Row], cases: Cases) -> dict[str, Any]:
-    """Give the whole `aggregate_metrics` of their `metrics.json` for a run of raggate.
+    """Return the whole `aggregate_metrics` of their `metrics.json` for a run of raggate.
 
     Args:
         results: the results of the run, failed calls too.
         rows: the same results as their rows, without the failed calls.
-        cases: the golden set by id.
     """
     metrics: dict[str, Any] = {
         "operational_metrics": operational_metrics(results),
@@ -293,7 +292,7 @@ def _reciprocal_rank(chunks: Sequence[Row], supports: Sequence[Support], case_id
 
 
 def _attributed(row: Row, supports: Sequence[Support]) -> bool:
-    """Say whether a reference of the API or a citation in the answer meets a gold support; snippets do not count."""
+    """Return whether a reference of the API or a citation in the answer meets a gold support; snippets do not count."""
     cited = [(ref.get("rel_path", ""), ref.get("heading_path", "")) for ref in row.get("references") or []]
     cited += citations(row.get("answer") or "")
     return any(
@@ -305,6 +304,6 @@ def _attributed(row: Row, supports: Sequence[Support]) -> bool:
 
 
 def _document_type(rel_path: str) -> str:
-    """Give a path's extension without its dot, in lower case."""
+    """Return a path's extension without its dot, in lower case."""
     stem, dot, extension = rel_path.rstrip("/").rpartition("/")[2].rpartition(".")
     return extension.lower() if dot and stem and extension else "unknown"

@@ -114,18 +114,18 @@ def check_metrics(metrics: dict[str, Any], place: str) -> None:
 
 
 def truncated(row: dict[str, Any]) -> bool:
-    """Say whether a chunk's text was cut, so that a snippet that is missing in it proves nothing."""
+    """Return whether a chunk's text was cut, so that a snippet that is missing in it proves nothing."""
     texts = [chunk.get("text", "") for chunk in row.get("retrieved_chunks") or []]
     return any(len(text) == STORED_TEXT + 3 and text.endswith("...") for text in texts)
 
 
 def without_texts(row: Mapping[str, Any]) -> bool:
-    """Say whether a chunk's text was taken out, as `redact` does."""
+    """Return whether a chunk's text was taken out, as `redact` does."""
     return any(chunk.get("text") == REDACTED for chunk in row.get("retrieved_chunks") or [])
 
 
 def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> Sequence[Case]:
-    """Give the cases of the golden set that a run asked, in their order.
+    """Return the cases of the golden set that a run asked, in their order.
 
     A failed call has no row, and `--limit` asks the first cases only. So a case without a row was asked and failed if
     a later one has a row; of those behind the last row, as many as are still missing from `failed`.
@@ -212,7 +212,7 @@ def _reference(item: dict[str, Any]) -> Reference:
 
 
 def _started(files: RunFiles) -> str:
-    """Give the start from the run id, `YYYYMMDD_HHMMSS` in UTC, else the time that metrics.json tells."""
+    """Return the start from the run id, `YYYYMMDD_HHMMSS` in UTC, else the time that metrics.json tells."""
     match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", files.run_id, re.ASCII)
     if match:
         return "{}-{}-{}T{}:{}:{}Z".format(*match.groups())
@@ -241,7 +241,7 @@ def _read_object(path: Path, adapter: TypeAdapter[Any]) -> dict[str, Any]:
 
 
 def _bytes(path: Path) -> bytes:
-    """Give the content of a file, nothing for one that is not there."""
+    """Return the content of a file, nothing for one that is not there."""
     with reading(path):
         if not path.exists():
             return b""

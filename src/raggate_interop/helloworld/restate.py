@@ -21,7 +21,7 @@ from raggate_interop.helloworld.write import run_config, to_rows
 
 
 def scores(run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
-    """Give the `aggregate_metrics` that `raggate helloworld export` writes for one mode of the run.
+    """Return the `aggregate_metrics` that `raggate helloworld export` writes for one mode of the run.
 
     Raises:
         UsageError: where their code would stop.
@@ -63,7 +63,7 @@ def restate(run: Run, _: Scorecard, baseline: Baseline) -> Restated:
 
 
 def _rows(items: Sequence[LabelledResult], k: int | None) -> list[dict[str, Any]]:
-    """Give the rows of their `results.jsonl`, cut as they cut them; a failed call has one too, and counts as a miss."""
+    """The rows of their `results.jsonl`, cut as they cut them; a failed call has one too, and counts as a miss."""
     config = {"k": k} if k else {}
     unheard = {
         "answer": "",
@@ -87,7 +87,7 @@ def _counted(theirs: str, cases: Sequence[Case]) -> int:
 
 
 def _other_notes(baseline: Baseline, mode: str, items: Sequence[LabelledResult]) -> Iterator[str]:
-    """Say why a metrics file of theirs is not of the questions of the run, as far as it tells."""
+    """Yield why a metrics file of theirs is not of the questions of the run, as far as it tells."""
     unreadable = [
         item.case.id
         for item in items
@@ -110,7 +110,7 @@ def _other_notes(baseline: Baseline, mode: str, items: Sequence[LabelledResult])
 
 
 def _with_counts(baseline: Baseline, current: Slices) -> Baseline:
-    """Give a baseline the numbers of questions of the run, which its file does not tell for single means."""
+    """Return a baseline the numbers of questions of the run, which its file does not tell for single means."""
     stored = baseline.scorecard
     slices = {
         mode: {

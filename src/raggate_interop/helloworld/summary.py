@@ -82,9 +82,6 @@ def summary(files: RunFiles, *, description: str, eval_set: str, previous: RunFi
     """Render the summary of a run. A value that is missing or null is left out; foreign text is made inert.
 
     Args:
-        files: the run.
-        description: what the run is about.
-        eval_set: the name of the golden set.
         previous: the run to compare with, None to leave the section out.
     """
     parts = [

@@ -57,7 +57,7 @@ _ROW_KEYS = (
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
-    """Give their `config_hash` of a `config.json`: it covers everything but `eval_set_commit_hash`."""
+    """Return their `config_hash` of a `config.json`: it covers everything but `eval_set_commit_hash`."""
     hashed = {key: value for key, value in config.items() if key != _COMMIT}
     return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -84,10 +84,9 @@ def run_config(run: Run) -> dict[str, Any]:
 def to_rows(
     items: Iterable[LabelledResult], config: Mapping[str, Any], *, full_text: bool = False
 ) -> list[dict[str, Any]]:
-    """Give the rows of `results.jsonl`: one per answered call, not scored yet; failed calls have none.
+    """Return the rows of `results.jsonl`: one per answered call, not scored yet; failed calls have none.
 
     Args:
-        items: the results of one mode.
         config: the content of `config.json`.
         full_text: whether chunk texts stay whole; their scripts cut them before scoring.
     """
@@ -106,10 +105,7 @@ def write(
 
     Args:
         directory: the run directory; made if it does not exist.
-        files: what to write.
         description: what the run is about. Untrusted text.
-        eval_set: the name of the golden set.
-        previous: the run to compare with in the summary.
 
     Raises:
         UsageError: when the directory cannot be written.
@@ -125,12 +121,6 @@ def update(directory: Path, files: RunFiles, rows: Sequence[Mapping[str, Any]], 
     """Write scores into a run directory of theirs, in place: `results.jsonl`, and the means into `metrics.json`.
 
     What the files hold beside the scores stays, so that doing it again changes nothing.
-
-    Args:
-        directory: the run directory.
-        files: what was read from it.
-        rows: its rows with their scores.
-        aggregates: the means.
 
     Raises:
         UsageError: when the directory cannot be written.
@@ -150,7 +140,7 @@ def write_object(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def redacted(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a row without the texts that are nobody's but the notes' and the askers': what stays is where and how well.
+    """A row without the texts that are nobody's but the notes' and the askers': what stays is where and how well.
 
     A text becomes `REDACTED`, so that an answer that was there is still one; lists of texts become empty.
     """
@@ -166,7 +156,7 @@ def _redacted(key: str, value: Any) -> Any:
 
 
 def metrics_file(run: Run, config: Mapping[str, Any], aggregates: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the content of `metrics.json`: all aggregates, where their scripts leave the operational ones alone."""
+    """Return the content of `metrics.json`: all aggregates, where their scripts leave the operational ones alone."""
     commit = {_COMMIT: config[_COMMIT]} if config.get(_COMMIT) else {}
     return {
         "run_id": run.run_id,

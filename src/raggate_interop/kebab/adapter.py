@@ -135,7 +135,7 @@ class _Asking(Guarded, Struct):
     def _take(
         self, jobs: Iterable[Future[list[tuple[int, tuple[_Outcome, float]]]]]
     ) -> Iterator[tuple[int, tuple[_Outcome, float]]]:
-        """Give what the jobs found as they end. A failure is final, and so is a response without need of an answer."""
+        """Yield what the jobs found as they end. A failure is final, and so is a response without need of an answer."""
         for job in as_completed(list(jobs)):
             signals.check()
             for index, (outcome, milliseconds) in job.result():
@@ -250,7 +250,7 @@ def _checked(response: Response, code: int) -> Response:
 
 
 def _failure(ended: Ended, settings: Ask, *, fine: tuple[int, ...] = (0,)) -> Failure | None:
-    """Say why a process failed: it was killed, it says so itself, or its exit code is none of the fine ones."""
+    """Return why a process failed: it was killed, it says so itself, or its exit code is none of the fine ones."""
     if ended.cut == "timeout":
         return Failure(kind="timeout", message=f"no end within {setting(settings.total_timeout)} s for each question")
     if ended.cut == "size":

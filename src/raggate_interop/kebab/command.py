@@ -171,7 +171,7 @@ def compare(
 @_JSON
 @click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
 def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> Answer[SystemDocument]:
-    """Say how much the documents found depend on the words of a question, by paraphrase group."""
+    """Return how much the documents found depend on the words of a question, by paraphrase group."""
     from raggate_interop.kebab import report as kebab_report, variants as kebab_variants
 
     golden, queries = _golden(golden_file)

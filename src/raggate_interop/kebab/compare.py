@@ -125,7 +125,7 @@ def chunker_version(run: StoredRun) -> str | None:
 
 
 def same_chunkers(a: StoredRun, b: StoredRun) -> bool:
-    """Say whether two runs are of the same chunkers, by their snapshots or else by the versions that their hits name.
+    """Whether two runs are of the same chunkers, by their snapshots or else by the versions that their hits name.
 
     What no hit names is taken to be the same only where no hit of either run names any.
     """
@@ -139,7 +139,7 @@ def same_chunkers(a: StoredRun, b: StoredRun) -> bool:
 
 
 def _chunkers(run: StoredRun) -> frozenset[str | None]:
-    """Give the versions that hits name, None among them for a hit that names none; without any, the snapshot's."""
+    """Return the versions that hits name, None among them for a hit that names none; without any, the snapshot's."""
     versions = {
         version if isinstance(version := hit.get("chunker_version"), str) else None
         for row in run.rows
@@ -190,7 +190,7 @@ def _per_query(pair: _Pair, kinds: Kinds) -> list[dict[str, Any]]:
 
 
 def _lost_chunk(before: Row, after: Row | None, query: GoldenQuery) -> bool:
-    """Say whether the first labelled chunk that was found is not found any more."""
+    """Return whether the first labelled chunk that was found is not found any more."""
     wanted = frozenset(query.expected_chunk_ids)
     hits = sorted((hit["rank"], hit["chunk_id"]) for hit in before["hits_top_k"] if hit["chunk_id"] in wanted)
     still = {hit["chunk_id"] for hit in after["hits_top_k"]} if after is not None else set()
@@ -235,7 +235,7 @@ def _extras(pair: _Pair, per_query: Sequence[Mapping[str, Any]]) -> dict[str, An
 
 
 def _settings(a: StoredRun, b: StoredRun) -> dict[str, list[Any]]:
-    """Give the settings that differ, in run a and in run b."""
+    """Return the settings that differ, in run a and in run b."""
     before, after = ({**run.snapshot, "chunker_version": chunker_version(run)} for run in (a, b))
     return {
         key: [before.get(key), after.get(key)]
@@ -276,12 +276,12 @@ def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -
 
 
 def _one_rank(row: Row) -> bool:
-    """Say whether several hits claim one rank, of which only one can have it."""
+    """Return whether several hits claim one rank, of which only one can have it."""
     ranks = [hit["rank"] for hit in row["hits_top_k"]]
     return len(set(ranks)) < len(ranks)
 
 
 def _reworded(before: Row, after: Row) -> bool:
-    """Say whether a query was asked in other words than before, as far as both rows tell its words."""
+    """Return whether a query was asked in other words than before, as far as both rows tell its words."""
     words = {text for row in (before, after) if (text := row.get("query")) is not None}
     return len(words) > 1

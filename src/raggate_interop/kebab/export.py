@@ -161,7 +161,7 @@ def _place(path: str, section: str | None) -> dict[str, Any]:
 
 
 def _time(started: str) -> dict[str, Any]:
-    """Give when something was indexed at the latest; whether it has become stale by then, nobody said."""
+    """Return when something was indexed at the latest; whether it has become stale by then, nobody said."""
     try:
         valid = datetime.fromisoformat(started).tzinfo is not None and "T" in started
     except ValueError:

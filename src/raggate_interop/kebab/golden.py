@@ -67,10 +67,6 @@ def read_golden(data: bytes, name: str) -> GoldenFile:
 
     Beside their keys an entry may say `answerable: false` or, the other way round, `should_refuse: true`.
 
-    Args:
-        data: the file.
-        name: its name for messages.
-
     Raises:
         UsageError: listing up to ten problems with their lines.
     """
@@ -141,7 +137,6 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
     """Make raggate cases.
 
     Args:
-        golden: the queries.
         unlabelled: what a query is that has no labels and does not say `answerable`. `refusal` is kebab's own
             convention, `skip` leaves it out, the default asks for a decision.
 
@@ -226,7 +221,7 @@ def _query(entry: object, path: yamlio.Path, document: yamlio.Document) -> Golde
 
 
 def _as_text(key: str, value: object, path: yamlio.Path, document: yamlio.Document) -> object:
-    """Give what kebab reads where its type is text: the letters of the file, also of a number, a date or `null`."""
+    """Return what kebab reads where its type is text: the letters of the file, also of a number, a date or `null`."""
     if key in _LISTS and isinstance(value, list):
         return [_letters(item, (*path, index), document) for index, item in enumerate(value)]
     if key in _TEXTS or (key in _OPTIONAL and value is not None):

@@ -90,7 +90,7 @@ def check_ids(source: str, asked: GoldenFile) -> None:
 
 
 def rules(index: Path | None, **settings: Any) -> Rules:
-    """Give the rules of the metrics; with an index, a citation counts only when its path is one of the index."""
+    """Return the rules of the metrics; with an index, a citation counts only when its path is one of the index."""
     if index is None:
         return Rules(**settings)
     with open_store(index) as store:
@@ -113,8 +113,6 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
     """Make a raggate run of a stored one.
 
     Args:
-        run: the stored run.
-        asked: the golden set it was made with.
         unlabelled: what queries are that have no labels and do not say.
         k: how many hits were asked for, where the run does not say.
 

@@ -72,8 +72,6 @@ def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None)
 
     Args:
         rows: the stored rows. One without a golden query counts only in total, failed and empty.
-        queries: the golden queries by id.
-        rules: which reading of a definition counts.
 
     Returns:
         `hit_at_k` and the like by k as text. Over nothing, citation_coverage and refusal_correctness are None and all
@@ -115,25 +113,25 @@ def counts(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) ->
 
 
 def ranked(ranks: Sequence[int | None]) -> Aggregate:
-    """Give `hit_at_k` and `mrr` of the ranks of each query's first hit, None for a miss."""
+    """Return `hit_at_k` and `mrr` of the ranks of each query's first hit, None for a miss."""
     hits = {str(k): _mean([float(rank is not None and rank <= k) for rank in ranks]) for k in CUTOFFS}
     return {"hit_at_k": hits, "mrr": _mean([1 / rank if rank and rank <= MRR_DEPTH else 0.0 for rank in ranks])}
 
 
 def first_rank(row: Row, key: str, expected: Iterable[str]) -> int | None:
-    """Give the smallest rank of a hit whose `key` is expected, however deep it stands."""
+    """Return the smallest rank of a hit whose `key` is expected, however deep it stands."""
     wanted = frozenset(expected)
     return min((hit["rank"] for hit in row["hits_top_k"] if hit[key] in wanted), default=None)
 
 
 def doc_recall(row: Row, expected: Iterable[str], k: int) -> float:
-    """Give the share of the expected documents among the hits of rank k or better."""
+    """Return the share of the expected documents among the hits of rank k or better."""
     wanted = frozenset(expected)
     return len(wanted & {hit["doc_id"] for hit in row["hits_top_k"] if hit["rank"] <= k}) / len(wanted)
 
 
 def answer_ok(row: Row, query: GoldenQuery) -> bool | None:
-    """Say whether the answer holds every text it must and none it must not; None where there is nothing to judge."""
+    """Return whether the answer holds every text it must and none it must not; None where there is nothing to judge."""
     answer = row.get("answer")
     if answer is None or row.get("error") is not None or not (query.must_contain or query.forbidden):
         return None
@@ -152,18 +150,18 @@ def round_stored(value: float) -> float:
 
 
 def single(value: float) -> float:
-    """Give the 32-bit float next to a value."""
+    """Return the 32-bit float next to a value."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
 def shortest(value: float) -> float:
-    """Give the number with the fewest digits that is the same 32-bit float: what they print."""
+    """Return the number with the fewest digits that is the same 32-bit float: what they print."""
     target = single(value)
     return next(short for digits in range(1, 18) if single(short := float(f"{target:.{digits}g}")) == target)
 
 
 def delta(before: float | None, after: float | None) -> float | None:
-    """Give the difference of two stored values as theirs comes out: taken in 32 bits, printed in 64."""
+    """Return the difference of two stored values as theirs comes out: taken in 32 bits, printed in 64."""
     return None if before is None or after is None else single(single(after) - single(before))
 
 
@@ -179,7 +177,7 @@ def differences(stored: Mapping[str, Any], computed: Aggregate) -> list[str]:
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, float | None]:
-    """Give every number of an aggregate under one name, such as `hit_at_5` or `recall_at_3_doc`."""
+    """Return every number of an aggregate under one name, such as `hit_at_5` or `recall_at_3_doc`."""
     numbers: dict[str, float | None] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):

@@ -85,7 +85,7 @@ def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
 
 
 def recorded_depth(stored: StoredRun) -> int | None:
-    """Give how many hits the run says that it asked for, None when it does not say."""
+    """Return how many hits the run says that it asked for, None when it does not say."""
     asked = stored.snapshot.get("eval_k")
     return min(asked, MAX_DEPTH) if type(asked) is int and asked > 0 else None
 
@@ -103,7 +103,7 @@ def _depth(stored: StoredRun, wanted: int | None) -> int:
 
 
 def _made(run_id: str) -> str:
-    """Give the time that stands in a run id of theirs, `run_` and a UUID of version 7, to the second; else nothing."""
+    """The time that stands in a run id of theirs, `run_` and a UUID of version 7, to the second; else nothing."""
     match = _RUN_ID.fullmatch(run_id)
     if match is None:
         return ""
@@ -111,7 +111,7 @@ def _made(run_id: str) -> str:
 
 
 def _versions(stored: StoredRun) -> dict[str, str]:
-    """Give the versions that the snapshot, or else every hit, agrees on."""
+    """Return the versions that the snapshot, or else every hit, agrees on."""
     names = (*VERSIONS, "prompt_template_version")
     recorded = {name: value for name in names if isinstance(value := stored.snapshot.get(name), str)}
     return {**_agreed(stored.rows), **recorded}
@@ -137,7 +137,7 @@ def _response(row: dict[str, Any]) -> Response:
 
 
 def _agreed(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Give the versions that every hit has and that are the same in all."""
+    """Return the versions that every hit has and that are the same in all."""
     hits = [hit for row in rows for hit in row["hits_top_k"]]
     agreed = {}
     for name in VERSIONS:

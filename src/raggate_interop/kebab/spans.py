@@ -48,7 +48,7 @@ def read_spans(raw: object) -> tuple[Span, ...]:
 
 
 def spans_of(hit: Mapping[str, Any]) -> ChunkSpans | None:
-    """Give the place of a hit by its `source_spans`, or else by its citation."""
+    """Return the place of a hit by its `source_spans`, or else by its citation."""
     spans = read_spans(hit.get("source_spans")) or read_spans([hit.get("citation")])
     return ChunkSpans(hit["doc_id"], spans) if spans else None
 
@@ -67,7 +67,7 @@ def labelled_spans(
 
 
 def carry_spans(rows: Iterable[Row], queries: Mapping[str, GoldenQuery], chunk_spans: Mapping[str, ChunkSpans]) -> bool:
-    """Say whether spans decide everywhere: every hit has one, and the place of every labelled chunk is known."""
+    """Return whether spans decide everywhere: every hit has one, and the place of every labelled chunk is known."""
     rows = [row for row in rows if row["query_id"] in queries]
     asked = [queries[row["query_id"]] for row in rows]
     return all(spans_of(hit) is not None for row in rows for hit in row["hits_top_k"]) and all(
@@ -76,14 +76,14 @@ def carry_spans(rows: Iterable[Row], queries: Mapping[str, GoldenQuery], chunk_s
 
 
 def span_rank(row: Row, query: GoldenQuery, chunk_spans: Mapping[str, ChunkSpans]) -> int | None:
-    """Give the best rank of a hit of an expected document that overlaps a labelled chunk of it by half or more."""
+    """Return the best rank of a hit of an expected document that overlaps a labelled chunk of it by half or more."""
     gold = [chunk_spans[name] for name in query.expected_chunk_ids if name in chunk_spans]
     documents = frozenset(query.expected_doc_ids) or {place.doc_id for place in gold}
     return min((hit["rank"] for hit in row["hits_top_k"] if _meets(hit, gold, documents)), default=None)
 
 
 def overlap(hit: Sequence[Span], gold: Sequence[Span]) -> float:
-    """Give the share of the gold spans, in lines (or pages, or milliseconds), that the hit covers."""
+    """Return the share of the gold spans, in lines (or pages, or milliseconds), that the hit covers."""
     total = sum(end - start + 1 for _, start, end in gold)
     return sum(_covered(span, hit) for span in gold) / total if total else 0.0
 

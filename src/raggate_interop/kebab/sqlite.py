@@ -86,7 +86,7 @@ class Store:
         )
 
     def has_index(self) -> bool:
-        """Say whether the file tells what is indexed: it has the tables `documents` and `chunks`."""
+        """Return whether the file tells what is indexed: it has the tables `documents` and `chunks`."""
         return all(self._columns(table) for table in ("documents", "chunks"))
 
     def documents(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ class Store:
         return {self._text(a): self._text(b) for a, b in self._rows("SELECT doc_id, workspace_path FROM documents")}
 
     def chunk_ids(self) -> frozenset[str]:
-        """Give the id of every indexed chunk."""
+        """Return the id of every indexed chunk."""
         self._need("chunks", "chunk_id")
         return frozenset(self._text(row[0]) for row in self._rows("SELECT chunk_id FROM chunks"))
 
@@ -144,7 +144,7 @@ class Store:
 
 
 def is_store(path: Path) -> bool:
-    """Say whether a file is an SQLite file, by how it begins."""
+    """Return whether a file is an SQLite file, by how it begins."""
     try:
         with path.open("rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC
@@ -157,7 +157,6 @@ def open_store(path: Path, *, seconds: float = SECONDS, busy: float = BUSY_SECON
     """Open a file of kebab's; nothing is ever written to it.
 
     Args:
-        path: the file.
         seconds: how long it may be read in all.
         busy: how long to wait for a lock.
 

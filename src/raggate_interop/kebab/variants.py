@@ -17,14 +17,13 @@ VariantClass = Literal["Ok", "MisRanked", "Missing", "NoExpected"]
 
 
 def variants(rows: Sequence[Row], queries: Queries, snapshot: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Say how much the documents found depend on the words of a question.
+    """Return how much the documents found depend on the words of a question.
 
     A query is Ok when all its documents stand in the first 10, MisRanked when the first 50 have more of them, else
     Missing; NoExpected without labels. Queries without a group do not count.
 
     Args:
         rows: the rows of a run, in its order.
-        queries: the golden queries by id.
         snapshot: the run's `config_snapshot_json`, whose `eval_k` must be 50 or more if it says so.
 
     Raises:

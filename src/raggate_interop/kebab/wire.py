@@ -86,7 +86,7 @@ def parse_answer(data: bytes, retrieved: Response) -> Response:
 
 
 def _model(stored: object) -> str | None:
-    """Give the name of the model that answered, where one is told: nothing is refused for want of it."""
+    """Return the name of the model that answered, where one is told: nothing is refused for want of it."""
     name = stored.get("id") if isinstance(stored, dict) else None
     return name if isinstance(name, str) and name else None
 

@@ -53,7 +53,7 @@ def _time(context: click.Context, parameter: click.Parameter, value: str | None)
 def agreement(
     files: tuple[Path, ...], constant: float | None, out: Path | None, **settings: Any
 ) -> Answer[AgreementShown]:
-    """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
+    """Return how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
 
     Counts the rows of the calibration set alone where rows are marked as such. FILES may also be the id of an export
     in annotation/exports. Of a .labels.jsonl, which `raggate label` writes, it is told whether a passage answers
@@ -98,7 +98,7 @@ def agreement(
 
 
 def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement:
-    """Say how far people agree whose grades `raggate label` has written."""
+    """Return how far people agree whose grades `raggate label` has written."""
     from raggate.labelling.grades import agreement, of_same_words
     from raggate_interop.labels.agreement_rows import within
     from raggate_interop.results import GradedAgreement

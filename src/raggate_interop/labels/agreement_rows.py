@@ -26,7 +26,7 @@ class Selection(Struct, frozen=True, kw_only=True):
 
 
 def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgment, ...]:
-    """Give the judgments of one task that count.
+    """Return the judgments of one task that count.
 
     The calibration set is what several people were asked to judge, to see how far they agree. Where no judgment is
     marked as belonging to it, all count.
@@ -59,7 +59,7 @@ def check_names(annotators: Collection[str], without: Sequence[str]) -> None:
 
 
 def within(made: str, selection: Selection, place: str) -> bool:
-    """Say whether what was judged at a time counts; `place` is where the time stands, for messages.
+    """Return whether what was judged at a time counts; `place` is where the time stands, for messages.
 
     Raises:
         UsageError: when a time is needed, and that is none.

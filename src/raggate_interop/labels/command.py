@@ -229,7 +229,7 @@ def join(
 
 
 def _people(number: int) -> str:
-    """Say how many annotators judged, where files name them."""
+    """Return how many annotators judged, where files name them."""
     return counted(number, "annotator") if number else "annotators not named"
 
 
@@ -282,7 +282,7 @@ def _say_delta(delta: LabelDelta) -> None:
 
 
 def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[LabelDelta] = ()) -> list[str]:
-    """Give the reasons why the numbers do not allow a verdict."""
+    """Return the reasons why the numbers do not allow a verdict."""
     doubts = []
     for side, joined in (("", current), ("baseline: ", before)):
         if joined is not None and joined.unjudged_share is None:
@@ -314,7 +314,7 @@ def _failing(joined: Joined) -> str:
 
 
 def _say_doubts(doubts: Sequence[str]) -> bool:
-    """Say why there is no verdict; give whether there is a reason."""
+    """Return why there is no verdict; give whether there is a reason."""
     for doubt in doubts:
         warn(f"cannot tell: {doubt}")
     return bool(doubts)

@@ -26,10 +26,7 @@ def compare(
     value and no query can be paired.
 
     Args:
-        current: the run to judge.
-        baseline: what to hold it against.
         tolerance: how much worse a mean may get, on the scale of the metric.
-        sampling: of the bootstrap over queries.
     """
     return tuple(_delta(name, current, baseline, tolerance, sampling) for name in current.values)
 

@@ -144,7 +144,7 @@ _CONDITION = {"conditional_fabrication_rate": "source_cited"}
 
 
 def answer_value(metric: str, labels: Mapping[str, bool]) -> float | None:
-    """Give the value, 0 or 1, of a grounding or generation metric for one answer.
+    """Return the value, 0 or 1, of a grounding or generation metric for one answer.
 
     Null: `conditional_fabrication_rate` of an answer that cites nothing.
 
@@ -160,7 +160,7 @@ def answer_value(metric: str, labels: Mapping[str, bool]) -> float | None:
 def retrieval_values(
     chunks: Ranked, k: int | None = None, *, ideal: Sequence[ChunkLabels] | None = None
 ) -> dict[str, float | None]:
-    """Give the six retrieval metrics of one query.
+    """Return the six retrieval metrics of one query.
 
     Args:
         chunks: the chunks in rank order.
@@ -192,7 +192,7 @@ def retrieval_values(
 
 
 def grade(labels: ChunkLabels | None) -> int:
-    """Give the graded relevance of a chunk: 2 if sufficient (whatever else it is), 1 if on topic, else 0."""
+    """Return the graded relevance of a chunk: 2 if sufficient (whatever else it is), 1 if on topic, else 0."""
     if labels is None:
         return 0
     return 2 if labels["evidence_sufficient"] else int(labels["topically_relevant"])
@@ -204,7 +204,7 @@ def dcg(grades: Sequence[int]) -> float:
 
 
 def _ndcg(top: Ranked, ideal: Ranked, size: int) -> float:
-    """Give DCG over the DCG of the best order; 0 when nothing has a grade."""
+    """Return DCG over the DCG of the best order; 0 when nothing has a grade."""
     best = dcg(sorted(map(grade, ideal), reverse=True)[:size])
     return dcg([grade(chunk) for chunk in top]) / best if best else 0.0
 

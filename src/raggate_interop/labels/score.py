@@ -109,7 +109,6 @@ def score(
         k: for retrieval, the K of the taxonomy's formulas: chunks stand at their ranks, a rank nobody judged counts as
             irrelevant. None infers K: the judged chunks of each query, closed up, however many these are.
         ideal: what nDCG's ideal ranking may choose from.
-        sampling: how intervals are drawn.
 
     Raises:
         UsageError: for no judgments, or two chunks at one rank.
@@ -139,7 +138,7 @@ def score(
 
 
 def _estimate(metric: str, values: Sequence[float | None], sampling: Sampling) -> MetricScore | None:
-    """Give the mean of a metric over the queries it applies to, with its interval; None when it applies to none.
+    """Return the mean of a metric over the queries it applies to, with its interval; None when it applies to none.
 
     Metrics that are 0 or 1 per query have Wilson's interval, the others a percentile bootstrap over queries.
     """
@@ -157,7 +156,7 @@ def _estimate(metric: str, values: Sequence[float | None], sampling: Sampling) -
 def _retrieval(
     rows: Sequence[RetrievalJudgment], k: int | None, ideal: Ideal
 ) -> tuple[dict[str, dict[str, float | None]], int]:
-    """Give the metrics per record, and how many of the ranks up to k nobody judged."""
+    """Return the metrics per record, and how many of the ranks up to k nobody judged."""
     records: dict[str, list[RetrievalJudgment]] = {}
     for row in rows:
         records.setdefault(row.record, []).append(row)
@@ -190,8 +189,6 @@ def join(
     0 for every metric but the misleading rate, which nobody can know.
 
     Args:
-        judgments: as read, not consolidated.
-        lists: what the new run retrieved.
         k: the cut-off, at least 1.
         unjudged: `irrelevant` divides rates by k and takes unjudged chunks for neither relevant nor misleading; `skip`
             takes them out before the cut and divides by the judged ones left; a query without any has no value.
@@ -245,7 +242,7 @@ def _group_labels(
 
 
 def _labelled(judgments: Sequence[RetrievalJudgment], lists: Lists) -> tuple[dict[str, _Labels], dict[str, _Labels]]:
-    """Give what is known per record, and per query of the lists that has labels."""
+    """Return what is known per record, and per query of the lists that has labels."""
     by_record, by_text = (
         _group_labels(judgments, lambda row: row.record),
         _group_labels(judgments, lambda row: fold(row.query)),

@@ -20,10 +20,7 @@ def write_agreement(tasks: Sequence[TaskAgreement], *, export_id: str, created_a
     """Write a report; a pair without any defined kappa is left out, as it has no place there.
 
     Args:
-        tasks: what was found of each task.
-        export_id: the export it is about.
         created_at: ISO 8601.
-        sampling: how the intervals were drawn.
     """
     return dumps(
         {

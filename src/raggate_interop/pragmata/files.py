@@ -53,13 +53,11 @@ def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet,
 def result_lists(
     directory: Path, judgments: Sequence[RetrievalJudgment], mode: str | None = None
 ) -> dict[str, tuple[str, ...] | None]:
-    """Give what a run retrieved, as chunk ids per query; None for a call that failed.
+    """Return what a run retrieved, as chunk ids per query; None for a call that failed.
 
     A case is named by its id where that is a record of the judgments, else by its question.
 
     Args:
-        directory: a run directory.
-        judgments: what the lists will be joined with.
         mode: the retrieval mode; None when the run has only one.
 
     Raises:
@@ -83,9 +81,6 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
     """Write `{task}_scores.json` into a directory and give its path.
 
     Args:
-        scores: what to write.
-        sheets: the files they were computed from.
-        directory: is made where it does not exist.
         created_at: ISO 8601.
 
     Raises:
@@ -123,11 +118,7 @@ def write_agreement(
     """Write `report.json` of how far annotators agree into a directory and give its path.
 
     Args:
-        tasks: what was found of each task.
-        sheets: the files it was found in.
-        directory: is made where it does not exist.
         created_at: ISO 8601.
-        sampling: how the intervals were drawn.
 
     Raises:
         UsageError: when it cannot be written.
@@ -138,7 +129,7 @@ def write_agreement(
 
 
 def export_id(sheets: Sequence[Sheet]) -> str | None:
-    """Give the export that files are of, as it names itself; None when they are not of one export.
+    """Return the export that files are of, as it names itself; None when they are not of one export.
 
     Raises:
         UsageError: when what describes the export cannot be read.
@@ -152,7 +143,7 @@ def export_id(sheets: Sequence[Sheet]) -> str | None:
 
 
 def _exported(path: Path) -> Path:
-    """Give the directory of an export that is named by its id alone."""
+    """Return the directory of an export that is named by its id alone."""
     directory = EXPORTS / path
     return directory if len(path.parts) == 1 and not path.exists() and directory.is_dir() else path
 

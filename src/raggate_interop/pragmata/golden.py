@@ -21,7 +21,6 @@ def to_cases(
     """Make a case of each judged query. Its id is the record's; one without a relevant chunk is one to abstain from.
 
     Args:
-        judgments: one for each chunk.
         records: the canonical records, for document ids and languages; found by the text of the query.
 
     Returns:

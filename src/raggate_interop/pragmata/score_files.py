@@ -24,7 +24,7 @@ _HEAD = ("task", "source", "notes", "created_at", "n_examples", "ci_level")
 
 
 def file_name(task: Task) -> str:
-    """Give the name a report has."""
+    """Return the name a report has."""
     return f"{task}_scores.json"
 
 

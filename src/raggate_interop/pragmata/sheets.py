@@ -42,8 +42,6 @@ def read_sheet(data: bytes, name: str, *, task: Task | None = None) -> Sheet:
     """Read an annotation export or a score input.
 
     Args:
-        data: the CSV file.
-        name: of the file, for messages.
         task: what it must be about; None takes what its label columns say.
 
     Raises:
@@ -153,7 +151,7 @@ def _of_answer(row: Row, columns: Mapping[str, str], task: Task) -> Judgment:
 
 
 def _origin(row: Row) -> dict[str, Any]:
-    """Give who judged, when, where it is written, and whether for calibration."""
+    """Return who judged, when, where it is written, and whether for calibration."""
     calibration = row.values.get("calibration", "").strip()
     if calibration and calibration.lower() not in _YES_NO:
         raise row.wrong("calibration", f"is {quoted(calibration)}, expected True or False")

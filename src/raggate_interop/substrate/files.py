@@ -14,7 +14,7 @@ MAX_BYTES = 256 << 20
 
 
 def script_mode(mode: str) -> str:
-    """Give the name of a mode as results, traces and metrics by mode write it: `bm25`, as all else says, is `fts`."""
+    """Return the name of a mode as results, traces and metrics by mode write it: `bm25`, as all else says, is `fts`."""
     return next((alias for alias, name in ALIASES.items() if name == mode), mode)
 
 
@@ -41,7 +41,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Give the content of a file without its byte order mark.
+    """Return the content of a file without its byte order mark.
 
     Raises:
         UsageError: when it cannot be read.

@@ -130,9 +130,6 @@ def compare(
     """Compare every metric that both sides have, in the order of mode, difficulty and metric.
 
     Args:
-        baseline: the stored metrics.
-        current: the metrics of the run.
-        policy: what is allowed.
         limits: absolute limits, already checked against `current`.
         flat: whether the baseline's file and the run's are of a shape that cannot say `overall`. Where one of them is,
             only difficulties are compared; a file that could say it and does not has lost it.
@@ -153,7 +150,7 @@ def compare(
 
 
 def renamed(comparison: Comparison, named: Callable[[str], str]) -> Comparison:
-    """Give a comparison with other names of the modes."""
+    """Return a comparison with other names of the modes."""
 
     def place(text: str) -> str:
         mode, slash, rest = text.partition("/")
@@ -176,8 +173,6 @@ def check_limits(current: Table, limits: Limits, *, everywhere: bool = False) ->
     asked for and not measured.
 
     Args:
-        current: the metrics of the run.
-        limits: what is demanded.
         everywhere: whether a difficulty that the run does not have was asked for too.
     """
     checked = []
@@ -203,12 +198,12 @@ def check_limits(current: Table, limits: Limits, *, everywhere: bool = False) ->
 
 
 def targets(scenario: Mapping[str, Mapping[str, float]]) -> Limits:
-    """Give the targets of a scenario as limits over all its queries."""
+    """Return the targets of a scenario as limits over all its queries."""
     return {mode: {OVERALL: metrics} for mode, metrics in scenario.items()}
 
 
 def direction_of(metric: str) -> Direction:
-    """Say which way is better: as for raggate's metric of the name, with or without `_at_k`; more where it has none."""
+    """Which way is better: as for raggate's metric of the name, with or without `_at_k`; more where it has none."""
     shared = _shared(metric)
     return shared.direction if shared else "higher"
 
@@ -224,7 +219,7 @@ def _shared(metric: str) -> Metric | None:
 
 
 def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:
-    """Give the content of `comparison.json`: their keys in their order, then raggate's."""
+    """Return the content of `comparison.json`: their keys in their order, then raggate's."""
     by_status: dict[str, list[dict[str, Any]]] = {"REGRESSED": [], "IMPROVED": [], "OK": [], "TOO FEW": []}
     for row in map(as_dict, comparison.rows):
         by_status[row.pop("status")].append(row)
@@ -305,13 +300,13 @@ def _shrunk(baseline: Table, current: Table) -> Iterator[str]:
 
 
 def _count(bucket: Bucket) -> float:
-    """Give how many queries a bucket is of; a file that does not say is not held against the bucket."""
+    """Return how many queries a bucket is of; a file that does not say is not held against the bucket."""
     count = bucket.get(COUNT)
     return float("inf") if count is None else count
 
 
 def _is_levelled(sides: tuple[Table, Table], flat: tuple[bool, bool]) -> bool:
-    """Say whether one side's shape has no `overall` and the other's does, so that only difficulties can be compared."""
+    """Whether one side's shape has no `overall` and the other's does, so that only difficulties can be compared."""
     has_overall = [any(OVERALL in buckets for buckets in side.values()) for side in sides]
     unable = any(shape and not present for shape, present in zip(flat, has_overall, strict=True))
     every = [buckets for side in sides for buckets in side.values()]

@@ -72,7 +72,7 @@ class Query(Struct, frozen=True, kw_only=True):
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:
-        """Give the JSON object of the query, in the order of their keys, without those that say nothing."""
+        """Return the JSON object of the query, in the order of their keys, without those that say nothing."""
         named = {
             **({"id": self.id} if self.id is not None else {}),
             "query": self.query,

@@ -57,7 +57,7 @@ def dominance_of_results(lists: Sequence[Sequence[Row]], mode: str, k: int, thre
 
 
 def is_dominated(entry: Row, mode: str, threshold: float) -> bool:
-    """Say whether the lexical channel makes up the score of a result."""
+    """Return whether the lexical channel makes up the score of a result."""
     scores = entry.get("scores")
     if not scores:
         return mode == "bm25"

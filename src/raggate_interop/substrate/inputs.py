@@ -72,12 +72,7 @@ def scored(
     """Score rows by the specification.
 
     Args:
-        queries: the queries, whose labels count.
-        rows: the result rows.
-        heading: what heading dominance is.
         corpus: a corpus.jsonl, for titles, bodies and clusters.
-        all_modes: whether to score queries in every mode.
-        depths: how deep the metrics look.
 
     Raises:
         UsageError: for a limit, which is the scripts' alone.
@@ -127,7 +122,7 @@ def exact(
 
 
 def stored(baseline: Path, metrics: Path) -> Path:
-    """Give the file of a baseline; in a directory, the one of the key of the run record `metrics`.
+    """Return the file of a baseline; in a directory, the one of the key of the run record `metrics`.
 
     Raises:
         CannotTell: when the directory has no baseline of that key.
@@ -156,9 +151,6 @@ def limits(
     """Check the absolute limits that are asked for.
 
     Args:
-        current: the metrics of the run.
-        floors: whether to demand the catalog's minima.
-        floors_file: minima of one's own.
         heading_limits: whether to demand the maxima of heading_bias over all queries of each mode.
         manifest: a scenario_manifest.json with targets, in place of the known ones.
         scenarios: whose targets to demand; with a manifest, all of them when none is named.

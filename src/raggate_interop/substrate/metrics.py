@@ -179,7 +179,7 @@ def diversity_rate(item: RankedQuery, k: int, clusters: Mapping[str, str] | None
 
 
 def run_experiment(asked: Sequence[RankedQuery], limit: int = 10) -> Table:
-    """Give what `run_experiment.py` aggregates: hit at 1, 3 and the limit, MRR at the limit, `count` as a float."""
+    """Return what `run_experiment.py` aggregates: hit at 1, 3 and the limit, MRR at the limit, `count` as a float."""
     table: Table = {}
     for mode, difficulty, members in _groups(asked):
         count = len(members)
@@ -192,7 +192,7 @@ def run_experiment(asked: Sequence[RankedQuery], limit: int = 10) -> Table:
 
 
 def build_metrics(asked: Sequence[RankedQuery], k: int = 10, heading_threshold: float = 0.7) -> Table:
-    """Give what `build_metrics.py enrich` adds, to 6 decimals: nDCG with repeated gains, and heading dominance."""
+    """Return what `build_metrics.py enrich` adds, to 6 decimals: nDCG with repeated gains, and heading dominance."""
     table: Table = {}
     for mode, difficulty, members in _groups(asked):
         binary = [replace(item, grades=dict.fromkeys(item.grades, 1)) for item in members]
@@ -206,7 +206,7 @@ def build_metrics(asked: Sequence[RankedQuery], k: int = 10, heading_threshold: 
 
 
 def run_skill(asked: Sequence[RankedQuery], limit: int = 10, k: int = 10, heading_threshold: float = 0.7) -> Table:
-    """Give what the skill's `metrics.json` holds after both of its scripts; each has a K of its own."""
+    """Return what the skill's `metrics.json` holds after both of its scripts; each has a K of its own."""
     table, added = run_experiment(asked, limit), build_metrics(asked, k, heading_threshold)
     return {
         mode: {name: {**bucket, **added[mode][name]} for name, bucket in buckets.items()}
@@ -215,7 +215,7 @@ def run_skill(asked: Sequence[RankedQuery], limit: int = 10, k: int = 10, headin
 
 
 def golden_check(queries: Sequence[Row], rows: Sequence[Row]) -> Table:
-    """Give what the catalog's `eval golden` reports: hits only, exact ids, and the modes of `retriever_types`.
+    """Return what the catalog's `eval golden` reports: hits only, exact ids, and the modes of `retriever_types`.
 
     A query without a row is a miss; modes without any row are left out.
     """
@@ -239,7 +239,7 @@ def golden_check(queries: Sequence[Row], rows: Sequence[Row]) -> Table:
 
 
 def stem(doc_id: str) -> str:
-    """Give a document id as their scripts compare it: without a final `.md`."""
+    """Return a document id as their scripts compare it: without a final `.md`."""
     return doc_id.removesuffix(".md")
 
 

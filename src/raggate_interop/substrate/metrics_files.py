@@ -59,10 +59,6 @@ def read_shaped(path: Path) -> tuple[Table, Shape]:
 def to_table(value: object, name: str) -> Table:
     """Make a table of the content of a metrics file.
 
-    Args:
-        value: the content.
-        name: the name of the file, for messages.
-
     Raises:
         UsageError: as for `read_shaped`.
     """
@@ -80,7 +76,7 @@ def to_table(value: object, name: str) -> Table:
 
 
 def from_table(table: Table, shape: Shape = "seed") -> dict[str, Any]:
-    """Give the content of a metrics file. The shapes of their code have no `overall` and no null: both are left out."""
+    """The content of a metrics file. The shapes of their code have no `overall` and no null: both are left out."""
     if shape == "seed":
         return {
             "by_retriever": {
@@ -109,7 +105,7 @@ def from_table(table: Table, shape: Shape = "seed") -> dict[str, Any]:
 
 
 def render_metrics(content: Mapping[str, Any]) -> str:
-    """Give the text of a metrics file, laid out as their scripts do."""
+    """Return the text of a metrics file, laid out as their scripts do."""
     return json.dumps(content, indent=2) + "\n"
 
 
@@ -194,7 +190,7 @@ def _unambiguous(path: Path) -> Any:
 
 
 def _by_mode(content: Mapping[str, _Content], place: str) -> dict[str, _Content]:
-    """Give what stands under each mode under raggate's name of the mode; one that stands there twice is refused."""
+    """Return what stands under each mode under raggate's name of the mode; one that stands there twice is refused."""
     table: dict[str, _Content] = {}
     for mode, inner in content.items():
         if mode_name(mode) in table:
@@ -204,7 +200,7 @@ def _by_mode(content: Mapping[str, _Content], place: str) -> dict[str, _Content]
 
 
 def _metrics(content: dict[str, Any]) -> dict[str, Any]:
-    """Give the metrics of a run record; those of a metrics file are the whole of it."""
+    """Return the metrics of a run record; those of a metrics file are the whole of it."""
     if isinstance(content.get("metrics"), dict) and "by_mode" not in content and "by_retriever" not in content:
         return dict(content["metrics"])
     return content

@@ -84,7 +84,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def baseline_key(record: Mapping[str, Any]) -> str:
-    """Give their key of a run record, letter by letter."""
+    """Return their key of a run record, letter by letter."""
     settings = record["settings"]
     rag = settings["rag_v2"]
     parts = [
@@ -102,7 +102,7 @@ def baseline_key(record: Mapping[str, Any]) -> str:
 
 
 def baseline_name(key: str) -> str:
-    """Give the file name of a key: what of it is safe on every file system, and a hash of the whole."""
+    """Return the file name of a key: what of it is safe on every file system, and a hash of the whole."""
     digest = hashlib.sha256(key.encode()).hexdigest()
     # most of the hash of the corpus says nothing to a reader
     short = re.sub(r"sha256:([0-9a-f]{8})[0-9a-f]+", r"\1", key)
@@ -111,7 +111,7 @@ def baseline_name(key: str) -> str:
 
 
 def baseline_path(directory: Path, key: str) -> Path:
-    """Give the file of a key in a directory of baselines: the safe name, or the plain key where that file exists.
+    """Return the file of a key in a directory of baselines: the safe name, or the plain key where that file exists.
 
     Their scripts write it by the plain key: its `/`, as in the name of an embedding model, makes a directory there.
     """

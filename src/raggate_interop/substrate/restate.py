@@ -54,7 +54,7 @@ def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
 
 
 def _with_modes_of(scorecard: Scorecard, baseline: Baseline) -> Baseline:
-    """Give the modes of a baseline the names that the run has for them: `bm25` and `fts` are one mode there."""
+    """Return the modes of a baseline the names that the run has for them: `bm25` and `fts` are one mode there."""
     stored = baseline.scorecard
     if len({mode_name(mode) for mode in stored.slices}) != len(stored.slices):
         return baseline
@@ -66,7 +66,7 @@ def _with_modes_of(scorecard: Scorecard, baseline: Baseline) -> Baseline:
 
 
 def _other_queries(baseline: Baseline, mode: str, cases: Sequence[Case]) -> Iterator[str]:
-    """Say why a metrics file of theirs is not of the questions of the run."""
+    """Yield why a metrics file of theirs is not of the questions of the run."""
     unnamed = [case.id for case in cases if case.answerable and not _names_a_document(case)]
     if unnamed:
         yield (

@@ -82,7 +82,7 @@ def read_results(path: Path) -> tuple[dict[str, Any], ...]:
 
 
 def render_results(rows: Sequence[Row]) -> str:
-    """Give the text of a `results.jsonl`, with their names of the modes and their order of keys."""
+    """Return the text of a `results.jsonl`, with their names of the modes and their order of keys."""
     lines = []
     for row in rows:
         ordered = {
@@ -116,14 +116,9 @@ def from_run(run: Run) -> tuple[dict[str, Any], ...]:
 
 
 def with_texts(rows: Sequence[Row], golden: Golden, corpus: Mapping[str, Document]) -> list[Row]:
-    """Give rows whose results tell `heading_only` and `body_text`, from the titles and bodies of the corpus.
+    """Return rows whose results tell `heading_only` and `body_text`, from the titles and bodies of the corpus.
 
     Results that tell them already, and documents that the corpus does not have, stay as they are.
-
-    Args:
-        rows: checked rows.
-        golden: the cases, for the words of the questions.
-        corpus: the documents by id.
     """
     run = to_run(rows, golden, corpus=corpus)
     labelled = {(item.case.question, item.result.mode): item for item in run.results}
@@ -157,11 +152,8 @@ def to_run(
     without `.md`, as in their scripts. Titles and texts come from the corpus; without it headings cannot be told.
 
     Args:
-        rows: checked rows.
         golden: the cases; rows of other queries are left out.
-        run_id: the name of the run.
         started: when it began, ISO 8601.
-        corpus: the documents by id, for titles and texts.
     """
     by_key = {(row["query"], row["mode"]): row for row in rows}
     modes = list(dict.fromkeys(row["mode"] for row in rows))

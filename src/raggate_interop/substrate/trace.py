@@ -99,7 +99,7 @@ def _checked(rows: Iterable[tuple[str, Any]]) -> tuple[TraceLine, ...]:
 
 
 def render_trace(lines: Sequence[TraceLine]) -> str:
-    """Give the text of a `trace.jsonl` as their scripts write it."""
+    """Return the text of a `trace.jsonl` as their scripts write it."""
     return "".join(json.dumps(_written(line), ensure_ascii=False) + "\n" for line in lines)
 
 

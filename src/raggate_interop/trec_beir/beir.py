@@ -58,7 +58,6 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
     """Read the judgements of a split, in any order of lines: grade per document per query.
 
     Args:
-        folder: the data set.
         split: the name of the file without its suffix.
         keep_first: of several judgements of a document for a query count the first.
 
@@ -111,8 +110,6 @@ def write_folder(
     Args:
         folder: where to; it is made when it does not exist.
         split: the name of the file of judgements without its suffix.
-        queries: text per query id.
-        qrels: grade per document per query.
 
     Raises:
         UsageError: for ids that the format cannot hold, and judgements of queries that are not among `queries`.

@@ -27,7 +27,7 @@ class Block(NamedTuple):
     stride: int
 
     def column(self, index: int) -> list[str]:
-        """Give a column, from 0, of all lines."""
+        """Return a column, from 0, of all lines."""
         return self.fields[index :: self.stride]
 
 

@@ -47,7 +47,7 @@ def parts(files: Files, count: int) -> list[Files]:
 
 
 def _places(stream: BinaryIO, judgements: BinaryIO, *, trec: bool) -> list[tuple[int, int]]:
-    """Give where queries begin in both files, in the order of both; none where too few of the samples are in it."""
+    """Return where queries begin in both files, in the order of both; none where too few of the samples are in it."""
     size, missing = stream.seek(0, 2), 0
     places = [(0, 0)]
     for number in range(1, _SAMPLES):
@@ -70,7 +70,7 @@ def _part(files: Files, results: Stretch, judgements: Stretch) -> Files:
 
 
 def _next_line(stream: BinaryIO) -> tuple[int, bytes | None]:
-    """Give where the next line of JSON begins, and its query."""
+    """Return where the next line of JSON begins, and its query."""
     begun = stream.readline(_READ_BYTES)
     place = stream.tell()
     try:
@@ -80,7 +80,7 @@ def _next_line(stream: BinaryIO) -> tuple[int, bytes | None]:
 
 
 def _next_group(stream: BinaryIO) -> tuple[int, bytes | None]:
-    """Give where the next query of a run begins, and its id."""
+    """Return where the next query of a run begins, and its id."""
     line = stream.readline(_READ_BYTES)
     place, first = stream.tell(), b""
     stop = place + _READ_BYTES

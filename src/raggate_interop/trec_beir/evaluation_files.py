@@ -61,12 +61,12 @@ class Files(Struct, frozen=True, kw_only=True):
         return trec.read_run(self.run, keep_first=self.keep_first).values()
 
     def can_be_read_again(self) -> bool:
-        """Say whether none of the files is a pipe."""
+        """Return whether none of the files is a pipe."""
         sources = (self.qrels, self.run, self.lists)
         return all(source is None or isinstance(source, Stretch) or source.is_file() for source in sources)
 
     def processes(self) -> int:
-        """Say how many processes are of use: at most one for each core that may be used, and each with enough to do."""
+        """How many processes are of use: at most one for each core that may be used, and each with enough to do."""
         results = self.run or self.lists
         if not isinstance(results, Path) or not self.can_be_read_again() or not hasattr(os, "sched_getaffinity"):
             return 1

@@ -42,7 +42,6 @@ def read_trec(qrels: Path, topics: Path) -> Graded:
     """Read a qrels file with the topics it judges.
 
     Args:
-        qrels: the judgements.
         topics: a line `id<TAB>text` for each query, or the `<top>` blocks of TREC, of which the titles are read.
 
     Raises:
@@ -96,12 +95,7 @@ def write_beir(graded: Graded, folder: Path, split: str) -> None:
 
 
 def to_cases(graded: Graded, unit: Unit) -> tuple[Case, ...]:
-    """Make a case of each query that is judged. One without a relevant document is one to abstain from.
-
-    Args:
-        graded: the queries.
-        unit: what the files call a document.
-    """
+    """Make a case of each query that is judged. One without a relevant document is one to abstain from."""
     return tuple(
         complete(_case(name, text, graded.qrels[name], unit))
         for name, text in graded.queries.items()
@@ -120,7 +114,7 @@ def from_cases(cases: Sequence[Case], unit: Unit) -> Graded:
 
 
 def rows(graded: Graded) -> dict[str, dict[str, Any]]:
-    """Give what is said of each query, those included that are only judged."""
+    """Return what is said of each query, those included that are only judged."""
     names = dict.fromkeys((*graded.queries, *graded.qrels))
     return {
         name: {

@@ -41,5 +41,5 @@ class Grades(dict[str, int]):
 
 
 def bad_grade(place: str, written: str) -> UsageError:
-    """Give the error for a grade that is none."""
+    """Return the error for a grade that is none."""
     return UsageError(f"{place}: grade {quoted(written)}, expected an integer from {-MAX_GRADE} to {MAX_GRADE}")

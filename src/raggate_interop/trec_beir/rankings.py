@@ -52,7 +52,7 @@ class Ranking(NamedTuple):
 
 
 def ranked(doc_ids: Sequence[str]) -> dict[str, int]:
-    """Give documents their ranks from 1; of one that comes again the first place counts, and the rest move up."""
+    """Return documents their ranks from 1; of one that comes again the first place counts, and the rest move up."""
     ranks = dict(zip(doc_ids, count(1), strict=False))
     return ranks if len(ranks) == len(doc_ids) else ranked(list(dict.fromkeys(doc_ids)))
 
@@ -82,7 +82,7 @@ def iter_lists(path: Source) -> Iterator[Ranking]:
 
 
 def query_of(line: bytes) -> str:
-    """Give the query of a line of result lists.
+    """Return the query of a line of result lists.
 
     Raises:
         UsageError: when it is no such line.

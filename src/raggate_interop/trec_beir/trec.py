@@ -53,7 +53,6 @@ def iter_qrels(path: Source, *, keep_first: bool = False) -> Iterator[QueryGrade
     The documents of a query keep the order of the file.
 
     Args:
-        path: the qrels file.
         keep_first: of several judgements of a document for a query count the first.
 
     Raises:
@@ -103,7 +102,6 @@ def iter_run(path: Source, *, keep_first: bool = False) -> Iterator[Ranking]:
     """Read a run list by list. A query whose lines do not stand together comes more than once.
 
     Args:
-        path: the run file.
         keep_first: of a document that occurs twice for a query count the better place.
 
     Raises:
@@ -173,7 +171,7 @@ def _token(text: str) -> bytes:
 
 
 def _spans(values: list[str]) -> Iterator[tuple[int, int]]:
-    """Give begin and end of every stretch of equal values."""
+    """Yield begin and end of every stretch of equal values."""
     start, size = 0, 1
     while start < len(values):
         value = values[start]
@@ -188,7 +186,7 @@ def _spans(values: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _groups(path: Source) -> Iterator[_Group]:
-    """Give the lines of a run in stretches of one query; a stretch may go on in the next one."""
+    """Yield the lines of a run in stretches of one query; a stretch may go on in the next one."""
     for block in read_blocks(path, RUN):
         queries, doc_ids, ranks = block.column(0), block.column(2), block.column(3)
         scores = _scores(path, block)
@@ -270,7 +268,7 @@ def _ranking(group: _Group, path: Source, *, keep_first: bool) -> Ranking:
 
 @lru_cache(maxsize=1000)
 def _numbers(first: int, count: int) -> list[str]:
-    """Give the rank column as it usually is; comparing text is much quicker than parsing it."""
+    """Return the rank column as it usually is; comparing text is much quicker than parsing it."""
     return [str(rank) for rank in range(first, first + count)]
 
 

@@ -108,7 +108,7 @@ class Call(Struct):
         return self.token.login if self.token else "ghost"
 
     def number(self, name: str) -> int:
-        """Give a number of the path; one that is none does not exist."""
+        """Return a number of the path; one that is none does not exist."""
         text = self.parameters[name]
         return int(text) if text.isdecimal() else -1
 

@@ -183,7 +183,7 @@ class Contract:
         return list(self._checked[exact])
 
     def knows(self, schema: str, name: str) -> bool:
-        """Tell whether this version of GitHub has a field."""
+        """Return whether this version of GitHub has a field."""
         return name in self._whole["components"]["schemas"][schema]["properties"]
 
     def fill(self, schema: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,7 +235,7 @@ class Contract:
         return {**self._required(schema), **{name: self._filled(known.get(name, {}), value[name]) for name in value}}
 
     def _required(self, schema: Any) -> dict[str, Any]:
-        """Give neutral values for all that an object must have, made once for each schema of the description."""
+        """Return neutral values for all that an object must have, made once for each schema of the description."""
         if not schema.get("required"):
             return {}
         if id(schema) not in self._neutral_objects:
@@ -258,7 +258,7 @@ class Contract:
 
 
 def _shape_of(body: bytes | None) -> Hashable:
-    """Give what a description can tell bodies apart by; a body that is no JSON is told apart by all of it."""
+    """Return what a description can tell bodies apart by; a body that is no JSON is told apart by all of it."""
     try:
         return body if body is None else _shape(json.loads(body))
     except ValueError:
@@ -294,7 +294,7 @@ def _alike(name: str) -> str:
 
 
 def _told(error: BaseException) -> str:
-    """Give the reason of a refusal, which openapi-core keeps in the causes."""
+    """Return the reason of a refusal, which openapi-core keeps in the causes."""
     told, details = [], []
     cause: BaseException | None = error
     while cause is not None:

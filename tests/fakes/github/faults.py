@@ -73,7 +73,7 @@ def _answer(code: int, body: Any, headers: Mapping[str, str] | None) -> Response
 
 
 def matches(match: Match, request: Request) -> bool:
-    """Tell whether a request is meant."""
+    """Return whether a request is meant."""
     if callable(match):
         return match(request)
     return match in {"*", request.operation} or fnmatchcase(f"{request.method} {request.path}", match)

@@ -76,7 +76,7 @@ def authorise(call: Call, route: Route) -> None:
 
 
 def granted(call: Call, needed: tuple[tuple[str, str], ...]) -> bool:
-    """Tell whether the token has one of the permissions; whoever may write may read."""
+    """Return whether the token has one of the permissions; whoever may write may read."""
     if call.token is None or call.token.permissions is None:
         return call.token is not None
     held = {"metadata": "read", **call.token.permissions}
@@ -84,5 +84,5 @@ def granted(call: Call, needed: tuple[tuple[str, str], ...]) -> bool:
 
 
 def accepted(needed: tuple[tuple[str, str], ...]) -> str:
-    """Give the header that names the permissions; alternatives are separated by semicolons."""
+    """Return the header that names the permissions; alternatives are separated by semicolons."""
     return "; ".join(f"{name}={level}" for name, level in needed)

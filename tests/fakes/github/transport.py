@@ -174,7 +174,7 @@ class _Broken(httpx.SyncByteStream):
 
 
 def encoded(response: Response) -> bytes:
-    """Give the bytes of a body."""
+    """Return the bytes of a body."""
     if response.body is None or isinstance(response.body, bytes):
         return response.body or b""
     return json.dumps(response.body).encode()

@@ -236,7 +236,7 @@ class World:
         self._seconds = itertools.count()
 
     def now(self) -> str:
-        """Give the next second of the fake's clock, in ISO form."""
+        """Return the next second of the fake's clock, in ISO form."""
         return (START + timedelta(seconds=next(self._seconds))).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def person(self, login: str, name: str | None = None, email: str | None = None, date: str | None = None) -> Person:

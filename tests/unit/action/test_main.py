@@ -295,7 +295,7 @@ BASE = "2" * 40
 
 
 def requests(root: Path, **environment: str) -> list[Request]:
-    """Give what a step asks of the pipeline, which passes; the step is green then."""
+    """Return what a step asks of the pipeline, which passes; the step is green then."""
     asked: list[Request] = []
     done = step_here(root, lambda request: asked.append(request) or passes(request), **environment)
     assert done.code == 0, done.err

@@ -32,7 +32,7 @@ def event_of(**fields: Any) -> Event:
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give a function that gates for an event, and gives what the pipeline was asked for and the exit code."""
+    """Return a function that gates for an event, and gives what the pipeline was asked for and the exit code."""
     monkeypatch.chdir(tmp_path)
     files = {name: tmp_path / name for name in ("output", "state", "summary")}
     runner = Runner(workspace=tmp_path, environment={}, **files)

@@ -18,7 +18,7 @@ from raggate.pipeline.result import RunResult
 
 
 def raising(error: BaseException) -> Callable[[], NoReturn]:
-    """Give work that ends with an error."""
+    """Return work that ends with an error."""
 
     def work() -> NoReturn:
         raise error

@@ -15,7 +15,7 @@ from raggate.cli import main
 
 @pytest.fixture
 def crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty working directory, in which every command fails by a bug that names a secret."""
+    """Return an empty working directory, in which every command fails by a bug that names a secret."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEARCH_KEY", "sk-0123456789")
 

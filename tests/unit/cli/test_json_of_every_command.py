@@ -46,7 +46,7 @@ RUN, OTHER = ".raggate/runs/20260102_030405", ".raggate/runs/20260101_030405"
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Give the schema without room for keys that it does not describe, which are allowed to readers alone."""
+    """Return the schema without room for keys that it does not describe, which are allowed to readers alone."""
     types = {
         name: {**content, "additionalProperties": False} if "properties" in content else content
         for name, content in schema["$defs"].items()
@@ -114,7 +114,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a repository with questions, notes, stored runs and the files of other systems."""
+    """Return a repository with questions, notes, stored runs and the files of other systems."""
     root = tmp_path_factory.mktemp("every")
     make_label_project(root)
     git = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org"]
@@ -178,7 +178,7 @@ def prepared(root: Path, *words: str) -> None:
 
 
 def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
-    """Give what asks an API or a server -> what stands in for it."""
+    """Return what asks an API or a server -> what stands in for it."""
     red, good = reviews.regression(), reviews.passing()
     directory = root / RUN
     part = replace(good.run, selection=Selection(asked=("q1",), of=30, words="--limit 1"))
@@ -233,7 +233,7 @@ def told(place: Path, name: str, words: tuple[str, ...]) -> dict[str, Any]:
 
 @pytest.fixture
 def stood_in(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give the repository while everything that asks an API or a server is replaced."""
+    """Return the repository while everything that asks an API or a server is replaced."""
     for target, stand_in in stand_ins(place).items():
         monkeypatch.setattr(target, stand_in)
     return place

@@ -14,7 +14,7 @@ from tables import each_row
 
 
 def fractions(command: click.Command, *words: str) -> Iterator[tuple[str, ...]]:
-    """Give the words that lead to each option that takes a number with a fraction, the option last."""
+    """Yield the words that lead to each option that takes a number with a fraction, the option last."""
     if isinstance(command, click.Group):
         for name, child in command.commands.items():
             yield from fractions(child, *words, name)

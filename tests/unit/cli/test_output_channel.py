@@ -26,7 +26,7 @@ TEXT = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 
 
 def commands(text: str) -> list[grammar.Command]:
-    """Give what the runner would execute."""
+    """Return what the runner would execute."""
     return grammar.Log().feed(text).commands
 
 

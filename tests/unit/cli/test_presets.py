@@ -74,7 +74,7 @@ def test_the_docs_say_what_a_preset_was_tried_with(name: str) -> None:
 
 
 def sent_by(name: str) -> list[Any]:
-    """Give the values that a preset sends for the question."""
+    """Return the values that a preset sends for the question."""
     settings = loaded(name)
     if settings.ask.mcp is not None:
         return values(filled_json(settings.ask.mcp.arguments, values_of(CASE, "hybrid", settings.ask)))
@@ -83,7 +83,7 @@ def sent_by(name: str) -> list[Any]:
 
 
 def values(part: Any) -> list[Any]:
-    """Give the ends of a JSON value."""
+    """Return the ends of a JSON value."""
     inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
     return [part] if inner is None else [value for item in inner for value in values(item)]
 

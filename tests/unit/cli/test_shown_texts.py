@@ -33,7 +33,7 @@ NOWHERE = Vault(directories={}, texts={}, notes={}, hash="")
 
 
 def harmless(shown: str) -> bool:
-    """Say whether no line holds what cannot be seen, but for the mark that breaks a command, or an old command."""
+    """Return whether no line holds what cannot be seen, but for the mark that breaks a command, or an old command."""
     lines = shown.split("\n")
     return all(line.replace("\u200b", "").isprintable() and "##[" not in line for line in lines)
 

@@ -150,7 +150,7 @@ KEYS: dict[str, Looser | str] = {
 
 
 def keys(model: type[BaseModel], path: str = "") -> Iterator[str]:
-    """Give every key of a section, `*` for a name of the user's or a place in a list."""
+    """Yield every key of a section, `*` for a name of the user's or a place in a list."""
     for name, field in model.model_fields.items():
         key = f"{path}.{name}" if path else name
         inner, many = model_in(field.annotation), is_many(field.annotation)
@@ -161,14 +161,14 @@ def keys(model: type[BaseModel], path: str = "") -> Iterator[str]:
 
 
 def model_in(annotation: Any) -> type[BaseModel] | None:
-    """Give the section that a key holds, be it in a list, under names, or not at all."""
+    """Return the section that a key holds, be it in a list, under names, or not at all."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for part in get_args(annotation) if (model := model_in(part))), None)
 
 
 def is_many(annotation: Any) -> bool:
-    """Say whether a key holds a list or a mapping."""
+    """Return whether a key holds a list or a mapping."""
     return get_origin(annotation) in {dict, list} or any(map(is_many, get_args(annotation)))
 
 
@@ -179,7 +179,7 @@ BELOW = {row: re.compile(PATTERNS[row].pattern[:-5] + ".+") for row in KEYS if r
 
 @cache
 def pattern_of(key: str) -> str | None:
-    """Give the row that a key stands in: its own, or the longest that ends in `*`."""
+    """Return the row that a key stands in: its own, or the longest that ends in `*`."""
     rows = [row for row, pattern in (*PATTERNS.items(), *BELOW.items()) if pattern.fullmatch(key)]
     return max(rows, key=lambda row: (row == key, len(row)), default=None)
 

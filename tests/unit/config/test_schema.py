@@ -26,7 +26,7 @@ def load(text: str) -> Config:
 
 
 def refusal(text: str) -> str:
-    """Give the message with which a configuration is refused."""
+    """Return the message with which a configuration is refused."""
     with pytest.raises(UsageError) as caught:
         load(text)
     return str(caught.value)

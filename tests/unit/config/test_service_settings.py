@@ -23,7 +23,7 @@ def load(container: dict[str, Any]) -> ContainerBackend:
 
 
 def refusal(change: dict[str, Any]) -> str:
-    """Give the message with which a changed container is refused."""
+    """Return the message with which a changed container is refused."""
     base = {"image": "api:1", "port": 9000}
     with pytest.raises(UsageError) as caught:
         load({key: value for key, value in {**base, **change}.items() if value is not None})

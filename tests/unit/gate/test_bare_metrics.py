@@ -41,7 +41,7 @@ def read(value: object) -> Baseline:
 
 
 def bare(**overall: object) -> Any:
-    """Give a bare metrics file with one bucket."""
+    """Return a bare metrics file with one bucket."""
     return {"by_retriever": {"bm25": {"overall": {"count": 3, **overall}}}}
 
 

@@ -46,12 +46,12 @@ def written(scorecard: Scorecard = SCORECARD) -> bytes:
 
 
 def stored() -> Any:
-    """Give the written scorecard as a JSON value to damage."""
+    """Return the written scorecard as a JSON value to damage."""
     return json.loads(written())
 
 
 def again(value: dict[str, Any]) -> dict[str, Any]:
-    """Give a changed file the digest of its content."""
+    """Return a changed file the digest of its content."""
     return {**value, "digest": digest(value)}
 
 
@@ -248,7 +248,7 @@ class TestAccepted:
 
 
 def damaged(*path: str | int, value: object) -> Any:
-    """Give the stored scorecard with one value replaced."""
+    """Return the stored scorecard with one value replaced."""
     whole = inner = stored()
     for part in path[:-1]:
         inner = inner[part]

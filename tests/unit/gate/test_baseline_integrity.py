@@ -24,7 +24,7 @@ CASES = [
 
 
 def stored() -> dict[str, Any]:
-    """Give a baseline as a JSON value."""
+    """Return a baseline as a JSON value."""
     value: dict[str, Any] = json.loads(
         baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}).whole()
     )
@@ -32,7 +32,7 @@ def stored() -> dict[str, Any]:
 
 
 def refusal(value: object) -> UsageError:
-    """Give what reading an edited baseline says."""
+    """Return what reading an edited baseline says."""
     with pytest.raises(UsageError) as caught:
         baseline.read(json.dumps(value).encode(), "b.json", DIRECTIONS)
     return caught.value

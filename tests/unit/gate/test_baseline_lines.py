@@ -125,7 +125,7 @@ def test_anything_else_is_left_to_the_whole(edit: Callable[[str], str]) -> None:
 
 
 def signed_by_lines(text: str) -> bytes:
-    """Give an edited file the digest of its lines as they stand."""
+    """Return an edited file the digest of its lines as they stand."""
     digest = baseline_integrity.RunningDigest()
     before, rest = text.split('  "cases": [\n')
     lines, after = rest.split("\n  ],\n")

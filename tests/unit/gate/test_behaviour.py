@@ -24,7 +24,7 @@ def comparison(now: Counts = None, before: Counts = None, **operations: Any) -> 
 
 
 def told(found: Comparison) -> dict[str, str]:
-    """Give the warnings by code."""
+    """Return the warnings by code."""
     return {reason.code: reason.message for reason in warnings(found)}
 
 

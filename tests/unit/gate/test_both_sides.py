@@ -93,7 +93,7 @@ def scores(values: Sequence[float], name: str = "q", metric: str = "hit_at_5", m
 
 
 def proven(size: int, found: int, relabelled: int, lost: int, *, metric: str = "hit_at_5", most: float = 1.0) -> bool:
-    """Say whether chance is ruled out where of some relabelled questions, all the best before, some are the worst."""
+    """Whether chance is ruled out where of some relabelled questions, all the best before, some are the worst."""
     before = scores([most] * found + [0.0] * (size - found), metric=metric)
     now = scores([0.0] * lost + [most] * (relabelled - lost), metric=metric, mark="!") + before[relabelled:]
     others = row(before, now, metric).uncompared

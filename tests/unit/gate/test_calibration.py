@@ -15,7 +15,7 @@ HIT, MISS = make_chunk(), make_chunk("c2", rel_path="b.md")
 
 
 def answered(case_id: str, *hits: bool) -> list[LabelledResult]:
-    """Give a question's answers one after the other: whether each has its passage at rank 1 or not at all."""
+    """Return a question's answers one after the other: whether each has its passage at rank 1 or not at all."""
     return [
         make_labelled(make_case(case_id), make_result(case_id, HIT if hit else MISS, repeat=repeat))
         for repeat, hit in enumerate(hits, 1)

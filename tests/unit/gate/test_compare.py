@@ -42,7 +42,7 @@ def _ids(scorecard: Scorecard) -> set[str]:
 
 
 def delta(comparison: Comparison, metric: str = "hit_at_5", name: str = OVERALL, mode: str = "hybrid") -> Delta:
-    """Give the one row of a comparison for a metric, slice and mode."""
+    """Return the one row of a comparison for a metric, slice and mode."""
     (row,) = [row for row in comparison.deltas if (row.metric, row.slice, row.mode) == (metric, name, mode)]
     return row
 
@@ -365,7 +365,7 @@ def test_a_scorecard_held_against_itself(scorecard: Scorecard) -> None:
 
 
 def place(row: Delta) -> tuple[str, str, str]:
-    """Say which row it is."""
+    """Return which row it is."""
     return row.mode, row.slice, row.metric
 
 

@@ -48,7 +48,7 @@ def without_cases(deltas: tuple[Delta, ...] = (), before: int = 10, now: int = 1
 
 
 def incomplete(comparison: Comparison, gate: Gate = GATE) -> list[str]:
-    """Give the codes of what keeps a comparison from being green."""
+    """Return the codes of what keeps a comparison from being green."""
     rows = [classify_row(delta, gate) for delta in comparison.deltas]
     return [reason.code for reason in completeness.incomplete(comparison, rows, gate)]
 

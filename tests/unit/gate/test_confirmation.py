@@ -31,7 +31,7 @@ WON = {"q0": 1.0, "q1": 1.0}
 
 
 def moving(flips: int, of: int = 10, *, metric: str = "hit_at_5", mode: str = "hybrid") -> dict[str, Any]:
-    """Give the fingerprint of a run in which all rankings differed that were asked twice, and so many hits flipped."""
+    """The fingerprint of a run in which all rankings differed that were asked twice, and so many hits flipped."""
     band = Band(low=1 - flips / of, high=1.0, differ=flips, cases=of, moved=flips)
     repeated = Repeated(asked=of, failed=0, differ=of, bands={mode: {metric: band}})
     return {KEY: repeated.stored()}
@@ -41,7 +41,7 @@ NOISY = moving(6)
 
 
 def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
-    """Give ten questions a hit each, but for those whose value is given."""
+    """Return ten questions a hit each, but for those whose value is given."""
     known = {name: float(values.get(name, 1)) for name in NAMES}
     return tuple(
         make_case_score(name, {"hit_at_5": value}, rank=1 if value else None, **fields) for name, value in known.items()

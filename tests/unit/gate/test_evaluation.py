@@ -88,7 +88,7 @@ ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
 def asked(trace_id: str | None, mode: str) -> LabelledResult:
-    """Give the answer to the question q1 in a mode."""
+    """Return the answer to the question q1 in a mode."""
     return make_labelled(result=replace(make_result("q1"), mode=mode, trace_id=trace_id))
 
 

@@ -30,7 +30,7 @@ def examined(*chunks: Chunk, failure: Any = None, **keys: Any) -> SmokeTest:
 
 
 def costs(test: SmokeTest) -> dict[str, str]:
-    """Give what is lost, by field."""
+    """Return what is lost, by field."""
     return {field.name: field.cost for field in test.fields if field.cost}
 
 

@@ -54,7 +54,7 @@ def flip(before: LabelledResult, now: LabelledResult, flip_at: int = 5) -> Flip 
 
 
 def broke(now: LabelledResult, before: LabelledResult | None = None) -> Flip:
-    """Give the flip of a question whose gold chunk stood at rank 1 before."""
+    """Return the flip of a question whose gold chunk stood at rank 1 before."""
     found = flip(before or answered(now.case, GOLD), now)
     assert found is not None
     assert found.kind == "broke"
@@ -62,7 +62,7 @@ def broke(now: LabelledResult, before: LabelledResult | None = None) -> Flip:
 
 
 def at(rank: int) -> list[Chunk]:
-    """Give ten chunks with the gold one at a rank."""
+    """Return ten chunks with the gold one at a rank."""
     return [*OTHERS[: rank - 1], GOLD, *OTHERS[rank - 1 : 9]]
 
 

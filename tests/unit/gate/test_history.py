@@ -42,7 +42,7 @@ def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
 
 @pytest.fixture
 def root(git: Git, tmp_path: Path) -> Path:
-    """Give the repository."""
+    """Return the repository."""
     del git
     return tmp_path / "repo"
 
@@ -71,7 +71,7 @@ def told(root: Path, name: str = NAME, limit: int = 50) -> History:
 
 
 def runs(found: History) -> list[str]:
-    """Give the run of every version, or why it cannot be read."""
+    """Return the run of every version, or why it cannot be read."""
     return [one.baseline.scorecard.run_id if one.baseline else one.problem for one in found.revisions]
 
 

@@ -14,7 +14,7 @@ REFUSED = {"hit_at_5": 1.0, "false_abstention_rate": 1.0}
 
 
 def answer(rank: int | None, values: dict[str, float | None] | None = None, failure: str | None = None) -> CaseScore:
-    """Give the score of one answer to a question that must pass."""
+    """Return the score of one answer to a question that must pass."""
     hit: dict[str, float | None] = {"hit_at_5": float(rank is not None and rank <= 5)}
     return make_case_score(values=values or hit, rank=rank, failure=failure, must_pass=True)
 

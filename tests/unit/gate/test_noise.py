@@ -19,7 +19,7 @@ from tables import each_row
 
 
 def noise(**spreads: float) -> dict[str, Any]:
-    """Give a fingerprint that tells how far five equal runs lay apart in each metric."""
+    """Return a fingerprint that tells how far five equal runs lay apart in each metric."""
     bands = {name: Band(low=0.5, high=0.5 + spread, differ=3, cases=20) for name, spread in spreads.items()}
     return {KEY: Noise(runs=5, measured="2026-03-04T05:06:07Z", bands={"hybrid": bands}).stored()}
 
@@ -31,7 +31,7 @@ def comparison(*deltas: Delta, stored: dict[str, Any], own: dict[str, Any] | Non
 
 
 def message(held: Comparison, gate: Gate | None = None) -> str:
-    """Give what is said of changes inside the noise; empty where nothing is."""
+    """Return what is said of changes inside the noise; empty where nothing is."""
     rows = decide(held, (), gate or Gate()).rows
     return next((reason.message for reason in inside(held, rows)), "")
 

@@ -15,7 +15,7 @@ BEST = {"hit_at_5": 1.0, "groundedness": 5.0}
 
 
 def band(moved: float | None, cases: int) -> Band:
-    """Give a band by how much moved in it."""
+    """Return a band by how much moved in it."""
     return Band(low=0.0, high=1.0, differ=0 if not moved else 1, cases=cases, moved=moved)
 
 

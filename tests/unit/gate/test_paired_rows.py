@@ -33,7 +33,7 @@ def row(
 
 
 def interval(before: float, changes: Sequence[float], groups: Sequence[str | None] = ()) -> Interval | None:
-    """Give the interval of changes from one value."""
+    """Return the interval of changes from one value."""
     return row([(before, before + change) for change in changes], groups).interval
 
 

@@ -72,7 +72,7 @@ def compared(before: Ranks, after: Ranks) -> Comparison:
 
 
 def codes(verdict: Verdict) -> tuple[list[str], list[str]]:
-    """Give the codes of the reasons and of the warnings, each once."""
+    """Return the codes of the reasons and of the warnings, each once."""
     return ([*dict.fromkeys(r.code for r in verdict.reasons)], [*dict.fromkeys(w.code for w in verdict.warnings)])
 
 

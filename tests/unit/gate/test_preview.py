@@ -487,7 +487,7 @@ KNOWN: dict[str, Any] = {
 
 
 def of(slices: tuple[str, ...] = (), entries: tuple[ListEntry, ...] = (ENTRY,), **fingerprint: object) -> Baseline:
-    """Give a baseline of twenty questions, which tells all of this and has all of these values."""
+    """Return a baseline of twenty questions, which tells all of this and has all of these values."""
     cases = (make_case_score(f"q{n}", slices=(OVERALL, *slices), entries=entries) for n in range(20))
     return make_baseline(make_scorecard(*cases, fingerprint={**KNOWN, **fingerprint}))
 

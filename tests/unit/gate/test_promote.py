@@ -241,13 +241,13 @@ HIT = "hit_at_5 (hybrid)"
 
 
 def hit(found: BaselineCandidate) -> MetricChange:
-    """Give the row of hit_at_5."""
+    """Return the row of hit_at_5."""
     (row,) = [row for row in found.rows if (row.change.mode, row.change.metric) == ("hybrid", "hit_at_5")]
     return row
 
 
 def told_of(found: BaselineCandidate, name: str = HIT) -> str:
-    """Give the line of a metric as the terminal has it."""
+    """Return the line of a metric as the terminal has it."""
     (line,) = [line for line in table(found) if line.startswith(name)]
     return " ".join(line.split())
 

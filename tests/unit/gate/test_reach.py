@@ -41,7 +41,7 @@ def item(case: Case, *chunks: Chunk, **labels: Any) -> LabelledResult:
 
 
 def reach(*items: LabelledResult) -> Reach:
-    """Give the reach of a run of one mode."""
+    """Return the reach of a run of one mode."""
     return reaches(make_run(*items), ["hybrid"])[0]
 
 

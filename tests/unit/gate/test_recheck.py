@@ -28,7 +28,7 @@ COUNTED = "that count against the change"
 
 
 def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
-    """Give ten questions a hit each, but for those whose value is given."""
+    """Return ten questions a hit each, but for those whose value is given."""
     known = {name: float(values.get(name, 1)) for name in NAMES}
     return tuple(
         make_case_score(name, {"hit_at_5": value}, rank=1 if value else None, **fields) for name, value in known.items()
@@ -36,7 +36,7 @@ def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ..
 
 
 def base(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
-    """Give the base's scores of some questions."""
+    """Return the base's scores of some questions."""
     return tuple(score for score in scores(values, **fields) if score.case_id in values)
 
 
@@ -102,7 +102,7 @@ GRADED = {"judges": {"models": [{"model": "m"}], "scores": ["groundedness"]}, "j
 
 
 def graded(hits: Mapping[str, float], grade: float) -> Scorecard:
-    """Give ten questions with their hits and the same grade each."""
+    """Return ten questions with their hits and the same grade each."""
     cases = (replace(case, values={**case.values, "groundedness": grade}) for case in scores(hits))
     return make_scorecard(*cases, fingerprint=GRADED)
 

@@ -19,7 +19,7 @@ def part(name: str, metric: str, before: float, after: float, n: int = 12) -> De
 
 
 def told(*deltas: Delta) -> list[str]:
-    """Give the sentences on these rows, beside those of all twenty questions."""
+    """Return the sentences on these rows, beside those of all twenty questions."""
     whole = [part(OVERALL, metric, 0.8, 0.8, n=20) for metric in ("hit_at_5", "mrr_at_10")]
     return [reason.message for reason in slice_losses.reasons([classify_row(row, Gate()) for row in (*whole, *deltas)])]
 

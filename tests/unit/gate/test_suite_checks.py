@@ -30,7 +30,7 @@ def baseline(*ranks: int | None, **fields: Any) -> Baseline:
 
 
 def found(before: Baseline | None, cases: tuple[Case, ...] = CASES, at: str = AT) -> list[tuple[str, str, str]]:
-    """Give check, key and message of what is found."""
+    """Return check, key and message of what is found."""
     findings = suite_checks.check_baseline(make_config(), make_golden(*cases), before, NOW, at)
     return [(item.check, item.key, item.message) for item in findings]
 

@@ -25,7 +25,7 @@ def run_of(heading: str, *cases: object) -> Run:
 
 
 def told(run: Run) -> list[str]:
-    """Give what a first run says of it."""
+    """Return what a first run says of it."""
     return [reason.message for reason in warnings(compare(run, score(run, (5,)), None, flip_at=5, min_slice=5))]
 
 

@@ -53,12 +53,12 @@ def must_pass(**fields: Any) -> Comparison:
 
 
 def codes(comparison: Comparison, gate: Gate = PLAIN, findings: tuple[Finding, ...] = (), **rest: Any) -> list[str]:
-    """Give the codes of the reasons of the verdict."""
+    """Return the codes of the reasons of the verdict."""
     return [reason.code for reason in decide(comparison, findings, gate, **rest).reasons]
 
 
 def warned(comparison: Comparison, gate: Gate = PLAIN, findings: tuple[Finding, ...] = ()) -> list[str]:
-    """Give the codes of the warnings of the verdict."""
+    """Return the codes of the warnings of the verdict."""
     return [warning.code for warning in decide(comparison, findings, gate).warnings]
 
 

@@ -49,7 +49,7 @@ def waiver(expires: str = "2026-12-31", **fields: Any) -> Waiver:
 
 
 def standing(*given: Waiver, started: str = DAY) -> tuple[WaiverStatus, ...]:
-    """Say how waivers stand on the day."""
+    """Return how waivers stand on the day."""
     return waivers.waiver_statuses(given, started)
 
 
@@ -59,7 +59,7 @@ def decided(comparison: Comparison, *given: Waiver, gate: Gate | None = None, **
 
 
 def codes(verdict: Verdict) -> tuple[str, list[str], list[str]]:
-    """Give the outcome and the codes of reasons and warnings."""
+    """Return the outcome and the codes of reasons and warnings."""
     return (
         verdict.outcome,
         [reason.code for reason in verdict.reasons],

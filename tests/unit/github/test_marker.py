@@ -44,7 +44,7 @@ def body(content: Any, *, suite: str = "main") -> str:
 
 
 def content(**changes: Any) -> dict[str, Any]:
-    """Give a state as it is stored, with changes."""
+    """Return a state as it is stored, with changes."""
     return {"version": 1, "suite": "main", "pushes": [[HEAD, "pass", 5, 1]], "alert": None, **changes}
 
 

@@ -33,7 +33,7 @@ def load_one(**changes: Any) -> Case:
 
 
 def refusal(data: bytes) -> str:
-    """Give the message with which a golden set is refused."""
+    """Return the message with which a golden set is refused."""
     with pytest.raises(UsageError) as caught:
         golden.load(data, "g.jsonl")
     return str(caught.value)

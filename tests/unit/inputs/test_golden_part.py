@@ -106,7 +106,7 @@ def test_what_is_refused(keys: dict[str, object], message: str) -> None:
 
 
 def lines_of(cases: tuple[Case, ...], whole: int | None) -> list[int]:
-    """Give the lines of questions after they were written and read again."""
+    """Return the lines of questions after they were written and read again."""
     written = b"".join(golden.written(Golden(name="g", cases=cases, hash="", part_of=whole)))
     return [case.line for case in golden.load(written, "g").cases]
 

@@ -12,7 +12,7 @@ from tables import each_row
 
 
 def marked(text: str, path: str = "In/a.md", **private: Any) -> bool:
-    """Say whether one note of the vault `work` is private."""
+    """Return whether one note of the vault `work` is private."""
     vault = Vault(directories={"work": Path()}, texts={("work", path): text}, notes={}, hash="")
     return private_notes(vault, Private.model_validate(private, strict=True)) == (f"work/{path}",)
 

@@ -56,7 +56,7 @@ def commit(git: Git, root: Path, **files: str) -> str:
 
 
 def contents(directory: Path) -> dict[str, str]:
-    """Give the files below a directory with their content."""
+    """Return the files below a directory with their content."""
     return {
         path.relative_to(directory).as_posix(): path.read_text()
         for path in sorted(directory.rglob("*"))

@@ -15,7 +15,7 @@ from tables import each_row
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a committed repository with a configuration for each of three services, as the working directory."""
+    """Return a committed repository with a configuration for each of three services, as the working directory."""
     files = {f"services/{name}/raggate.yml": f"suite: {name}\n" for name in ("a", "b", "c")}
     files |= {"services/.hidden/raggate.yml": "suite: hidden\n", "services/d/other.yml": "suite: d\n"}
     write_files(tmp_path, files)

@@ -59,7 +59,7 @@ def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> Inpu
 
 
 def files() -> dict[str, bytes]:
-    """Give the files of a commit with a gate."""
+    """Return the files of a commit with a gate."""
     tree = {"raggate.yml": CONFIG, "g.jsonl": CASE, "notes/a.md": "# A\n"}
     return {name: text.encode() for name, text in tree.items()}
 

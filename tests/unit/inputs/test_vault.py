@@ -25,7 +25,7 @@ def write(directory: Path, notes: dict[str, bytes]) -> Path:
 
 
 def refusal(directory: Path) -> str:
-    """Give the message with which a vault is refused."""
+    """Return the message with which a vault is refused."""
     with pytest.raises(UsageError) as caught:
         vault.load({"work": directory})
     return str(caught.value)

@@ -192,7 +192,7 @@ def write(path: Path, *content: Case) -> Path:
 
 
 def summary(conversion: Conversion) -> list[tuple[str, str, str]]:
-    """Give what was lost, as case, key and kind."""
+    """Return what was lost, as case, key and kind."""
     return [(note.case, note.key, note.kind) for note in conversion.lost]
 
 

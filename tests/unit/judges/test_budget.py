@@ -15,7 +15,7 @@ REQUEST = make_request(max_tokens=100)
 
 
 def told(tokens: int, usd: float | None = None) -> Usage:
-    """Give what a server says it took."""
+    """Return what a server says it took."""
     return Usage(replies=1, input_tokens=tokens, usd=usd)
 
 

@@ -33,7 +33,7 @@ class Asking:
         self.calls = calls
 
     def called(self) -> bool:
-        """Say whether a call was made."""
+        """Return whether a call was made."""
         return self.calls and bool(self.first.requests or self.fresh.requests)
 
 

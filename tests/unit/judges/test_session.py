@@ -56,7 +56,7 @@ def judge(settings: Judges, path: Path, environment: dict[str, str] = UNSET) -> 
 
 
 def values(graded: Graded) -> list[float | None]:
-    """Give the values."""
+    """Return the values."""
     return [judgement.value for judgement in graded[0]]
 
 

@@ -34,7 +34,7 @@ class Watched:
         self._case, self._seen = case, seen
 
     def __getattr__(self, name: str) -> Any:
-        """Give the key's value, and note that it was read."""
+        """Return the key's value, and note that it was read."""
         if name in KEYS:
             self._seen.add(name)
         value = getattr(self._case, name)

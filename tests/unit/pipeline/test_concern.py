@@ -44,7 +44,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give such a repository, as the working directory."""
+    """Return such a repository, as the working directory."""
     shutil.copytree(template, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -53,7 +53,7 @@ def repository(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def reason(
     said: list[str] | None = None, *, against: str | None = "HEAD", head: str | None = None, build: str | None = None
 ) -> str:
-    """Say why the suite is not run; empty where it is."""
+    """Return why the suite is not run; empty where it is."""
     asked = Request(
         config_file=Path("services/a/raggate.yml"),
         environment={},

@@ -33,12 +33,12 @@ def measured(checkout: Hostile, *, vault: str = "notes", against: str | None = N
 
 
 def head(checkout: Hostile) -> str:
-    """Give the commit that is checked out."""
+    """Return the commit that is checked out."""
     return checkout.git("rev-parse", "HEAD")
 
 
 def address(checkout: Hostile, run: Run, environment: dict[str, str], *, first_run: bool = False) -> str:
-    """Give the address of a run's notes, the configuration in `sub`."""
+    """Return the address of a run's notes, the configuration in `sub`."""
     file = checkout.sub / "raggate.yml"
     request = Request(config_file=file, environment=environment, say=lambda _: None)
     return notes_address(request, run, first_run=first_run)

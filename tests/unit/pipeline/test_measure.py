@@ -52,7 +52,7 @@ def api() -> Iterator[FakeAskApi]:
 
 @pytest.fixture
 def inputs_for(tmp_path: Path, api: FakeAskApi) -> Callable[..., Inputs]:
-    """Give a function that writes a suite of three questions about one note, and reads it."""
+    """Return a function that writes a suite of three questions about one note, and reads it."""
 
     def load(modes: str = "[hybrid, vector]", again: int = 0, **keys: Any) -> Inputs:
         (tmp_path / "vault").mkdir()
@@ -71,7 +71,7 @@ def inputs_for(tmp_path: Path, api: FakeAskApi) -> Callable[..., Inputs]:
 
 @pytest.fixture
 def request_for(tmp_path: Path) -> Callable[..., Request]:
-    """Give a function that makes the request of a quiet front end."""
+    """Return a function that makes the request of a quiet front end."""
 
     def make(**fields: Any) -> Request:
         quiet = {"environment": {}, "say": lambda line: None}

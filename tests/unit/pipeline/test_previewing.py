@@ -44,7 +44,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(template: Path, tmp_path: Path) -> Path:
-    """Give such a repository."""
+    """Return such a repository."""
     return shutil.copytree(template, tmp_path, symlinks=True, dirs_exist_ok=True)
 
 

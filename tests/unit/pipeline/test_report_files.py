@@ -17,13 +17,13 @@ REPORT = "".join(FORMATS["junit"].of_failure(RunFailure.of(UsageError("x"), "not
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty working directory."""
+    """Return an empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def reason(file: str, **places: str) -> str:
-    """Say why a report may not go there, beside what the gate has: name -> path."""
+    """Return why a report may not go there, beside what the gate has: name -> path."""
     path = Path(file)
     return refusals([path], {Path(os.path.realpath(place)): name for name, place in places.items()}).get(path, "")
 

@@ -514,7 +514,7 @@ def test_what_judges_say_reads_back_equal(tmp_path: Path) -> None:
 
 
 def voted(levels: int) -> dict[str, Any]:
-    """Give a stored vote that has votes of its own, so many levels deep."""
+    """Return a stored vote that has votes of its own, so many levels deep."""
     vote: dict[str, Any] = {"score": "groundedness", "value": 3.0}
     return {**vote, "votes": [voted(levels - 1)]} if levels else vote
 

@@ -15,7 +15,7 @@ from tables import each_row
 
 
 def listed(*names: str) -> list[SuiteFile]:
-    """Give suites of these names."""
+    """Return suites of these names."""
     return [SuiteFile(config=f"{name}.yml", suite=name) for name in names]
 
 

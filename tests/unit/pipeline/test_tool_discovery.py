@@ -29,7 +29,7 @@ READ = {"list": "hits", "rel_path": "file", "text": "text"}
 
 
 def tool(name: str) -> dict[str, Any]:
-    """Give a tool as it is listed."""
+    """Return a tool as it is listed."""
     return {"name": name, "inputSchema": QUERY}
 
 
@@ -61,7 +61,7 @@ class Server:
         return httpx.Response(200, json={"jsonrpc": "2.0", "id": message["id"], "result": self.result(message)})
 
     def result(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Give the result of a method."""
+        """Return the result of a method."""
         if message["method"] == "initialize":
             return {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "n", "version": "1"}}
         if message["method"] == "tools/list":
@@ -247,7 +247,7 @@ def test_a_server_behind_a_slash() -> None:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Give a place with one note."""
+    """Return a place with one note."""
     (tmp_path / "notes" / "work").mkdir(parents=True)
     (tmp_path / "notes" / "work" / "Keys.md").write_text("# Keys\n\na spare key\n")
     return Workspace(root=tmp_path, out=tmp_path, vaults={"notes": tmp_path / "notes"}, environment={})

@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def refusal(root: Path, patch: str = "fault.patch") -> str:
-    """Give the message with which a patch is refused."""
+    """Return the message with which a patch is refused."""
     with pytest.raises(UsageError) as caught, patched_copy(root, patch, NAME):
         pass
     return caught.value.message
@@ -50,7 +50,7 @@ def refusal(root: Path, patch: str = "fault.patch") -> str:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty directory for temporary ones."""
+    """Return an empty directory for temporary ones."""
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))

@@ -37,7 +37,7 @@ RESULTS = [
 
 
 def fault(name: str, size: str) -> AnswerFault:
-    """Give a known fault."""
+    """Return a known fault."""
     (match,) = [fault for fault in FAULTS if (fault.name, fault.size) == (name, size)]
     return match
 

@@ -15,7 +15,7 @@ FIVE = make_response(*make_chunks("a.md", "b.md", "c.md", "d.md", "e.md"))
 
 
 def paths(response: Response) -> str:
-    """Give the notes of an answer in order, a letter each."""
+    """Return the notes of an answer in order, a letter each."""
     return "".join(chunk.rel_path[0] for chunk in response.chunks)
 
 

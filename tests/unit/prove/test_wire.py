@@ -32,7 +32,7 @@ class FakeStarted:
         """Say that it runs."""
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give a log."""
+        """Return a log."""
         return ("a line",)
 
 

@@ -23,11 +23,11 @@ class TextFile(SingleFileSnapshotExtension):
 
 @pytest.fixture
 def page(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """Give the snapshot of a test as a Markdown file."""
+    """Return the snapshot of a test as a Markdown file."""
     return snapshot.use_extension(MarkdownFile)
 
 
 @pytest.fixture
 def screen(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """Give the snapshot of a test as a text file."""
+    """Return the snapshot of a test as a text file."""
     return snapshot.use_extension(TextFile)

@@ -17,14 +17,14 @@ LINKS = Links(server="https://forge.example", repository="team/api", prefix="rag
 
 
 def numbered(found: Review) -> Review:
-    """Give a review whose questions have lines in the golden set."""
+    """Return a review whose questions have lines in the golden set."""
     golden = found.run.golden
     cases = tuple(replace(case, line=number) for number, case in enumerate(golden.cases, 1))
     return replace(found, run=replace(found.run, golden=Golden(name=golden.name, cases=cases, hash=golden.hash)))
 
 
 def places(found: Review, *changed: str) -> dict[str, tuple[str | None, int | None]]:
-    """Give title and place of the annotations of questions."""
+    """Return title and place of the annotations of questions."""
     made = annotations(numbered(found), LINKS, changed=changed)
     return {item.title: (item.path, item.line) for item in made if "uestion" in item.title}
 

@@ -12,7 +12,7 @@ from tables import each_row
 
 
 def shown(*revisions: Revision, suite: str = "notes") -> badge.Badge:
-    """Give the badge of a history, newest first."""
+    """Return the badge of a history, newest first."""
     past: History = history(*revisions)
     return badge.badge_of(past, history_table.columns(past, lambda _: True), suite)
 

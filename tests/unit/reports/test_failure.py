@@ -28,7 +28,7 @@ ERRORS = {
 
 
 def of(error: RaggateError, run_id: str = "run-1") -> RunFailure:
-    """Give the failure of a run of the suite."""
+    """Return the failure of a run of the suite."""
     return RunFailure.of(error, "notes", run_id=run_id)
 
 

@@ -98,7 +98,7 @@ def otel(text: str) -> list[dict[str, Any]]:
 
 
 def attributes(record: dict[str, Any]) -> dict[str, Any]:
-    """Give the attributes of an event."""
+    """Return the attributes of an event."""
     values = {item["key"]: item["value"] for item in record["attributes"]}
     assert all(len(value) == 1 for value in values.values())
     return {key: next(iter(value.values())) for key, value in values.items()}
@@ -126,7 +126,7 @@ def check(name: str, text: str) -> None:
 
 @cache
 def of_all(name: str) -> Review:
-    """Give a review by name."""
+    """Return a review by name."""
     return hostile_everywhere() if name == "hostile-everywhere" else review(name)
 
 

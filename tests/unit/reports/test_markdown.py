@@ -106,7 +106,7 @@ def test_command_can_be_copied() -> None:
 
 
 def with_flips(count: int, kind: str) -> Review:
-    """Give a review with so many flips of a kind."""
+    """Return a review with so many flips of a kind."""
     review = passing()
     flips = tuple(make_flip(f"q{number}", kind=kind) for number in range(count))
     return replace(review, comparison=replace(review.comparison, flips=flips))
@@ -144,7 +144,7 @@ def test_long_lists_of_reasons() -> None:
 
 
 def with_reasons(count: int) -> Review:
-    """Give a regression with so many reasons that nothing else tells."""
+    """Return a regression with so many reasons that nothing else tells."""
     review = regression()
     reasons = tuple(Reason(code="vanished", message=f"reason {number}") for number in range(count))
     return replace(review, verdict=replace(review.verdict, reasons=reasons))
@@ -232,7 +232,7 @@ def test_step_summary_has_links_and_a_limit() -> None:
 
 
 def visible_lines(review: Review) -> str:
-    """Give the visible text of a page, with line breaks where the source has them."""
+    """Return the visible text of a page, with line breaks where the source has them."""
     parsed = tokens(markdown.render(review))
     breaks = {"softbreak": "\n", "hardbreak": "\n"}
     pieces = (

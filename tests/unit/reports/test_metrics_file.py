@@ -20,7 +20,7 @@ from tables import each_row
 
 
 def rendered(run: Run, scorecard: Scorecard | None = None) -> Any:
-    """Give the file as a JSON value, read strictly."""
+    """Return the file as a JSON value, read strictly."""
     return json.loads(metrics_file.render(run, scorecard or score(run, CUTOFFS)), parse_constant=pytest.fail)
 
 

@@ -17,7 +17,7 @@ from tables import each_row
 
 
 def standing(before: list[LabelledResult], now: LabelledResult, **fields: Any) -> str:
-    """Give the second line of a question that was one way in the baseline and is another now."""
+    """Return the second line of a question that was one way in the baseline and is another now."""
     review = review_of(run_of([now, *good()[1:]], **fields), baseline_of(run_of(before)))
     return one_question.render(review, now.case.id, None).splitlines()[1].removesuffix("<br>").strip()
 

@@ -45,12 +45,12 @@ def drawn(*lines: Series, days: tuple[int, ...] = (1, 4, 10)) -> ElementTree.Ele
 
 
 def texts(root: ElementTree.Element) -> list[str]:
-    """Give the visible texts."""
+    """Return the visible texts."""
     return [element.text or "" for element in root.iter(f"{NAMESPACE}text")]
 
 
 def corners(root: ElementTree.Element) -> list[list[tuple[float, float]]]:
-    """Give the corners of every line."""
+    """Return the corners of every line."""
     return [
         [(float(x), float(y)) for x, y in (pair.split(",") for pair in line.attrib["points"].split())]
         for line in root.iter(f"{NAMESPACE}polyline")

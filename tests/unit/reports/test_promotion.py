@@ -74,19 +74,19 @@ def told(**fields: Any) -> promotion.PromotionContext:
 
 @cache
 def better() -> BaselineCandidate:
-    """Give a promotion that fixes what a worse run broke."""
+    """Return a promotion that fixes what a worse run broke."""
     return proposed(good(), [*worse()[:3], answer(QUESTIONS[3], *others()), *good()[4:]])
 
 
 @cache
 def lower() -> BaselineCandidate:
-    """Give a promotion that accepts lower values."""
+    """Return a promotion that accepts lower values."""
     return proposed(worse(), good())
 
 
 @cache
 def first() -> BaselineCandidate:
-    """Give the first promotion of a suite."""
+    """Return the first promotion of a suite."""
     return proposed(good(), None)
 
 
@@ -99,13 +99,13 @@ def proposed(now: Any, before: Any, **rest: Any) -> BaselineCandidate:
 
 
 def same_cases(change: Delta) -> MetricChange:
-    """Give a row whose means are over the very cases that the change is over."""
+    """Return a row whose means are over the very cases that the change is over."""
     return MetricChange(before=change.baseline, after=change.current, change=change, shared=change.delta is not None)
 
 
 @cache
 def grown(*, lost: bool) -> BaselineCandidate:
-    """Give a promotion with half as many questions again, of which none is answered; perhaps an old one is lost."""
+    """Return a promotion with half as many questions again, of which none is answered; perhaps an old one is lost."""
     added = [answer(case_of(number), *others()) for number in range(50, 62)]
     old = [answer(QUESTIONS[0], *others()), *good()[1:]] if lost else good()
     return proposed([*old, *added], good())
@@ -113,7 +113,7 @@ def grown(*, lost: bool) -> BaselineCandidate:
 
 @cache
 def other() -> BaselineCandidate:
-    """Give a promotion with every question but one asked in other words, and lower values."""
+    """Return a promotion with every question but one asked in other words, and lower values."""
     return proposed([*worse()[:1], *map(reworded, worse()[1:])], good())
 
 
@@ -125,17 +125,17 @@ def reworded(item: LabelledResult) -> LabelledResult:
 
 @cache
 def over() -> BaselineCandidate:
-    """Give a promotion over a baseline that must not be compared, with lower values."""
+    """Return a promotion over a baseline that must not be compared, with lower values."""
     return proposed(worse(), good(), incomparable=("the adapter changed from mapped to ask",))
 
 
 def hostile() -> BaselineCandidate:
-    """Give a promotion every foreign text of which is hostile."""
+    """Return a promotion every foreign text of which is hostile."""
     return foreign(HOSTILE)
 
 
 def foreign(text: str) -> BaselineCandidate:
-    """Give a promotion with this text wherever foreign text can stand."""
+    """Return a promotion with this text wherever foreign text can stand."""
     base = lower()
     flips = tuple(
         make_flip(text, kind, question=text, gold=text, why=text, mode=text)
@@ -159,7 +159,7 @@ def foreign(text: str) -> BaselineCandidate:
 
 
 def around(text: str) -> promotion.PromotionContext:
-    """Give circumstances with this text wherever foreign text can stand."""
+    """Return circumstances with this text wherever foreign text can stand."""
     low = AcceptedDrop(on=text, before=0.9, after=0.8, reason=text, by=text)
     return told(
         target=text,
@@ -311,7 +311,7 @@ def test_it_fits(limit: int) -> None:
 
 
 def rows_of(page: str) -> dict[str, list[str]]:
-    """Give the cells of the first table of a page by metric."""
+    """Return the cells of the first table of a page by metric."""
     lines = [line for line in page.splitlines() if line.startswith("| ")]
     split = [[visible(cell) for cell in line.strip("| ").split(" | ")] for line in lines]
     found: dict[str, list[str]] = {}
@@ -349,7 +349,7 @@ def test_loss_that_cannot_be_paired_is_loud(found: Callable[[], BaselineCandidat
 
 
 def of_suite(found: BaselineCandidate, suite: str) -> promoted_suites.Told:
-    """Give a promotion as that of a suite of this name."""
+    """Return a promotion as that of a suite of this name."""
     scorecard = replace(found.comparison.scorecard, suite=suite)
     return replace(found, comparison=replace(found.comparison, scorecard=scorecard)), told()
 

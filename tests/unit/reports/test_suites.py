@@ -17,19 +17,19 @@ from tables import each_row
 
 
 def outcome(suite: str, kind: str) -> SuiteOutcome:
-    """Give how a suite ended, by the name of a review."""
+    """Return how a suite ended, by the name of a review."""
     found = review(kind)
     return SuiteOutcome(config=f"services/{suite}/raggate.yml", suite=suite, code=found.verdict.exit_code, review=found)
 
 
 def failed(suite: str, failure: RunFailure = NOT_READY) -> SuiteOutcome:
-    """Give a suite that ended without a verdict."""
+    """Return a suite that ended without a verdict."""
     return SuiteOutcome(config=f"services/{suite}/raggate.yml", suite=suite, code=failure.exit_code, failure=failure)
 
 
 @pytest.fixture(scope="module")
 def few() -> tuple[SuiteOutcome, ...]:
-    """Give a suite of each ending."""
+    """Return a suite of each ending."""
     return (
         outcome("search", "pass"),
         outcome("payments", "placed"),
@@ -45,12 +45,12 @@ def few() -> tuple[SuiteOutcome, ...]:
 
 
 def links_of(_: SuiteOutcome) -> Links:
-    """Give the same links for every suite."""
+    """Return the same links for every suite."""
     return LINKS
 
 
 def forty(kind: str) -> list[SuiteOutcome]:
-    """Give forty suites that all ended as a review did."""
+    """Return forty suites that all ended as a review did."""
     return [outcome(f"service-{number:02}", kind) for number in range(40)]
 
 

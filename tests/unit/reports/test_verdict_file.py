@@ -23,7 +23,7 @@ from tables import each_row
 
 
 def rendered(review: Review) -> Any:
-    """Give the file as a JSON value, read strictly."""
+    """Return the file as a JSON value, read strictly."""
     return json.loads("".join(verdict_file.render(review)), parse_constant=pytest.fail)
 
 

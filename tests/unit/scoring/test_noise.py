@@ -19,7 +19,7 @@ JSON = st.recursive(
 
 
 def answers(case_id: str, *hits: float | None, mode: str = "hybrid") -> list[CaseScore]:
-    """Give a question's scores in runs one after the other."""
+    """Return a question's scores in runs one after the other."""
     return [make_case_score(case_id, {"hit_at_1": value}, mode=mode) for value in hits]
 
 

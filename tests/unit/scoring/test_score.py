@@ -35,7 +35,7 @@ from tables import each_row
 
 
 def matches(support: Support, *, vaults: tuple[str, ...] = (), **chunk: Any) -> bool:
-    """Say whether a chunk is labelled with the one support of a case."""
+    """Return whether a chunk is labelled with the one support of a case."""
     case = make_case(gold_supports=(support,), vaults=vaults)
     return scoring.label(case, make_result("q1", make_chunk(**chunk))).labels.matches == ((0,),)
 

@@ -27,7 +27,7 @@ def texts_of(noun: type[Any]) -> list[str]:
 
 
 def with_text(name: str, text: str) -> Response:
-    """Give a response with a text in one of its fields, whatever holds it there."""
+    """Return a response with a text in one of its fields, whatever holds it there."""
     value: dict[str, Any] = {
         "chunks": (CHUNK,),
         "references": (REFERENCE,),

@@ -18,7 +18,7 @@ class Clock:
         self.seconds = 100.0
 
     def now(self) -> float:
-        """Give the time."""
+        """Return the time."""
         return self.seconds
 
     async def sleep(self, seconds: float) -> None:

@@ -36,7 +36,7 @@ class FakeClock(Clock):
         self.seconds = 1000.0
 
     def now(self) -> float:
-        """Give the seconds that were waited."""
+        """Return the seconds that were waited."""
         return self.seconds
 
     def sleep(self, seconds: float) -> None:
@@ -45,7 +45,7 @@ class FakeClock(Clock):
         self.seconds += seconds
 
     def take(self, answers: queue.SimpleQueue, seconds: float) -> object:
-        """Give the answer, which the other thread gives at once; a look that hangs takes all the time there is."""
+        """Return the answer, which the other thread gives at once; a look that hangs takes all the time there is."""
         answer = answers.get(timeout=60)
         if isinstance(answer, Hangs):
             answers.put(answer)
@@ -64,11 +64,11 @@ class FakeApi:
     closed: bool = False
 
     def died(self) -> ProcessExit | None:
-        """Give the next of the scripted deaths."""
+        """Return the next of the scripted deaths."""
         return self.deaths.pop(0) if len(self.deaths) > 1 else self.deaths[0]
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give the last lines of a fixed log."""
+        """Return the last lines of a fixed log."""
         return self.log
 
     @contextmanager
@@ -115,19 +115,19 @@ def state(documents: int | None, chunks: int | None = None, *, indexing: bool = 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
-    """Give a place that nothing is written to."""
+    """Return a place that nothing is written to."""
     return Workspace(root=tmp_path, out=tmp_path, vaults={}, environment={})
 
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """Give the clock of the test."""
+    """Return the clock of the test."""
     return FakeClock()
 
 
 @pytest.fixture
 def bring_up(place: Workspace, clock: FakeClock) -> Callable[..., "Outcome"]:
-    """Give a function that brings a fake API up and tells how it went."""
+    """Return a function that brings a fake API up and tells how it went."""
 
     def run(
         index_state: boot.Probe,

@@ -18,7 +18,7 @@ GOLDEN, BASELINE = "golden/eval_set.jsonl", "baselines/notes.json"
 
 
 def api(context: str = ".", **container: object) -> Api:
-    """Give the settings of a container that is built."""
+    """Return the settings of a container that is built."""
     return Api.model_validate({"container": {"build": {"context": context}, "port": 9000, **container}})
 
 

@@ -147,7 +147,7 @@ Engine = Callable[[str, Ask], Awaitable[Reply]]
 
 
 def told(reply: Reply | Miss) -> str | bytes:
-    """Give the body of an answer, or the sentence in its place."""
+    """Return the body of an answer, or the sentence in its place."""
     if isinstance(reply, Reply) and reply.status != 200:
         reply = http_replies.refused(reply.status, reply.header(b"location"), reply.body)
     if isinstance(reply, Reply):

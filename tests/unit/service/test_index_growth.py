@@ -19,7 +19,7 @@ def state(documents: int | None, chunks: int | None = None, empty: int | None = 
 
 
 def final_at(expected: Expected, *states: IndexState | None) -> float | None:
-    """Give the second at which looks, one each second, the last state over and over, are taken as final."""
+    """Return the second at which looks, one each second, the last state over and over, are taken as final."""
     growth = Growth(expected, SETTLE)
     for second in range(20):
         if growth.finished(states[min(second, len(states) - 1)], float(second)):

@@ -13,7 +13,7 @@ STREAM = b': hi\r\n\r\nid: 1\ndata:\n\nevent: message\ndata: {"a":\ndata: 1}\n\n
 
 
 def read(*pieces: bytes) -> list[tuple[str, bytes]]:
-    """Give name and data of all events."""
+    """Return name and data of all events."""
     events = Events()
     return [event for piece in pieces for event in events.feed(piece)]
 

@@ -23,7 +23,7 @@ def nobody_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def trusts(context: ssl.SSLContext) -> tuple[bool, bool]:
-    """Tell whether a context trusts the certificate of the tests, and whether it trusts many others."""
+    """Return whether a context trusts the certificate of the tests, and whether it trusts many others."""
     names = [dict(part[0] for part in one["subject"]).get("commonName") for one in context.get_ca_certs()]  # type: ignore[misc]
     return "loopback" in names, len(names) > 50
 

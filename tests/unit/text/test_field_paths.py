@@ -142,7 +142,7 @@ def test_what_is_there_where_a_path_breaks_off(written: str, value: object, sent
 
 
 def placed(path: FieldPath, value: object) -> list[tuple[str, Any]]:
-    """Give all that a path leads to, each with its place."""
+    """Return all that a path leads to, each with its place."""
     return [(entry.where, entry.value) for entry in find_all(path, value, limit=9) or ()]
 
 

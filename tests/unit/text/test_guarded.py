@@ -24,7 +24,7 @@ SECRET = re.compile(
 
 
 def secret_fields() -> Iterator[tuple[Any, list[str]]]:
-    """Give every noun of the source with such fields. Settings and dicts of that shape hold names of variables only."""
+    """Every noun of the source with such fields. Settings and dicts of that shape hold names of variables only."""
     # a syntax tree takes a hundred times as long as a look for the names
     for name in (name for name in MODULES if re.search(rf"({NAMES}|inputs|values): ", source(name))):
         for node in ast.walk(tree(name)):

@@ -28,13 +28,13 @@ with scratch_directory() as place:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty directory for temporary ones."""
+    """Return an empty directory for temporary ones."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
 
 def left_by_a_killed_process(temporary: Path) -> Path:
-    """Give the directory of a process that was killed two hours ago."""
+    """Return the directory of a process that was killed two hours ago."""
     environment = {**os.environ, "TMPDIR": str(temporary)}
     command = [sys.executable, "-c", HOLDS]
     with subprocess.Popen(

@@ -64,7 +64,7 @@ def test_same_title(one: str, other: str, *, same: bool) -> None:
 
 
 def shown(source: str) -> str:
-    """Give the text of a line as CommonMark renders it, without HTML."""
+    """Return the text of a line as CommonMark renders it, without HTML."""
 
     def texts(tokens: list[Token]) -> str:
         own = {"text": lambda token: token.content, "code_inline": lambda token: token.content}

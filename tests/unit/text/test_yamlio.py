@@ -13,7 +13,7 @@ from tables import each_row
 
 
 def refusal(data: bytes) -> str:
-    """Give the message with which a document is refused."""
+    """Return the message with which a document is refused."""
     with pytest.raises(UsageError) as caught:
         yamlio.parse(data, "f.yml")
     return str(caught.value)

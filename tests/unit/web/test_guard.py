@@ -31,7 +31,7 @@ BODY = b'{"by":"ann","acts":[{"do":"set","case":"q1","key":"must_pass","value":t
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """Give a sitting."""
+    """Return a sitting."""
     return make_label_project(tmp_path).open()
 
 
@@ -65,7 +65,7 @@ def asked(
 
 
 def without(name: str) -> dict[str, str]:
-    """Give the headers of a good request without one of them."""
+    """Return the headers of a good request without one of them."""
     return {key: value for key, value in POST.items() if key != name}
 
 

@@ -44,7 +44,7 @@ def similarity(one: Counter[str], other: Counter[str]) -> float:
 
 
 def search(question: str, k: int) -> list[dict[str, object]]:
-    """Give the best `k` sections for a question, with their scores."""
+    """Return the best `k` sections for a question, with their scores."""
     ranked = []
     for chunk in CHUNKS:
         text = f"{chunk['heading_path']} {chunk['text']}"

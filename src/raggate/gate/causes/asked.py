@@ -54,18 +54,18 @@ class Asked(Struct, frozen=True, kw_only=True):
         return list_entries(self.item, len(self.item.labels.matches))
 
     def stood(self, support: Support) -> bool:
-        """Say whether a passage is known to have stood at the baseline's rank."""
+        """Return whether a passage is known to have stood at the baseline's rank."""
         entry, supports = self.entry_before, self.item.case.gold_supports
         return entry is not None and support in [supports[index] for index in entry.supports if index < len(supports)]
 
     def at_passage(self, index: int) -> Self:
-        """Give the same of one passage alone: where that stood first, and stands now, as far as that is known."""
+        """Return the same of one passage alone: where that stood first, and stands now, as far as that is known."""
         return replace(
             self, before=first_ranks(self.old_entries).get(index), after=first_ranks(self.entries).get(index)
         )
 
     def risen(self) -> tuple[int, Chunk] | None:
-        """Give position and chunk of the first that stands where the passage stood, or above, and did not before.
+        """Return position and chunk of the first that stands where the passage stood, or above, and did not before.
 
         None where none is known to: a chunk that the baseline does not list may be another piece of a note that stood
         there.
@@ -87,7 +87,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def first_ranks(entries: Sequence[ListEntry]) -> dict[int, int]:
-    """Give where each passage, by its index, stands first in a list."""
+    """Return where each passage, by its index, stands first in a list."""
     ranks: dict[int, int] = {}
     for rank, entry in enumerate(entries, 1):
         for index in entry.supports:

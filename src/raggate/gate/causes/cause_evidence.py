@@ -42,9 +42,6 @@ def cause_evidence(
     """Gather what causes are looked for in.
 
     Args:
-        run: the run.
-        now: its scores.
-        before: those of the baseline.
         changes: how the notes differ between the two.
         overview: what the answers of the run show together; None to gather that here.
     """
@@ -77,8 +74,6 @@ def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: 
     """Say what the lists of one mode show on both sides.
 
     Args:
-        before: the baseline's cases of the mode.
-        now: those of the run.
         least: the lowest score of any chunk of the run, those further down than lists are kept too.
     """
     numbered = Renumbered()
@@ -108,7 +103,7 @@ def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: 
 def _of_both(
     before: Sequence[CaseScore], now: Sequence[CaseScore], *, by_note: bool
 ) -> tuple[SharedScores, tuple[float, float]]:
-    """Give what the chunks show that both sides list, and the mean lengths of the lists; 0 and 0 where there are none.
+    """What the chunks show that both sides list, and the mean lengths of the lists; 0 and 0 where there are none.
 
     Only lists of the same questions count.
     """

@@ -150,7 +150,7 @@ def _demoted(cause: Cause) -> str:
 
 
 def _scores(before: ListEntry, after: ListEntry) -> str:
-    """Say how a passage's score and its parts changed, where both sides tell them."""
+    """Return how a passage's score and its parts changed, where both sides tell them."""
     if before.final is None or after.final is None:
         return ""
     if before.chunk != after.chunk or not before.chunk:
@@ -215,7 +215,7 @@ def _did_not_abstain(cause: Cause) -> str:
 
 
 def threshold_change(before: Range | None, now: Range | None) -> str:
-    """Say whether a threshold is `higher` or `lower` for certain; empty where it may be the same, or is not known."""
+    """Whether a threshold is `higher` or `lower` for certain; empty where it may be the same, or is not known."""
     if before is None or now is None:
         return ""
     return "higher" if _above(now[0], before[1]) else "lower" if _above(before[0], now[1]) else ""
@@ -226,7 +226,7 @@ def _above(low: float | None, high: float | None) -> bool:
 
 
 def between(limits: Range | None, write: Callable[[float | None], str]) -> str:
-    """Say where a threshold is, with its scores written so."""
+    """Return where a threshold is, with its scores written so."""
     low, high = limits or (None, None)
     if low is None:
         return f"at most {write(high)}"
@@ -269,7 +269,7 @@ def number(score: float | None, decimals: int = SHOWN_DECIMALS) -> str:
 
 
 def writer(*scores: float | None) -> Callable[[float | None], str]:
-    """Give what writes scores that one sentence compares: with as many decimals as tell those apart that differ."""
+    """Return what writes scores that one sentence compares: with as many decimals as tell those apart that differ."""
     return partial(number, decimals=decimals_apart([score for score in scores if score is not None], SAME_SCORE))
 
 

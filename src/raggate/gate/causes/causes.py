@@ -38,7 +38,7 @@ from raggate.text.titles import rule
 
 
 def outscored(asked: Asked) -> bool:
-    """Say whether chunks are listed that score less than the passage, which did not come back, by scores as before."""
+    """Whether chunks are listed that score less than the passage, which did not come back, by scores as before."""
     entry, last = absent_entry(asked), _last(asked)
     score = entry.final if entry is not None and asked.lists.steady else None
     # what stood above the last one now would stand there still
@@ -46,7 +46,7 @@ def outscored(asked: Asked) -> bool:
 
 
 def outranked(asked: Asked) -> bool:
-    """Say whether the score of a passage that did not come back does not reach the last one that is listed.
+    """Return whether the score of a passage that did not come back does not reach the last one that is listed.
 
     By its own score where scores are as before, else by what its parts make with the weights of now.
     """
@@ -59,7 +59,7 @@ def outranked(asked: Asked) -> bool:
 
 
 def stood_clear(asked: Asked) -> bool:
-    """Say whether a passage is not known to have stood so near to what is listed that other scores can have put it out.
+    """Whether a passage is not known to have stood so near to what is listed that other scores can have put it out.
 
     Where it stood above more chunks that are still listed than any chunk was overtaken by, they have not; nor where its
     score of before, or what its parts make by the weights of now, is above the last one by more than any score moved.
@@ -79,7 +79,7 @@ def stood_clear(asked: Asked) -> bool:
 
 
 def answered_for_less(asked: Asked) -> bool:
-    """Say whether others are answered by lists that score less than the question's does, or did, give or take a shift.
+    """Whether others are answered by lists that score less than the question's does, or did, give or take a shift.
 
     Something that depends on scores, moved as they are, would then have answered it too.
     """
@@ -104,7 +104,7 @@ def cut_off(asked: Asked) -> Cause | None:
 
 
 def lacks_better(asked: Asked) -> bool:
-    """Say whether a list became shorter by more than what scores too little: it lacks what scores above others' last.
+    """Whether a list became shorter by more than what scores too little: it lacks what scores above others' last.
 
     No score below which nothing is returned has then ended it.
     """
@@ -123,7 +123,7 @@ def not_searched(asked: Asked) -> Cause:
 
 
 def demoted(asked: Asked, returned: int) -> Cause:
-    """Say how the passage stood and stands by its score, and what is known of what rose above it."""
+    """Return how the passage stood and stands by its score, and what is known of what rose above it."""
     entries, after, above = asked.entries, asked.after, asked.risen()
     entry = asked.entry_before if asked.lists.scored else None
     by_weights = _by_weights(asked, entry) if entry is not None and after is None and not asked.lists.steady else None
@@ -140,20 +140,20 @@ def demoted(asked: Asked, returned: int) -> Cause:
 
 
 def absent_entry(asked: Asked) -> ListEntry | None:
-    """Give the passage's place in the baseline's list, if its chunk is known to have not come back."""
+    """Return the passage's place in the baseline's list, if its chunk is known to have not come back."""
     entry, name = asked.entry_before, "note" if asked.lists.renumbered else "chunk"
     back = {"", *(getattr(listed, name) for listed in asked.entries)}
     return entry if entry is not None and getattr(entry, name) not in back else None
 
 
 def _last(asked: Asked) -> float | None:
-    """Give the score of the last chunk; None where the list is not known to be ordered by scores."""
+    """Return the score of the last chunk; None where the list is not known to be ordered by scores."""
     scores = [entry.final for entry in asked.entries]
     return None if asked.lists.unordered or None in scores or not scores else scores[-1]
 
 
 def _by_weights(asked: Asked, entry: ListEntry) -> float | None:
-    """Give the score that the parts a passage had make by the weights of now, where chunks have the parts they had."""
+    """The score that the parts a passage had make by the weights of now, where chunks have the parts they had."""
     now = asked.lists.weights[1]
     if now is None or any(asked.lists.rescored.get(part) is not False for part in now):
         return None
@@ -162,7 +162,7 @@ def _by_weights(asked: Asked, entry: ListEntry) -> float | None:
 
 
 def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
-    """Say whether a chunk is of a note that was added or changed since the baseline, as far as its vault is told."""
+    """Return whether a chunk is of a note that was added or changed since the baseline, as far as its vault is told."""
     vaults = [chunk.vault] if chunk.vault else vaults_by_path(asked.evidence.notes).get(chunk.rel_path, ())
     kinds = {asked.evidence.changes.get(f"{vault}/{chunk.rel_path}") for vault in vaults}
     return "added" if kinds == {"added"} else "changed" if kinds == {"changed"} else ""
@@ -178,7 +178,6 @@ def piece_cause(
     """Say what is wrong with a chunk that should be the passage: its text, its heading, or both told otherwise.
 
     Args:
-        item: the answer.
         missing: the passages that did not come back.
         retrieved: those of its chunks that may tell it.
         notes: what is in the vaults, as `vault/rel_path`; empty when that is not known.
@@ -282,7 +281,7 @@ class _Name:
 
 
 def find_cause(asked: Asked) -> Cause:
-    """Say why; where the answer shows no cause, what it shows."""
+    """Return why; where the answer shows no cause, what it shows."""
     case, result, metric = asked.item.case, asked.item.result, asked.metric
     if result.failure is not None:
         return _failed(result.failure)
@@ -350,7 +349,7 @@ def _did_not_abstain(asked: Asked, response: Response) -> Cause:
 
 
 def _lost(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause:
-    """Say why a passage is lost: the one that stood first in the baseline's list, where it is known which that was."""
+    """Why a passage is lost: the one that stood first in the baseline's list, where it is known which that was."""
     supports, ranks = asked.item.case.gold_supports, first_ranks(asked.old_entries)
     listed = [index for index in ranks if index < len(supports) and supports[index] in missing]
     if not listed:
@@ -385,7 +384,7 @@ def _in_no_vault(asked: Asked, support: Support) -> bool:
 
 
 def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause:
-    """Say why passages that are there did not come back."""
+    """Return why passages that are there did not come back."""
     item, evidence = asked.item, asked.evidence
     scored_more = outscored(asked)
     cause = (
@@ -471,7 +470,7 @@ def _without_a_fall(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
 
 
 def _fallen_support(asked: Asked) -> int | None:
-    """Give the passage that fell and made the question worse; None where none is known to have fallen.
+    """Return the passage that fell and made the question worse; None where none is known to have fallen.
 
     A lost one comes before all others. A question that needs several is complete where the last of them stands; else
     the one that stood at the baseline's rank counts first, then the one that fell most.

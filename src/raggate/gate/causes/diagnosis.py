@@ -75,7 +75,7 @@ class Change(Struct, frozen=True, kw_only=True):
         return f"{self.what} ({self.facts})" if self.facts else self.what
 
     def fit(self, mode: str, cause: Cause) -> bool:
-        """Say whether a question that got worse in this mode, by this cause, fits it.
+        """Return whether a question that got worse in this mode, by this cause, fits it.
 
         Scores that moved, notes that are new, or a score that is too low, did not put out of a list what stood clear of
         it.
@@ -85,18 +85,12 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def overall_changes(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> list[Change]:
-    """Give what changed as a whole: of the index first, then by mode.
-
-    Args:
-        index: how the index differs.
-        evidence: what all lists show.
-        worse: the questions that got worse, each with its cause.
-    """
+    """Return what changed as a whole: of the index first, then by mode."""
     return [*_of_index(index, evidence, worse), *_of_modes(evidence, index.same_size)]
 
 
 def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> Iterator[Change]:
-    """Say how the index differs: numbers where it is of the same notes, versions where these are the same."""
+    """Yield how the index differs: numbers where it is of the same notes, versions where these are the same."""
     if index.documents_words:
         yield Change(
             what=index.documents_words + _too_few(index, evidence), fits=_missing(index, worse), sort="documents"
@@ -110,14 +104,14 @@ def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]
 
 
 def _recut(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
-    """Give the causes that another number of chunks explains: of no more notes than it differs by."""
+    """Return the causes that another number of chunks explains: of no more notes than it differs by."""
     cut = [flip for flip in worse if flip.cause is not None and flip.cause.code in _CUT]
     places = ((flip.support.rel_path, flip.support.vault) if flip.support else (flip.case_id, None) for flip in cut)
     return _CUT if count_notes(vaults_named(places)) <= index.other_chunks else frozenset()
 
 
 def _missing(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
-    """Give the causes that another number of documents explains: of no more notes than there are documents gone."""
+    """Return the causes that another number of documents explains: of no more notes than there are documents gone."""
     if index.lost < 0:
         return _CROWDED
     missed = [flip.support for flip in worse if flip.cause is not None and flip.cause.code in _NOT_INDEXED]
@@ -165,7 +159,7 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
 
 
 def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator[Change]:
-    """Say which scores are others; of parts that count, where the weights of all are others too."""
+    """Yield which scores are others; of parts that count, where the weights of all are others too."""
     others = [part for part in PARTS if lists.rescored.get(part)]
     if _other_weights(lists):
         others = [part for part in others if abs((lists.weights[1] or {}).get(part, 0.0)) > OTHER_WEIGHT]
@@ -265,11 +259,10 @@ _UNEXPLAINED: frozenset[CauseCode] = frozenset(("not-listed", "not-explained"))
 
 
 def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
-    """Say why the questions got worse that make the verdict red; None where there are none, or nothing was compared.
+    """Return why the questions got worse that make the verdict red; None where there are none, or nothing was compared.
 
     Args:
         comparison: the run held against the baseline, with the questions that broke.
-        decided: the verdict on it.
         fallen: the questions that got worse without breaking. Those that failed before too are no part of it.
     """
     worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and decided.is_red(flip)]
@@ -289,7 +282,6 @@ def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -
 
 
 def _in_words(changes: Sequence[Change], modes: int) -> Iterator[str]:
-    """Give the words of changes, with the modes they are of where these are not all."""
     same: dict[tuple[str, str, str], list[Change]] = {}
     for change in changes:
         same.setdefault((change.of, change.words, change.condition), []).append(change)
@@ -303,7 +295,7 @@ def _where(changes: Sequence[Change], modes: int) -> str:
 
 
 def _as_one(changes: Sequence[Change], modes: int) -> str:
-    """Give the words of the changes of one sort: what changed in which modes, with the numbers of one of them."""
+    """Return the words of the changes of one sort: what changed in which modes, with the numbers of one of them."""
     by_what: dict[str, list[Change]] = {}
     for change in changes:
         by_what.setdefault(change.what, []).append(change)
@@ -369,7 +361,7 @@ def _risen(cause: Cause) -> Iterator[str]:
 
 
 def _these(causes: Sequence[tuple[str, Cause]], *, red: bool) -> str:
-    """Say which questions those are: where something else decides, they make nothing red."""
+    """Return which questions those are: where something else decides, they make nothing red."""
     one = len(causes) == 1
     verb, end = ("makes" if one else "make", "it red") if red else ("counts" if one else "count", "against the change")
     # one that is lost in several modes can have a cause in each

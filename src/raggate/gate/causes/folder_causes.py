@@ -58,9 +58,7 @@ def unsearched_folder(
     """Say that a passage's folder was selected and nothing came from it, where that is no matter of rank.
 
     Args:
-        item: the answer.
         missing: the passages that did not come back.
-        evidence: what all lists show.
         outscored: whether the passage scored more than what came back, by scores that count as before.
     """
     response, selected = item.result.response, _limit(item, "selected", evidence)
@@ -77,7 +75,7 @@ def unsearched_folder(
 
 
 def first_is_skipped(evidence: CauseEvidence, mode: str) -> bool:
-    """Say whether no answer has a chunk of the folder selected first, where most of the baseline's had one."""
+    """Return whether no answer has a chunk of the folder selected first, where most of the baseline's had one."""
     before, now = evidence.folders.get(mode, ({}, {}))
     enough = min(side.get("several", 0) for side in (before, now)) >= FEWEST_ANSWERS
     return enough and now.get("served") == 0 and 2 * before.get("served", 0) >= before["several"]
@@ -90,7 +88,7 @@ def _folder(item: LabelledResult, support: Support) -> str:
 
 
 def beyond(response: Response) -> list[FolderKind]:
-    """Say which of its folders the chunks of an answer came from outside of; none where it tells no folders."""
+    """Return which of its folders the chunks of an answer came from outside of; none where it tells no folders."""
     return [kind for kind in KINDS if not all(_within(response.chunks, _folders(response, kind)))]
 
 
@@ -100,7 +98,7 @@ def _folders(response: Response, kind: FolderKind) -> tuple[str, ...]:
 
 
 def _limit(item: LabelledResult, kind: FolderKind, evidence: CauseEvidence) -> tuple[str, ...]:
-    """Give the folders that an answer is limited to, as far as they can be trusted to say it; none where not."""
+    """Return the folders that an answer is limited to, as far as they can be trusted to say it; none where not."""
     response = item.result.response or Response(chunks=())
     known = kind not in {*beyond(response), *evidence.beyond.get(item.result.mode, ())}
     folders = _folders(response, kind)
@@ -108,7 +106,7 @@ def _limit(item: LabelledResult, kind: FolderKind, evidence: CauseEvidence) -> t
 
 
 def _all_outside(item: LabelledResult, supports: Sequence[Support], kind: FolderKind, evidence: CauseEvidence) -> bool:
-    """Say whether the passages are all in other folders than an answer is limited to."""
+    """Return whether the passages are all in other folders than an answer is limited to."""
     folders = _limit(item, kind, evidence)
     return folders != () and all(
         support.rel_path and not _inside(support.rel_path, item.case.vaults_of(support), folders)
@@ -117,7 +115,7 @@ def _all_outside(item: LabelledResult, supports: Sequence[Support], kind: Folder
 
 
 def _comparable(folders: Sequence[str], evidence: CauseEvidence) -> bool:
-    """Say whether folders are written as those of the notes are, as far as these are known."""
+    """Return whether folders are written as those of the notes are, as far as these are known."""
     known = vaults_with_notes(evidence.notes)
     return not known or any(name.partition("/")[0] in known for name in folders)
 

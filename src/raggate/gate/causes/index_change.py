@@ -100,7 +100,7 @@ class IndexChange(Struct, frozen=True):
                 yield f"the {noun} is another version ({cut(was, limit=40)} → {cut(is_now, limit=40)})"
 
     def _both(self, key: str) -> tuple[float, float] | None:
-        """Give a number that both sides know of an index of the same notes."""
+        """Return a number that both sides know of an index of the same notes."""
         values = [side.get(key) for side in (self.before, self.now)]
         numbers = [
             float(value)

@@ -61,7 +61,6 @@ def counts(comparison: Comparison, vanished: Collection[str]) -> Iterator[Reason
     """Say what the API counted of its index and does no longer, so that a smaller one is not seen.
 
     Args:
-        comparison: the run held against the baseline.
         vanished: the fields of answers that are told no more, which say it already.
     """
     index = _index(comparison)

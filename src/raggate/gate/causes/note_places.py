@@ -13,17 +13,17 @@ Holders = Mapping[str, set[str]]
 
 
 def holders(run: Run) -> Holders:
-    """Give the vaults that hold a note of a path, of the notes the run was asked of."""
+    """Return the vaults that hold a note of a path, of the notes the run was asked of."""
     return vaults_by_path(notes_of(run.fingerprint))
 
 
 def vaults_by_path(notes: Collection[str]) -> Holders:
-    """Give the vaults that hold a note of a path, of notes as `vault/rel_path`; as every cause asks for it, once."""
+    """Return the vaults that hold a note of a path, of notes as `vault/rel_path`; as every cause asks for it, once."""
     return _sorted_out(frozenset(notes))[0]
 
 
 def vaults_with_notes(notes: Collection[str]) -> Collection[str]:
-    """Give the vaults that hold any of these notes."""
+    """Return the vaults that hold any of these notes."""
     return _sorted_out(frozenset(notes))[1]
 
 
@@ -50,6 +50,6 @@ def count_notes(vaults: Mapping[str, Collection[str]]) -> int:
 
 
 def possible(place: Chunk | Reference, known: Holders) -> tuple[str, ...]:
-    """Give the notes, as `vault/rel_path`, that a chunk or a cited place may be of; none where nothing is known."""
+    """Return the notes, as `vault/rel_path`, that a chunk or a cited place may be of; none where nothing is known."""
     vaults = [place.vault] if place.vault else sorted(known.get(place.rel_path, ()))
     return tuple(f"{vault}/{place.rel_path}" for vault in vaults)

@@ -15,13 +15,13 @@ Ranked = tuple[int, int, Chunk]
 
 
 def unmatched(item: LabelledResult) -> tuple[Support, ...]:
-    """Give the gold supports that no chunk matches."""
+    """Return the gold supports that no chunk matches."""
     met = {index for matches in item.labels.matches for index in matches}
     return tuple(support for index, support in enumerate(item.case.gold_supports) if index not in met)
 
 
 def ranked(item: LabelledResult) -> list[Ranked]:
-    """Give the chunks that hold a rank, all but repeated ones."""
+    """Return the chunks that hold a rank, all but repeated ones."""
     dropped = set(item.labels.duplicates)
     kept = [(position, chunk) for position, chunk in enumerate(item.result.chunks) if position not in dropped]
     return [(rank, position, chunk) for rank, (position, chunk) in enumerate(kept, 1)]
@@ -48,7 +48,7 @@ def of_chunk(chunk: Chunk) -> str:
 
 
 def of_path(support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
-    """Give all that is of a note of the same path."""
+    """Yield all that is of a note of the same path."""
     for rank, position, chunk in retrieved:
         if support.rel_path and chunk.rel_path == support.rel_path:
             yield rank, position, chunk

@@ -61,7 +61,7 @@ def _number(score: float | None) -> float:
 
 
 def fitted_weights(scores: ScoreParts) -> Weights | None:
-    """Give the weight of each part of the score in the final one; None where the chunks do not agree on them exactly.
+    """Return the weight of each part of the score in the final one; None where the chunks do not agree on them exactly.
 
     Parts that no chunk has, or that are 0 in all, have no weight and are left out. Formula: the least-squares solution
     of final = sum of weight x part, by the normal equations of the parts scaled to length 1.
@@ -91,7 +91,6 @@ def fitted_weights(scores: ScoreParts) -> Weights | None:
 
 
 def _whole_rows(table: Iterable[_Row], columns: Sequence[int]) -> list[_Row]:
-    """Give some columns of the rows that have all of them."""
     chosen = (tuple(row[at] for at in columns) for row in table)
     return [row for row in chosen if not any(map(isnan, row))]
 

@@ -51,7 +51,7 @@ class Renumbered:
 
 
 def shared(before: Sequence[ListEntry], now: Sequence[ListEntry], *, by_note: bool = False) -> list[Pair]:
-    """Give the chunks on both lists of a question, in the order of the second; by their notes where ids are others."""
+    """The chunks on both lists of a question, in the order of the second; by their notes where ids are others."""
     known = {name: (rank, entry) for rank, name, entry in _named(before, by_note=by_note)}
     pairs = ((known[name], rank, entry) for rank, name, entry in _named(now, by_note=by_note) if name in known)
     return [(was, rank, old, entry) for (was, old), rank, entry in pairs]
@@ -69,7 +69,7 @@ def _named(entries: Sequence[ListEntry], *, by_note: bool) -> Iterator[tuple[int
 
 
 def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Iterator[tuple[CaseScore, CaseScore]]:
-    """Give the questions of one mode that are the same on both sides, each with its past."""
+    """Yield the questions of one mode that are the same on both sides, each with its past."""
     known = by_question(before)
     for case in now:
         old = known.get((case.mode, case.case_id))

@@ -99,7 +99,7 @@ def _vaults_known(suite: Suite) -> Rule:
 
 
 def _vault_known(run: Run) -> bool:
-    """Say whether the notes of the vault are known; they are not of a run that another tool measured."""
+    """Return whether the notes of the vault are known; they are not of a run that another tool measured."""
     return run.fingerprint.get("notes") is not None
 
 

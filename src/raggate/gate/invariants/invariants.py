@@ -105,7 +105,7 @@ def _of_principal(asked: Sequence[ProbeAnswer], name: str) -> Sequence[ProbeAnsw
 
 
 def _unjudged(asked: Sequence[ProbeAnswer], doubts: Mapping[tuple[str, str], str] = _NO_DOUBTS) -> Gap | None:
-    """Say how many probes could not be judged, and why: no answer, or a doubt about what it is held against."""
+    """Return how many probes could not be judged, and why: no answer, or a doubt about what it is held against."""
     failures, first_failure, left_out = 0, "", Counter[str | None]()
     for answer in asked:
         if answer.result.failure is None:

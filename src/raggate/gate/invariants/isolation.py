@@ -16,7 +16,7 @@ from raggate.text.quote import cut, quoted
 
 
 def principals_of(run: Run) -> Mapping[str, Principal]:
-    """Give the principals of the configuration that the run was made with."""
+    """Return the principals of the configuration that the run was made with."""
     return run.config.ask.probes.principals if isinstance(run.config, Config) else {}
 
 
@@ -34,7 +34,7 @@ def _places(response: Response) -> Iterator[tuple[str, Chunk | Reference]]:
 
 
 def _texts(response: Response, leaks: Iterable[Leak]) -> Iterator[str]:
-    """Say where texts of notes stand that are kept back, whatever place they are said to be of."""
+    """Yield where texts of notes stand that are kept back, whatever place they are said to be of."""
     for leak in leaks:
         chunk = response.chunks[leak.rank - 1] if leak.rank else None
         if chunk is None:

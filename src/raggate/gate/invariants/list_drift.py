@@ -39,9 +39,7 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
     as far as it goes; so lengths are told by themselves.
 
     Args:
-        scorecard: the run's.
         baseline: what it is compared with; None without one.
-        levels: whether that is looked at, and what it does.
     """
     level = getattr(levels, NAME)
     if baseline is None or level == "off" or not any(case.entries for case in baseline.scorecard.cases):
@@ -123,7 +121,7 @@ class _Lists:
         return overlap
 
     def _pairs(self) -> Iterator[_Pair]:
-        """Give the lists of those that were answered on both sides, equally far down."""
+        """Yield the lists of those that were answered on both sides, equally far down."""
         stored = by_question(self._baseline.scorecard.cases)
         for case in self._scorecard.cases:
             before = stored.get((case.mode, case.case_id))
@@ -190,7 +188,7 @@ class _Fewest:
 
 
 def _depth(scorecard: Scorecard, baseline: Baseline) -> int | None:
-    """Give the rank down to which both sides keep lists; None where that is not known."""
+    """Return the rank down to which both sides keep lists; None where that is not known."""
     depths = [max(cutoffs_of(side.fingerprint), default=None) for side in (scorecard, baseline.scorecard)]
     return min((depth for depth in depths if depth is not None), default=None)
 

@@ -23,7 +23,7 @@ _UNANSWERED = "the question itself got no answer when asked unchanged"
 
 
 def steady(suite: Suite) -> dict[tuple[str, str], Response]:
-    """Give the suite's answers, by mode and case, of the questions that were asked again and ranked alike."""
+    """Return the suite's answers, by mode and case, of the questions that were asked again and ranked alike."""
     doubtful = doubts(suite)
     return {key: first for key, first in suite.probed.items() if key not in doubtful and first is not None}
 
@@ -39,7 +39,7 @@ def doubts(suite: Suite) -> dict[tuple[str, str], str]:
 
 
 def _doubt(first: Response | None, second: Response | None) -> str:
-    """Say why two answers to a question are no ground to stand on; empty where they are one ranking."""
+    """Return why two answers to a question are no ground to stand on; empty where they are one ranking."""
     if first is None or second is None:
         return _UNANSWERED
     alike = difference(first.chunks, second.chunks) is None
@@ -47,7 +47,7 @@ def _doubt(first: Response | None, second: Response | None) -> str:
 
 
 def difference(before: Sequence[Chunk], now: Sequence[Chunk]) -> str | None:
-    """Say where two lists first differ; None where they are one ranking.
+    """Return where two lists first differ; None where they are one ranking.
 
     Chunks are told apart by id or, for an API that makes ids up anew, by what they are: whichever agrees further.
     """
@@ -77,7 +77,7 @@ def _name(chunks: Sequence[Chunk], rank: int) -> str:
 
 
 def _pairs(suite: Suite, kind: ProbeKind) -> Iterator[tuple[str, ProbeAnswer, Response, Response]]:
-    """Give place, probe, the suite's answer and that to the probe, of questions that rank alike when asked again."""
+    """Yield place, probe, the suite's answer and that to the probe, of questions that rank alike when asked again."""
     alike = steady(suite)
     for answer in suite.run.probes.of(kind):
         first = alike.get((answer.probe.mode, answer.probe.case_id))

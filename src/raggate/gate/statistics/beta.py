@@ -13,7 +13,7 @@ _QUANTILE_PRECISION = 1e-9
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """Give I_x(a, b), the chance that a Beta(a, b) variable is at most x.
+    """Return I_x(a, b), the chance that a Beta(a, b) variable is at most x.
 
     Args:
         a: above 0.
@@ -33,12 +33,12 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def binomial_tail(least: int, n: int, p: float) -> float:
-    """Give the chance that of n draws, each of chance p, at least so many come out."""
+    """Return the chance that of n draws, each of chance p, at least so many come out."""
     return incomplete_beta(least, n - least + 1, p) if least > 0 else 1.0
 
 
 def beta_quantile(a: float, b: float, chance: float) -> float:
-    """Give the x with I_x(a, b) = chance.
+    """Return the x with I_x(a, b) = chance.
 
     Args:
         a: from 1.
@@ -57,12 +57,12 @@ def beta_quantile(a: float, b: float, chance: float) -> float:
 
 
 def _front(a: float, b: float, x: float) -> float:
-    """Give x^a (1-x)^b / (a B(a, b))."""
+    """Return x^a (1-x)^b / (a B(a, b))."""
     return exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """Give 1 + d1/(1 + d2/(1 + ...)), by which `_front` is divided."""
+    """Return 1 + d1/(1 + d2/(1 + ...)), by which `_front` is divided."""
     value = 1.0
     above, below = value, 0.0
     for coefficient in _coefficients(a, b, x):

@@ -15,7 +15,7 @@ _HALVINGS = 60
 
 @lru_cache(maxsize=1024)  # the same counts stand in many slices and metrics
 def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Give Tango's score interval of the change of a share, where each question is 0 or 1.
+    """Return Tango's score interval of the change of a share, where each question is 0 or 1.
 
     Formula: the changes D with (gained - lost - nD)^2 <= z^2 n (2q + D(1 - D)), where q is the most likely share of
     questions lost if the true change were D.
@@ -49,7 +49,7 @@ def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[flo
 
 
 def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
-    """Give the t interval of a mean change; None with fewer than two units, which have no spread.
+    """Return the t interval of a mean change; None with fewer than two units, which have no spread.
 
     Args:
         changes: one number for each independent unit.
@@ -67,7 +67,7 @@ def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[floa
 
 
 def mean_interval(changes: Sequence[float], most: float) -> tuple[float, float] | None:
-    """Give the 95% interval of a mean change, which can be no larger than its scale; None with fewer than two units.
+    """Return the 95% interval of a mean change, which can be no larger than its scale; None with fewer than two units.
 
     Args:
         changes: one number for each independent unit.
@@ -93,7 +93,7 @@ def _normal_quantile(confidence: float) -> float:
 
 
 def _edge(distance: Callable[[float], float], inside: float, outside: float) -> float:
-    """Give where a distance that is negative inside turns positive, the outer end where it does not."""
+    """Return where a distance that is negative inside turns positive, the outer end where it does not."""
     if distance(outside) <= 0.0:
         return outside
     for _ in range(_HALVINGS):

@@ -25,7 +25,7 @@ _MOST_LOSSES = 64
 
 @lru_cache(maxsize=4096)
 def unconditional(n: int, lost: int, gained: int) -> float:
-    """Give the one-sided p-value of "losses are no likelier than gains".
+    """Return the one-sided p-value of "losses are no likelier than gains".
 
     Formula: z(b, c) = (b - c) / sqrt(b + c). p = max over psi in C of sum over m of Binomial(m; n, psi) P(X >= k_m),
     plus gamma, where X ~ Binomial(m, 1/2), k_m is the fewest losses of m that make z as large as observed, and C is
@@ -63,7 +63,7 @@ def unconditional(n: int, lost: int, gained: int) -> float:
 
 
 def fewest_losses(n: int, alpha: float = 0.05) -> int | None:
-    """Give the fewest losses, with no gain, that make p smaller than alpha; None when n questions cannot.
+    """Return the fewest losses, with no gain, that make p smaller than alpha; None when n questions cannot.
 
     Args:
         n: how many questions (or groups of them) are asked, from 0.
@@ -73,21 +73,21 @@ def fewest_losses(n: int, alpha: float = 0.05) -> int | None:
 
 
 def _likely_angles(n: int, moved: int) -> tuple[float, float]:
-    """Give the ends of C as asin(sqrt(psi)): on that scale the spread of a share is the same everywhere."""
+    """Return the ends of C as asin(sqrt(psi)): on that scale the spread of a share is the same everywhere."""
     low = beta_quantile(moved, n - moved + 1, GAMMA / 2.0)
     high = 1.0 if moved == n else 1.0 - beta_quantile(n - moved, moved + 1, GAMMA / 2.0)
     return asin(sqrt(low)), asin(sqrt(high))
 
 
 def _reach(n: int, angle: float) -> tuple[int, int]:
-    """Give the least and the largest number of moves that count at a share; the chance of any other is below 1e-10."""
+    """The least and the largest number of moves that count at a share; the chance of any other is below 1e-10."""
     share = sin(angle) ** 2
     half = 7.0 * sqrt(n * share * (1.0 - share)) + 7.0
     return max(0, int(n * share - half)), min(n, ceil(n * share + half))
 
 
 def _tails(first: int, last: int, lead: int, moved: int) -> Sequence[float]:
-    """Give P(X >= k_m), X ~ Binomial(m, 1/2), for every m from first to last."""
+    """Return P(X >= k_m), X ~ Binomial(m, 1/2), for every m from first to last."""
     needed = _needed(first, lead, moved)
     tail = fsum(_point(first, k) for k in range(needed, first + 1))
     tails = [tail]
@@ -102,21 +102,21 @@ def _tails(first: int, last: int, lead: int, moved: int) -> Sequence[float]:
 
 
 def _needed(m: int, lead: int, moved: int) -> int:
-    """Give the fewest losses of m moves with (2k - m) / sqrt(m) >= lead / sqrt(moved), in whole numbers: ties count."""
+    """The fewest losses of m moves with (2k - m) / sqrt(m) >= lead / sqrt(moved), in whole numbers: ties count."""
     square = -(-lead * lead * m // moved)
     margin = isqrt(square - 1) + 1 if square else 1
     return (m + margin + 1) // 2
 
 
 def _point(m: int, k: int) -> float:
-    """Give P(X = k), X ~ Binomial(m, 1/2)."""
+    """Return P(X = k), X ~ Binomial(m, 1/2)."""
     if not 0 <= k <= m:
         return 0.0
     return exp(lgamma(m + 1) - lgamma(k + 1) - lgamma(m - k + 1) - m * log(2.0))
 
 
 def _largest(chance: Callable[[float], float], low: float, high: float, step: float) -> float:
-    """Give the largest value between two angles: over a grid half a standard error wide, each top narrowed down."""
+    """Return the largest value between two angles: over a grid half a standard error wide, each top narrowed down."""
     points = max(2, ceil((high - low) / step))
     width = (high - low) / points
     values = [chance(low + i * width) for i in range(points + 1)]
@@ -128,7 +128,7 @@ def _largest(chance: Callable[[float], float], low: float, high: float, step: fl
 
 
 def _narrowed(chance: Callable[[float], float], left: float, right: float) -> float:
-    """Give the largest value seen while the top between two angles is closed in on."""
+    """Return the largest value seen while the top between two angles is closed in on."""
     inner = (right - _GOLDEN * (right - left), left + _GOLDEN * (right - left))
     below, above = chance(inner[0]), chance(inner[1])
     largest = max(below, above)

@@ -18,7 +18,7 @@ MOST_MOVES = 24
 
 
 def sign_flip(changes: Sequence[float]) -> float | None:
-    """Give the exact one-sided p-value of "before and after could be swapped for any unit".
+    """Return the exact one-sided p-value of "before and after could be swapped for any unit".
 
     Formula: the share of the 2^k sign patterns of the k changes that are not 0 whose sum is at most the observed one.
 
@@ -109,7 +109,7 @@ def count_units(groups: Iterable[Hashable | None]) -> int:
 
 
 def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | None = None) -> array[float]:
-    """Give one change for each independent unit; their mean is the mean change of a question.
+    """Return one change for each independent unit; their mean is the mean change of a question.
 
     Formula: the sum over a group, times the number of units, divided by the number of questions.
 
@@ -137,7 +137,7 @@ def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | N
 
 
 def _counts(units: Sequence[float]) -> tuple[int, int] | None:
-    """Give how many units lost and gained where all that moved did so by the same size."""
+    """Return how many units lost and gained where all that moved did so by the same size."""
     sizes = array("d", (abs(unit) for unit in units if abs(unit) > NEGLIGIBLE))
     if len(sizes) > 0 and max(sizes) - min(sizes) > NEGLIGIBLE:
         return None

@@ -13,7 +13,7 @@ _HALVINGS = 60
 
 
 def visible_drop(n: float, moving: float, alpha: float = 0.05, power: float = 0.8) -> float:
-    """Give the smallest true drop of a share that a one-sided paired test sees with so much power.
+    """Return the smallest true drop of a share that a one-sided paired test sees with so much power.
 
     Formula: the least D with n D^2 >= (z_alpha sqrt(psi) + z_power sqrt(psi - D^2))^2 and psi = moving + D.
     Source: Connor 1987, Biometrics 43, 207-211.
@@ -41,7 +41,7 @@ def visible_drop(n: float, moving: float, alpha: float = 0.05, power: float = 0.
 
 
 def visible_drop_of_groups(sizes: Sequence[int], moving: float, alpha: float = 0.05) -> float:
-    """Give the smallest drop that a one-sided paired test of groups of questions sees, wherever it is.
+    """Return the smallest drop that a one-sided paired test of groups of questions sees, wherever it is.
 
     Means weigh groups by their questions, so that groups of unlike sizes are worth fewer that are alike:
     (sum of sizes)^2 / sum of squares. Nor is a drop visible that can be the loss of the largest groups unseen.
@@ -59,7 +59,7 @@ def visible_drop_of_groups(sizes: Sequence[int], moving: float, alpha: float = 0
 
 
 def _largest_lost(sizes: Sequence[int], alpha: float) -> float:
-    """Give the share of questions that is lost when the largest groups are, as many as it takes to be significant."""
+    """Return the share of questions that is lost when the largest groups are, as many as it takes to be significant."""
     ordered = sorted(sizes, reverse=True)
 
     def seen(groups: int) -> bool:

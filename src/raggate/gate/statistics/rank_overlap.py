@@ -16,15 +16,13 @@ Ranking = Sequence[Sequence[Hashable]]
 
 
 def rank_biased_overlap(first: Ranking, second: Ranking, p: float = PERSISTENCE) -> float:
-    """Give the extrapolated rank-biased overlap: 1 for the same ranking, 0 for nothing in common.
+    """Return the extrapolated rank-biased overlap: 1 for the same ranking, 0 for nothing in common.
 
     Formula: (1 - p) / p * sum of A_d * p^d over d = 1..l, plus A_l * p^l. A_d is the agreement at depth d,
     2 * |S_d and L_d| / (|S_d| + |L_d|), where items that are tied all stand at the first of their ranks; beyond its end
     the shorter list is taken to agree as it did there. Two empty rankings are the same.
 
     Args:
-        first: the one ranking.
-        second: the other, of whichever length.
         p: the persistence, between 0 and 1.
     """
     short, long = sorted((_by_depth(first), _by_depth(second)), key=len)
@@ -36,7 +34,7 @@ def rank_biased_overlap(first: Ranking, second: Ranking, p: float = PERSISTENCE)
 
 
 def _by_depth(ranking: Ranking) -> list[frozenset[Hashable]]:
-    """Give what stands at each depth or above, from depth 1: of a tie everything at once."""
+    """Return what stands at each depth or above, from depth 1: of a tie everything at once."""
     depths: list[frozenset[Hashable]] = []
     above: frozenset[Hashable] = frozenset()
     for group in ranking:

@@ -17,7 +17,7 @@ _MOST_STEPS = 200
 
 
 def t_below(t: float, freedom: float) -> float:
-    """Give P(T <= t) of Student's t with so many degrees of freedom (above 0)."""
+    """Return P(T <= t) of Student's t with so many degrees of freedom (above 0)."""
     if t > 0.0:
         return 1.0 - t_below(-t, freedom)
     square = t * t
@@ -28,7 +28,7 @@ def t_below(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(chance: float, freedom: float) -> float:
-    """Give the t with P(T <= t) = chance.
+    """Return the t with P(T <= t) = chance.
 
     Args:
         chance: from 0.5 and below 1.
@@ -45,7 +45,7 @@ def t_quantile(chance: float, freedom: float) -> float:
 
 
 def paired_t(changes: Sequence[float]) -> float:
-    """Give the one-sided p-value of "the mean change is not negative".
+    """Return the one-sided p-value of "the mean change is not negative".
 
     Formula: P(T <= mean / (s / sqrt(n))), T of Student with n - 1 degrees of freedom.
 
@@ -68,7 +68,7 @@ def paired_t(changes: Sequence[float]) -> float:
 
 
 def mean_and_error(changes: Sequence[float]) -> tuple[float, float]:
-    """Give the mean of at least two numbers and its standard error."""
+    """Return the mean of at least two numbers and its standard error."""
     n = len(changes)
     mean = fsum(changes) / n
     variance = fsum((change - mean) ** 2 for change in changes) / (n - 1)

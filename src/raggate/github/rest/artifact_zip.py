@@ -185,7 +185,7 @@ def _chosen(entries: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
 
 
 def _folders(entries: Sequence[zipfile.ZipInfo]) -> list[dict[str, zipfile.ZipInfo]]:
-    """Give the folders that hold files of a run directory, but those inside of such a folder."""
+    """Return the folders that hold files of a run directory, but those inside of such a folder."""
     by_folder: dict[tuple[str, ...], dict[str, zipfile.ZipInfo]] = {}
     for entry in entries:
         *folder, name = entry.filename.split("/")

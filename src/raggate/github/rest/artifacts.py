@@ -49,8 +49,6 @@ def find(repository: Repository, run: int, name: str, *, since: str = "") -> Art
 
     Args:
         repository: where the workflow ran; the token may read actions.
-        run: the id of the workflow run.
-        name: of the artifact.
         since: when the attempt started that left it, as `2026-01-01T00:00:00Z`: a run keeps those of its earlier
             attempts. Empty when that is not known, and any will do.
 

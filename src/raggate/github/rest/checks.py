@@ -25,7 +25,7 @@ Conclusion = Literal["success", "failure", "cancelled", "skipped"]
 
 
 def conclusion_of(exit_code: int) -> Conclusion:
-    """Give what a run that ended with an exit code is to GitHub: what could not be measured is never a success."""
+    """Return what a run that ended with an exit code is to GitHub: what could not be measured is never a success."""
     if exit_code == ExitCode.PASS:
         return "success"
     return "cancelled" if exit_code == ExitCode.INTERRUPTED else "failure"
@@ -39,7 +39,6 @@ def begin(repository: Repository, *, head: str, name: str, external_id: str, det
         head: the commit under test, never the merge commit.
         name: what a required check is known by; the same on every run.
         external_id: what tells this run and attempt from all others.
-        details_url: where the check leads to.
 
     Raises:
         GitHubError: when GitHub refuses.

@@ -37,7 +37,6 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
 
         Args:
             path: below the API's base, its foreign parts percent-encoded.
-            params: of the query.
 
         Raises:
             GitHubError: when GitHub refuses, or does not answer in time.
@@ -49,9 +48,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         """Read a list page by page, as far as the caller goes. One of more than `MOST_ITEMS` is an error, never cut.
 
         Args:
-            path: below the API's base.
             key: where the list stands when it is wrapped in an object, such as `check_runs`.
-            params: of the query.
 
         Raises:
             GitHubError: when a page cannot be read or is no list, or the list does not end.
@@ -95,9 +92,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         and DELETE, which do the same again. A POST would do it twice: it is tried again only when the caller can look.
 
         Args:
-            method: POST, PUT, PATCH or DELETE.
             path: below the API's base, its foreign parts percent-encoded.
-            body: becomes JSON.
             find_existing: looks whether an earlier try has been done after all and gives what `send` then returns, or
                 None. Asked before every further try once it is open, and before giving up.
             repeatable: a POST without `find_existing` that may be done twice all the same.
@@ -143,9 +138,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         """Read bytes such as an artifact's, also from where GitHub redirects to, which does not get the token.
 
         Args:
-            path: below the API's base.
             limit: the most bytes that are read.
-            accept: the media type that is asked for.
 
         Raises:
             GitHubError: when GitHub refuses, does not answer in time, or sends more than `limit` bytes.

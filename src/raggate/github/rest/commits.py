@@ -87,9 +87,7 @@ def update(
         repository: where; the token may write contents.
         branch: its name without `refs/heads/`.
         expected_head: full id of the commit it must be at; None when there must be no such branch, which is created.
-        files: path in the repository -> content.
         onto: full id of the commit whose other files it has. One that the branch lacks becomes a parent too.
-        message: of the commit.
         executable: the paths of those that can be run.
 
     Returns:
@@ -137,10 +135,6 @@ def _by_objects(
 def check_file(path: str, content: bytes = b"") -> None:
     """Refuse a file that `update` cannot write.
 
-    Args:
-        path: of the file in the repository.
-        content: what it is to hold.
-
     Raises:
         UsageError: saying what is in the way.
     """
@@ -162,14 +156,14 @@ def _problem(path: str, content: bytes) -> str:
 
 
 def _means_git(name: str) -> bool:
-    """Tell whether a name is `.git` on some machine, where git refuses to check it out and GitHub to take it."""
+    """Return whether a name is `.git` on some machine, where git refuses to check it out and GitHub to take it."""
     # macOS ignores characters that do not show, Windows spaces and dots at the end and what follows a colon
     bare = "".join(letter for letter in name.lower() if unicodedata.category(letter) != "Cf")
     return bare.partition(":")[0].rstrip(" .") in {".git", "git~1"}
 
 
 def _parents(repository: Repository, standing: str, start: str, tree: str, objects: Objects) -> list[str]:
-    """Give the parents of a commit with a tree on top of a branch, so that it has `start` too; none for no commit."""
+    """Return the parents of a commit with a tree on top of a branch, so that it has `start` too; none for no commit."""
     if tree != objects.tree_of(standing):
         newer = start != standing and not repository.contains(start, head=standing)
         return [standing, start] if newer else [standing]

@@ -128,7 +128,7 @@ class Connection:
         self._client.close()
 
     def same_origin(self, url: httpx.URL) -> bool:
-        """Tell whether a URL is at the API's own origin: scheme, host and port."""
+        """Return whether a URL is at the API's own origin: scheme, host and port."""
         return not url.userinfo and _origin(url) == _origin(self.base)
 
     def resolve_url(self, text: str, *, start: httpx.URL) -> httpx.URL:
@@ -221,15 +221,15 @@ def _origin(url: httpx.URL) -> tuple[str, str, int]:
 
 @lru_cache(maxsize=1)
 def _usual() -> ssl.SSLContext:
-    """Give the usual certificates, which take long to load, for where an API without https may redirect to."""
+    """Return the usual certificates, which take long to load, for where an API without https may redirect to."""
     return authorities()
 
 
 def address(value: object) -> str:
-    """Give the address of a page that GitHub names; empty for none, for what cannot be printed and what is too long."""
+    """The address of a page that GitHub names; empty for none, for what cannot be printed and what is too long."""
     return value if isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_ADDRESS else ""
 
 
 def encodable(text: str) -> str:
-    """Give a text as JSON can hold it: surrogates become `?`."""
+    """Return a text as JSON can hold it: surrogates become `?`."""
     return text.encode("utf-8", "replace").decode()

@@ -64,7 +64,7 @@ class GitHubError(CannotTell):
         self.permission = permission
 
     def with_hint(self, hint: str) -> GitHubError:
-        """Give the same error with other advice."""
+        """Return the same error with other advice."""
         error = copy(self)
         error.hint = hint
         return error
@@ -82,10 +82,9 @@ def unexpected(expected: str, *, where: str = "", hint: str = "") -> GitHubError
 
 
 def permission(method: str, path: str) -> str:
-    """Give the line of `permissions:` that a request needs, such as `checks: write`; empty when it is not known.
+    """Return the line of `permissions:` that a request needs, such as `checks: write`; empty when it is not known.
 
     Args:
-        method: of HTTP, in capitals.
         path: below the API's base, such as `/repos/owner/name/check-runs`, without the query.
     """
     repository = _REPOSITORY.match(path)
@@ -100,9 +99,6 @@ def advice(method: str, path: str, status: int, headers: Mapping[str, str]) -> s
     """Tell what to do about a refusal; empty when the status says nothing about the token.
 
     Args:
-        method: of HTTP, in capitals.
-        path: below the API's base.
-        status: of the answer.
         headers: of the answer, whose names may have any case when it is a mapping of httpx.
     """
     if status == 401:
@@ -134,7 +130,7 @@ def to_write(error: GitHubError) -> GitHubError:
 
 
 def reply_message(body: bytes) -> str:
-    """Give what GitHub says about a refusal, as one line; empty when it says nothing that can be read."""
+    """Return what GitHub says about a refusal, as one line; empty when it says nothing that can be read."""
     reply = _reply(body)
     errors, message = reply.get("errors"), reply.get("message")
     details = [_detail(error) for error in errors[:5]] if isinstance(errors, list) else []
@@ -142,7 +138,7 @@ def reply_message(body: bytes) -> str:
 
 
 def graphql_failure(body: bytes) -> tuple[int, bytes]:
-    """Give the status REST would have for an answer of GraphQL, and its message; 200 when trying again is no use.
+    """Return the status REST would have for an answer of GraphQL, and its message; 200 when trying again is no use.
 
     429 is the primary rate limit, 403 a secondary one, 502 a query that took too long or broke on the way.
     """

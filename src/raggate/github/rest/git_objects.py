@@ -61,7 +61,7 @@ class Objects:
         return rationed
 
     def tree_of(self, commit: str) -> str:
-        """Give the id of a commit's tree. This is also where a token that may not read the repository is told so."""
+        """Return the id of a commit's tree. This is also where a token that may not read the repository is told so."""
         if commit not in self._commits:
             content = fields(self._github.get(f"{self._base}/commits/{commit}"))
             tree = content.get("tree")
@@ -71,7 +71,7 @@ class Objects:
         return self._commits[commit]
 
     def tree(self, tree_id: str) -> dict[str, Entry]:
-        """Give what stands directly in a tree, by name.
+        """Return what stands directly in a tree, by name.
 
         Raises:
             UsageError: when it is too large for the API.
@@ -85,7 +85,7 @@ class Objects:
         return self._trees[tree_id]
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
-        """Give everything below a tree but directories, with its path below the tree.
+        """Return everything below a tree but directories, with its path below the tree.
 
         Raises:
             UsageError: for more than `MOST_ENTRIES` entries, and as `git_objects.walk`.
@@ -101,7 +101,7 @@ class Objects:
         return entries, True
 
     def blob(self, entry: Entry, *, limit: int = MOST_BLOB_BYTES) -> bytes:
-        """Give the content of a file or a link."""
+        """Return the content of a file or a link."""
         known = self._blobs.get(entry.id)
         if known is not None:
             return known

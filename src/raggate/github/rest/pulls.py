@@ -38,7 +38,6 @@ def find_all(repository: Repository, *, head_sha: str, head_repository: str, hea
 
     Args:
         repository: where the pull requests go into; the token may read them.
-        head_sha: full id of the commit.
         head_repository: `owner/name` of where the commit was pushed to; empty when that is not known.
         head_branch: the branch it was pushed to; empty when that is not known.
 
@@ -61,7 +60,7 @@ def find_all(repository: Repository, *, head_sha: str, head_repository: str, hea
 
 
 def find(repository: Repository, number: int) -> Pull | None:
-    """Give a pull request as GitHub shows it now; None when it is not open.
+    """Return a pull request as GitHub shows it now; None when it is not open.
 
     Raises:
         GitHubError: when GitHub refuses, or does not answer in time.

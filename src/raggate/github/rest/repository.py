@@ -34,7 +34,7 @@ class Repository(Struct, frozen=True):
         return str(fields(self.github.get(self.path)).get("default_branch") or "")
 
     def head_of(self, branch: str) -> str | None:
-        """Give the full id of the commit a branch is at, None when there is no such branch."""
+        """Return the full id of the commit a branch is at, None when there is no such branch."""
         try:
             reference = self.github.get(f"{self.path}/git/ref/heads/{quote(branch)}")
         except GitHubError as error:
@@ -44,7 +44,7 @@ class Repository(Struct, frozen=True):
         return sha_of(fields(reference).get("object"), "the ref of a branch")
 
     def contains(self, commit: str, *, head: str) -> bool:
-        """Tell whether a commit is the one named `head`, or can be reached from it; both by their full ids."""
+        """Return whether a commit is the one named `head`, or can be reached from it; both by their full ids."""
         try:
             comparison = self.github.get(f"{self.path}/compare/{quote(commit)}...{quote(head)}", per_page=1)
         except GitHubError as error:
@@ -58,7 +58,7 @@ class Repository(Struct, frozen=True):
         return status in {"ahead", "identical"}
 
     def may_write(self, login: str) -> bool:
-        """Tell whether a person may write to it, by the role they have now.
+        """Return whether a person may write to it, by the role they have now.
 
         GitHub gives a role that maintains as one that writes, and one of the organisation's own as what it builds on.
         """
@@ -73,12 +73,12 @@ class Repository(Struct, frozen=True):
         return same and held.get("permission") in {"admin", "write"}
 
     def workflow_run(self, run: int) -> dict[str, Any]:
-        """Give what GitHub says of a workflow run by its id; nothing when that is no object."""
+        """Return what GitHub says of a workflow run by its id; nothing when that is no object."""
         return fields(self.github.get(f"{self.path}/actions/runs/{run}"))
 
 
 def sha_of(content: object, expected: str) -> str:
-    """Give the full id that an answer of GitHub's has.
+    """Return the full id that an answer of GitHub's has.
 
     Raises:
         GitHubError: when it has none, saying what was expected.

@@ -97,7 +97,7 @@ def decide(attempt: Attempt) -> Wait | GiveUp:
 
 
 def ambiguous(attempt: Attempt) -> bool:
-    """Tell whether GitHub may have done what was asked although the request failed."""
+    """Return whether GitHub may have done what was asked although the request failed."""
     if attempt.status is None:
         return attempt.sent
     return attempt.status >= 500

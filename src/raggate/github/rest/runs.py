@@ -20,8 +20,6 @@ def newest(repository: Repository, pull: Pull, workflow: str) -> dict[str, Any] 
 
     Args:
         repository: where the pull request goes into; the token may read actions.
-        pull: the pull request.
-        workflow: name of the workflow file.
 
     Returns:
         What GitHub says of the run, with a number as its `id`; None when there is none.
@@ -50,7 +48,6 @@ def rerun(repository: Repository, record: Mapping[str, Any]) -> int:
 
     Args:
         repository: where it ran; the token may write actions.
-        record: what GitHub says of the run.
 
     Returns:
         The number of the attempt.
@@ -69,7 +66,7 @@ def rerun(repository: Repository, record: Mapping[str, Any]) -> int:
 
 
 def attempt_of(record: Mapping[str, Any]) -> int:
-    """Give the attempt that GitHub tells of; the first where it does not say which."""
+    """Return the attempt that GitHub tells of; the first where it does not say which."""
     attempt = record.get("run_attempt")
     return attempt if type(attempt) is int else 1
 

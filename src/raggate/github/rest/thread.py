@@ -84,7 +84,6 @@ class Thread:
         """Write a comment, once.
 
         Args:
-            body: whole, with its marker.
             find_existing: looks for the comment when an earlier try may have written it.
 
         Raises:
@@ -162,7 +161,7 @@ def _checked(body: str) -> str:
 
 
 def author_of(github: GitHub, login: str | None = None) -> tuple[str, str]:
-    """Give who writes with a token, and the type: of a login that is given, else as GitHub says.
+    """Return who writes with a token, and the type: of a login that is given, else as GitHub says.
 
     Raises:
         GitHubError: when GitHub does not answer. The token of a workflow, which may not ask, is no error.

@@ -54,7 +54,7 @@ def append_summary(path: Path, markdown: str) -> None:
 
 
 def room(path: Path) -> int:
-    """Give how many more bytes fit into the step summary.
+    """Return how many more bytes fit into the step summary.
 
     Raises:
         OSError: when the file cannot be read.
@@ -118,7 +118,7 @@ def stopped(write: Callable[[str], None]) -> Iterator[None]:
 
 
 def mask(values: Iterable[str]) -> list[str]:
-    """Give the log commands that make the runner hide these values, in any shape, from there on."""
+    """Return the log commands that make the runner hide these values, in any shape, from there on."""
     shapes = dict.fromkeys(form for value in values for form in forms(value))
     return [f"::add-mask::{escaped(form)}" for form in shapes]
 

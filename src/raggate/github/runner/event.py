@@ -40,7 +40,7 @@ class Part(Struct, frozen=True):
         return cut(".".join((*self.keys, key)))
 
     def part(self, key: str, *, optional: bool = False) -> Part:
-        """Give an object; an empty one where it may be missing."""
+        """Return an object; an empty one where it may be missing."""
         value = self.values.get(key)
         if value is None and optional:
             value = {}
@@ -49,7 +49,7 @@ class Part(Struct, frozen=True):
         return Part(value, (*self.keys, key))
 
     def text(self, key: str) -> str:
-        """Give a line of foreign text; empty for none."""
+        """Return a line of foreign text; empty for none."""
         value = self.values.get(key)
         if value is None:
             return ""
@@ -58,7 +58,7 @@ class Part(Struct, frozen=True):
         return value
 
     def moment(self, key: str) -> str:
-        """Give a point in time in UTC, to the second; empty for none."""
+        """Return a point in time in UTC, to the second; empty for none."""
         if self.values.get(key) is None:
             return ""
         text = self.matched(key, _MOMENT, "a time such as 2026-01-01T00:00:00Z")
@@ -69,32 +69,32 @@ class Part(Struct, frozen=True):
         return stamp(moment)
 
     def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
-        """Give a text of a shape."""
+        """Return a text of a shape."""
         value = self.values.get(key)
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise _wrong(self.where(key), expected, value)
         return value
 
     def url(self, key: str) -> str:
-        """Give a URL without a slash at its end; empty for none."""
+        """Return a URL without a slash at its end; empty for none."""
         text = self.values.get(key) or ""
         if text and not _is_url(text):
             raise _wrong(self.where(key), "a URL with http or https", text)
         return text.rstrip("/")
 
     def commit(self, key: str) -> str:
-        """Give the hash of a commit."""
+        """Return the hash of a commit."""
         return self.matched(key, _SHA, "the hash of a commit").lower()
 
     def count(self, key: str) -> int:
-        """Give a number from 1."""
+        """Return a number from 1."""
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise _wrong(self.where(key), "a number from 1", value)
         return value
 
     def input_text(self, key: str) -> str:
-        """Give the input of a dispatch as text."""
+        """Return the input of a dispatch as text."""
         value = self.values[key]
         if isinstance(value, bool):
             return str(value).lower()
@@ -250,7 +250,6 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         """Say what the links of a report are made of.
 
         Args:
-            head: the commit under test.
             inputs_at: the commit that the golden set and the notes were read from; by default that under test.
             prefix: directory of the configuration in the repository, empty or `folder/`.
         """
@@ -268,7 +267,6 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
     """Read what started the run. An event that is not known gates like a push.
 
     Args:
-        environment: the runner's variables.
         allow_pull_request_target: take that event as a pull request, although its token can write.
 
     Raises:

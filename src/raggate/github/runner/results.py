@@ -45,7 +45,7 @@ def name_of(code: int) -> str:
 
 
 def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:
-    """Give every output of the action; paths are relative to the workspace where they lie in it."""
+    """Return every output of the action; paths are relative to the workspace where they lie in it."""
     decision = _decision(directory)
     answered = _answers(directory)
     # a question that moved in several modes is one question
@@ -70,7 +70,7 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
 
 
 def summary(directory: Path | None, error: RaggateError | None, code: int) -> str:
-    """Give the report of the run for the step summary; the reason when there is none."""
+    """Return the report of the run for the step summary; the reason when there is none."""
     report = _content(directory, "summary.md").decode("utf-8", "replace")
     if report and _decision(directory).get("exit_code") == code:
         return report

@@ -99,12 +99,12 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def entries(inputs: Mapping[str, str], name: str) -> list[str]:
-    """Give the entries of an input of `LISTS`, without white space around them and without empty ones."""
+    """Return the entries of an input of `LISTS`, without white space around them and without empty ones."""
     return [line.strip() for line in inputs[name].splitlines() if line.strip()]
 
 
 def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
-    """Give the settings that `allow-first-run` lists, between commas or blanks.
+    """Return the settings that `allow-first-run` lists, between commas or blanks.
 
     Raises:
         UsageError: for a word that is none of `first_run.SETTINGS`.
@@ -119,12 +119,12 @@ def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
 
 
 def secrets(inputs: Mapping[str, str]) -> tuple[str, ...]:
-    """Give the values that must stand in nothing that is shown."""
+    """Return the values that must stand in nothing that is shown."""
     return tuple(inputs[name] for name in _SECRETS if inputs[name])
 
 
 def secrets_as_written(environment: Mapping[str, str]) -> list[str]:
-    """Give every value of a secret input as it is written, valid or not, to be masked before anything is said."""
+    """Return every value of a secret input as it is written, valid or not, to be masked before anything is said."""
     return [
         value
         for variable, value in sorted(environment.items())

@@ -49,7 +49,7 @@ class TextIndex:
                 self._holding.setdefault(word, set()).add(key)
 
     def stands(self, text: str) -> tuple[Stand, ...]:
-        """Give the places that a text stands in, each once, in the order of the vault; none for one without words."""
+        """Return the places that a text stands in, each once, in the order of the vault; none for one without words."""
         places: dict[Stand, None] = {}
         for variant in dict.fromkeys((tuple(words(text)), tuple(words(bare(text))))):
             for key in self._candidates(variant):
@@ -60,7 +60,7 @@ class TextIndex:
         return tuple(places)
 
     def _candidates(self, wanted: tuple[str, ...]) -> list[tuple[str, str]]:
-        """Give the notes with every word of a text, in the order of the vault."""
+        """Return the notes with every word of a text, in the order of the vault."""
         if not wanted:
             return []
         sets = sorted((self._holding.get(word, set()) for word in set(wanted)), key=len)
@@ -68,14 +68,14 @@ class TextIndex:
         return [key for key in self._notes if key in common]
 
     def within(self, stand: Stand, text: str) -> list[Stand]:
-        """Give the places of a text at or below another; that one where they are too many to tell."""
+        """Return the places of a text at or below another; that one where they are too many to tell."""
         stands = self.stands(text)
         if len(stands) == MOST_PLACES:
             return [stand]
         return [other for other in stands if other[:2] == stand[:2] and other.path[: len(stand.path)] == stand.path]
 
     def is_twice(self, stand: Stand) -> bool:
-        """Say whether the note has the heading path of a place more than once, so that naming it names both."""
+        """Return whether the note has the heading path of a place more than once, so that naming it names both."""
         starts = heading_starts(self.text(stand), stand.rel_path)
         return list(starts.values()).count(stand.path) > 1
 
@@ -86,7 +86,7 @@ class TextIndex:
         return Support(rel_path=stand.rel_path, heading_path=heading, vault=stand.vault if several else None)
 
     def text(self, stand: Stand) -> str:
-        """Give the text of the note."""
+        """Return the text of the note."""
         return self._vault.texts[stand.vault, stand.rel_path]
 
 
@@ -106,7 +106,7 @@ def _read(text: str, rel_path: str) -> _Note:
 
 
 def _places(note: _Note, wanted: str) -> Iterator[Elements]:
-    """Give for each place of some words in a row the headings that enclose it."""
+    """Yield for each place of some words in a row the headings that enclose it."""
     place = note.running.find(f" {wanted} ")
     while place >= 0:
         first = bisect_right(note.begins, place + 1) - 1

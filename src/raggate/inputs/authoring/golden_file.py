@@ -68,7 +68,7 @@ def with_changed(data: bytes, changed: Mapping[str, Case]) -> bytes:
 
 
 def _merged(row: dict[str, Any], case: Case, style: Style) -> dict[str, Any]:
-    """Give a row that says what a case does, as it stands where it says so already."""
+    """Return a row that says what a case does, as it stands where it says so already."""
     before = _row(golden.read_case(json.dumps(row).encode(), 1), Style())
     after = _row(case, Style())
     merged = dict(row)
@@ -93,7 +93,7 @@ def _beside_gold(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _supports(row: dict[str, Any], before: dict[str, Any], case: Case, style: Style) -> list[Any]:
-    """Give the supports of a case, those that it had already as they stand in its row."""
+    """Return the supports of a case, those that it had already as they stand in its row."""
     plain = [_support(as_dict(support), Style()) for support in case.gold_supports]
     # those that follow from ids alone stand in no row
     old = list(zip(before["gold_supports"], row.get("gold_supports") or [], strict=False))
@@ -154,8 +154,6 @@ def new_id(question: str, taken: Sequence[str], beside: Sequence[str]) -> str:
     """Make the id of a new case: the next number where ids are numbered, else the first words of the question.
 
     Args:
-        question: what it asks.
-        taken: the ids there are.
         beside: those of the cases of the same vault, whose numbers go on.
     """
     prefixes = Counter(match[1] for match in map(_NUMBERED.match, beside) if match)

@@ -53,7 +53,7 @@ class Passage(NamedTuple):
 
 
 def passages(vault: Vault) -> tuple[Passage, ...]:
-    """Give all passages that hold text, note by note."""
+    """Return all passages that hold text, note by note."""
     return tuple(chain.from_iterable(_of_note(*note, text) for note, text in vault.texts.items()))
 
 
@@ -71,13 +71,13 @@ def _of_note(vault: str, rel_path: str, text: str) -> Iterator[Passage]:
 
 
 def _body(text: str) -> int:
-    """Give the first line, from 0, behind the front matter."""
+    """Return the first line, from 0, behind the front matter."""
     front_matter = headings.front_matter_of(text)
     return len(headings.lines_of(front_matter)) + 2 if front_matter else 0
 
 
 def heading_starts(text: str, rel_path: str) -> dict[int, Elements]:
-    """Give the headings with text below them, by line from 0, each with its path as it is rendered."""
+    """Return the headings with text below them, by line from 0, each with its path as it is rendered."""
     rendered = frozenset(headings.headings_with_text(text))
     lines = headings.lines_of(text)
     starts: dict[int, Elements] = {}
@@ -125,7 +125,7 @@ class WordSearch:
                 self._holding[word].add(place)
 
     def find(self, query: str, most: int = 10) -> list[Passage]:
-        """Give the passages that hold most of a query, best first; of equals the first in the vault."""
+        """Return the passages that hold most of a query, best first; of equals the first in the vault."""
         wanted = {word: self._weight(word) for word in dict.fromkeys(words(query)) if word in self._holding}
         scores = [
             sum(weight * counts[word] / (counts[word] + _SATURATION) for word, weight in wanted.items())
@@ -135,7 +135,7 @@ class WordSearch:
         return [self._passages[place] for place in order[:most]]
 
     def holding(self, query: str) -> list[Passage]:
-        """Give the passages that hold every word of a query."""
+        """Return the passages that hold every word of a query."""
         places = [self._holding.get(word, set()) for word in words(query)]
         holding = set.intersection(*places) if places else range(len(self._passages))
         return [self._passages[place] for place in sorted(holding)]

@@ -21,9 +21,7 @@ def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | 
     """Find the passage that a chunk of an answer is from: by its heading path, else by its text; None for neither.
 
     Args:
-        chunk: the chunk.
         among: all passages of the vault that hold text. A chunk may also be a heading without any of its own.
-        vault: the notes.
     """
     note = [item for item in among if item.rel_path == chunk.rel_path and chunk.vault in {None, item.vault}]
     named = _under(chunk, note)
@@ -46,7 +44,7 @@ def _under(chunk: Chunk, among: Iterable[Passage]) -> list[Passage]:
 
 
 def _bare_headings(chunk: Chunk, vault: Vault) -> list[Passage]:
-    """Give the headings of a chunk's note that are its heading path, each as a passage without text."""
+    """Return the headings of a chunk's note that are its heading path, each as a passage without text."""
     names = (chunk.vault,) if chunk.vault else tuple(vault.directories)
     bare = (
         Passage(name, chunk.rel_path, path, line + 1, "")
@@ -84,7 +82,6 @@ def cases_beside(golden: Golden, supports: Iterable[Support], vault: Vault) -> l
 
 
 def _vaults(support: Support, vault: Vault) -> tuple[str, ...]:
-    """Give the vaults that a support may be in."""
     names = (support.vault,) if support.vault else vault.directories
     return tuple(name for name in names if (name, support.rel_path) in vault.texts)
 

@@ -191,7 +191,7 @@ def _plain(text: str) -> str:
 
 
 def _names(text: str) -> bool:
-    """Say whether a text can be the name of something: a few words, with a letter."""
+    """Return whether a text can be the name of something: a few words, with a letter."""
     return 0 < len(words(text)) <= MOST_KEY_WORDS and any(letter.isalpha() for letter in text)
 
 
@@ -254,8 +254,6 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
     """Propose questions, those of notes without a question first.
 
     Args:
-        golden: the golden set there is.
-        vault: its notes.
         passed: questions that were proposed before.
         most: how many at most.
     """
@@ -280,7 +278,7 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
 def _of_each_note(
     known: Sequence[Passage], vault: Vault, good: Callable[[Iterable[_Draft]], Iterator[T]]
 ) -> Iterator[T]:
-    """Give the first good questions of each note, from all over it."""
+    """Yield the first good questions of each note, from all over it."""
     for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
         drafts = [draft for passage in note for draft in _of_passage(passage, vault)]
         step = max(1, len(drafts) // PER_NOTE)
@@ -363,7 +361,6 @@ def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], 
     Args:
         items: what is taken, in the order of the notes.
         asked: how many questions there are, by note.
-        passage_of: gives the passage that an item is about.
     """
     turn: Counter[tuple[str, str]] = Counter()
     placed = []
@@ -398,7 +395,7 @@ class CaseCheck:
         self._sections: SectionsOf = sections_of(vault)
 
     def refuses(self, case: Case) -> bool:
-        """Say whether a check would refuse a case, or its question quotes what answers it."""
+        """Return whether a check would refuse a case, or its question quotes what answers it."""
         try:
             check_anchors(Golden(name="", cases=(case,), hash=""), self._vault, self._sections)
         except UsageError:

@@ -46,11 +46,9 @@ Flaw = Literal[
 
 
 def passages_to_ask(golden: Golden, vault: Vault, proposed: Iterable[Case]) -> list[Passage]:
-    """Give the passages that no question is about, those of notes without any first.
+    """Return the passages that no question is about, those of notes without any first.
 
     Args:
-        golden: the golden set there is.
-        vault: its notes.
         proposed: what a model wrote before, taken or not.
     """
     supports = [support for case in (*golden.cases, *proposed) for support in case.gold_supports]
@@ -120,7 +118,7 @@ def sifted(proposals: Sequence[Proposal], questions: Sequence[str]) -> tuple[lis
 
 
 def _is_plain(text: str) -> bool:
-    """Say whether a text is one line of words, without anything that is not seen."""
+    """Return whether a text is one line of words, without anything that is not seen."""
     return text.isprintable() and bool(words(text))
 
 

@@ -8,7 +8,7 @@ from math import ceil
 
 
 def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, int]]:
-    """Give the pairs of texts that have so many of their words in common (Jaccard), by position, the earlier first.
+    """Yield the pairs of texts that have so many of their words in common (Jaccard), by position, the earlier first.
 
     Two such texts share one of their rarest words: of so few of them that most pairs are never looked at.
 

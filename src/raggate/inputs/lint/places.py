@@ -21,8 +21,6 @@ def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFind
 
     Args:
         golden: the golden set, all of whose supports stand in the vault.
-        vault: the notes.
-        path: the golden set's file.
     """
     sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
     for case in golden.cases:
@@ -38,9 +36,7 @@ def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Ite
     """Check which notes no question is about.
 
     Args:
-        golden: the golden set.
         vault: the notes that questions may be about.
-        folders: vault name -> its directory.
     """
     supports = [(case, support) for case in golden.cases for support in case.gold_supports]
     # what is labelled by the API's own ids may be about any note
@@ -54,19 +50,14 @@ def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Ite
 
 
 def check_encoding(vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:
-    """Check which notes are not UTF-8.
-
-    Args:
-        vault: the notes.
-        folders: vault name -> its directory.
-    """
+    """Check which notes are not UTF-8."""
     for (name, rel_path), place in vault.malformed.items():
         path = posixpath.normpath(f"{folders[name]}/{rel_path}")
         yield LintFinding("malformed-note", path, place.line, "", str(place))
 
 
 def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: _Sections) -> str:
-    """Say which places a support names where these are several; nothing where its snippets leave one."""
+    """Return which places a support names where these are several; nothing where its snippets leave one."""
     holding = [note for note in notes if _holds(vault.texts[note], support)]
     if len(holding) > 1:
         names = enumerated([name for name, _ in holding])
@@ -85,7 +76,7 @@ def _holds(text: str, support: Support) -> bool:
 
 
 def _look_alikes(support: Support, notes: list[_Note], sections: _Sections) -> str:
-    """Say which other headings of its note a support's could be taken for; nothing where there are none."""
+    """Return which other headings of its note a support's could be taken for; nothing where there are none."""
     for note in notes if support.heading_path is not None else ():
         lines = [str(line) for line in sections(note).look_alikes(support.heading_path or "")]
         if lines:
@@ -96,7 +87,7 @@ def _look_alikes(support: Support, notes: list[_Note], sections: _Sections) -> s
 
 
 def _starts(text: str, sections: SectionNames, support: Support) -> list[str]:
-    """Give the lines, from 1, of the sections of a support's heading that hold one of its snippets."""
+    """Return the lines, from 1, of the sections of a support's heading that hold one of its snippets."""
     lines = headings.lines_of(text)
     own = {section for section in sections.named(support.heading_path or "") if section.begin < section.end}
     # what stands before the first heading is filed under the title too

@@ -24,12 +24,7 @@ ALIKE = 0.8
 
 
 def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
-    """Check what the cases ask.
-
-    Args:
-        golden: the golden set.
-        path: its file.
-    """
+    """Check what the cases ask."""
     yield from _twice(golden, path)
     for case in golden.cases:
         yield from leaks(case, path)
@@ -57,7 +52,7 @@ def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:
 
 
 def _scope(case: Case) -> object:
-    """Give where and how a question is asked: in two scopes it is two questions."""
+    """Return where and how a question is asked: in two scopes it is two questions."""
     return case.vaults, case.folders, case.modes
 
 

@@ -22,7 +22,6 @@ def check_workflows(settings: Config, workflows: Mapping[str, bytes], config: st
     """Check the steps that gate by a configuration.
 
     Args:
-        settings: the configuration.
         workflows: the workflow files by their paths; what GitHub could not read either is left out.
         config: the path of the configuration, as the input `config` has it.
     """
@@ -42,7 +41,7 @@ def check_workflows(settings: Config, workflows: Mapping[str, bytes], config: st
 
 
 def _steps(workflow: Any) -> Iterator[tuple[yamlio.Path, dict[str, Any]]]:
-    """Give the steps that run the action, each with its inputs."""
+    """Yield the steps that run the action, each with its inputs."""
     for name, job in fields(fields(workflow).get("jobs")).items():
         steps = fields(job).get("steps")
         for number, step in enumerate(steps if isinstance(steps, list) else ()):

@@ -20,7 +20,7 @@ class Provider(Protocol):
     """Turns a request into an HTTP call and a body into a reply."""
 
     def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
-        """Give the HTTP call that makes the request; the key is empty where the server needs none."""
+        """Return the HTTP call that makes the request; the key is empty where the server needs none."""
 
     def read(self, body: bytes) -> Reply | NotJudged:
         """Read the body of an answer of status 200, which may hold anything."""

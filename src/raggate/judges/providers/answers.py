@@ -9,7 +9,7 @@ from raggate.text.jsonio import fields, loads
 
 
 def answer_of(body: bytes) -> dict[str, Any] | NotJudged:
-    """Give the object that a body holds, an empty one for any other JSON; or say that it is no JSON."""
+    """Return the object that a body holds, an empty one for any other JSON; or say that it is no JSON."""
     try:
         return fields(loads(body))
     except ValueError as error:
@@ -17,7 +17,7 @@ def answer_of(body: bytes) -> dict[str, Any] | NotJudged:
 
 
 def text_of(value: object) -> str:
-    """Give a text; an empty one for what is none."""
+    """Return a text; an empty one for what is none."""
     return value if isinstance(value, str) else ""
 
 

@@ -17,7 +17,7 @@ class AnthropicMessages:
     """`POST <base>/v1/messages`."""
 
     def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
-        """Give the HTTP call; see `Provider`."""
+        """Return the HTTP call; see `Provider`."""
         messages = request.prompt.messages
         body: dict[str, object] = {
             "model": request.model.model,
@@ -58,7 +58,7 @@ class AnthropicMessages:
 
 
 def _text(content: object) -> str:
-    """Give what the model put into the tool, as JSON, else the first text."""
+    """Return what the model put into the tool, as JSON, else the first text."""
     blocks: list[dict[str, Any]] = [fields(block) for block in content] if isinstance(content, list) else []
     used = next((block.get("input") for block in blocks if block.get("type") == "tool_use"), None)
     if isinstance(used, dict):

@@ -9,5 +9,5 @@ class GitHubModels(OpenAIChat):
     """`POST https://models.github.ai/inference/chat/completions`."""
 
     def url(self, base_url: str) -> str:
-        """Give the address of the endpoint."""
+        """Return the address of the endpoint."""
         return f"{base_url.rstrip('/')}/chat/completions"

@@ -19,7 +19,7 @@ class HttpCall(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def endpoint_url(base_url: str, version: str, path: str) -> str:
-    """Give the address of an endpoint, whether or not the version is a part of the base.
+    """Return the address of an endpoint, whether or not the version is a part of the base.
 
     Args:
         base_url: such as `http://127.0.0.1:8081` or `https://api.openai.com/v1`.

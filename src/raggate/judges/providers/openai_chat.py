@@ -15,7 +15,7 @@ class OpenAIChat:
     """`POST <base>/v1/chat/completions`, with temperature, seed and the schema of the reply."""
 
     def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
-        """Give the HTTP call; see `Provider`."""
+        """Return the HTTP call; see `Provider`."""
         # OpenAI's own server has given the limit another name, which most others do not know
         limit = "max_completion_tokens" if request.model.endpoint == "openai" else "max_tokens"
         body: dict[str, object] = {
@@ -33,7 +33,7 @@ class OpenAIChat:
         return HttpCall(url=self.url(request.model.base_url), json=body, headers=headers)
 
     def url(self, base_url: str) -> str:
-        """Give the address of the endpoint."""
+        """Return the address of the endpoint."""
         return endpoint_url(base_url, "v1", "chat/completions")
 
     def read(self, body: bytes) -> Reply | NotJudged:

@@ -199,7 +199,7 @@ def _refuse_wild_times(shard: ShardAnswers, retries: int, place: Path) -> None:
 
 
 def moments(receipt: Receipt, place: Path) -> tuple[datetime, datetime]:
-    """Say when a shard was asked."""
+    """Return when a shard was asked."""
     try:
         begin = datetime.strptime(receipt.started, _STAMP).replace(tzinfo=UTC)
         if not 0 <= receipt.seconds <= _MOST_SECONDS:

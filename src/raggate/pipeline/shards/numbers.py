@@ -45,13 +45,10 @@ there are, and where it begins to count."""
 
 
 def shard_of(flag: str | None, environment: Mapping[str, str], shards: int, name: str = "--shard") -> int:
-    """Say which shard of a plan this process is, from 1.
+    """Return which shard of a plan this process is, from 1.
 
     Args:
         flag: what somebody wrote; None without it.
-        environment: raggate's own.
-        shards: how many the plan has.
-        name: what messages call where it was written.
 
     Raises:
         UsageError: when nothing says it, two say otherwise, or it is no shard of the plan.
@@ -139,7 +136,7 @@ _ATTEMPTS: tuple[tuple[str, Callable[[int], int]], ...] = (
 
 
 def attempt_of(environment: Mapping[str, str]) -> int:
-    """Say which attempt this is, from 1, by the first variable that tells."""
+    """Return which attempt this is, from 1, by the first variable that tells."""
     for name, counted in _ATTEMPTS:
         number = _number(environment, name)
         if number is not None:

@@ -72,8 +72,6 @@ def plan(
     """Deal the questions to shards.
 
     Args:
-        request: what the front end asks for.
-        inputs: what is measured by.
         shards: how many, from 1.
         latencies: milliseconds by question, of a stored run; None to deal by a hash of the ids.
         nonce: tells the plan from others of the same inputs.
@@ -124,7 +122,7 @@ def _by_latency(ids: Sequence[str], shards: int, latencies: Mapping[str, float])
 
 
 def means(request: Request, inputs: Inputs, seen: Checkout | None = None) -> Means:
-    """Say by what these inputs measure; `seen` is what was just seen of the checkout, None to look."""
+    """Return by what these inputs measure; `seen` is what was just seen of the checkout, None to look."""
     settings = inputs.config
     return Means(
         raggate_version=__version__,
@@ -164,7 +162,7 @@ def _stored(plan: Plan) -> dict[str, Any]:
 
 
 def plan_bytes(plan: Plan) -> bytes:
-    """Give the content of a `plan.json`."""
+    """Return the content of a `plan.json`."""
     return dumps(_stored(plan), pretty=True)
 
 
@@ -248,7 +246,7 @@ _WORDS = {
 
 
 def stored_latencies(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Give the milliseconds that each question took in all modes and repeats, by the rows of its results."""
+    """Return the milliseconds that each question took in all modes and repeats, by the rows of its results."""
     total: dict[str, float] = {}
     for row in rows:
         result = row.get("result")

@@ -22,12 +22,8 @@ def receipt_of(
     """Say what a shard has done, as its first attempt, in a checkout of no known commit.
 
     Args:
-        plan: the plan.
         shard: which, from 1.
-        answers: what came of its questions.
-        inputs: what was measured by.
         started: when that began, ISO 8601.
-        seconds: how long it took.
     """
     return Receipt(
         plan=plan.hash,
@@ -49,8 +45,6 @@ def counts(cases: Sequence[Case], asking: Ask, results: Sequence[Result]) -> Sha
     """Say what became of the questions of a shard.
 
     Args:
-        cases: its questions.
-        asking: the modes, and how often each is asked.
         results: what came of those that were asked, and of those that a stop left over.
     """
     due = sum(asked_in(case.modes, mode) for case in cases for mode in asking.modes) * asking.repeat

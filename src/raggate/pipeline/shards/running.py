@@ -39,8 +39,6 @@ def run(request: Request, plan_file: Path, shard: int, attempt: int = 1) -> Shar
     """Ask the questions of one shard; leave a directory with the answers and a receipt.
 
     Args:
-        request: what the front end asks for.
-        plan_file: the plan.
         shard: which, from 1.
         attempt: which attempt it is at least.
 
@@ -97,7 +95,7 @@ def _unfinished(request: Request, parent: Path, plan: Plan, shard: int) -> tuple
 
 
 def _way_on(request: Request, kept: UnfinishedRun, plan_file: Path | None, shard: str, answers: AnswersSoFar) -> str:
-    """Say how a shard that was interrupted is asked to its end."""
+    """Return how a shard that was interrupted is asked to its end."""
     if plan_file is None or not kept.can_go_on(answers):
         return f"Ask it again: --shard {shard}."
     return f"To go on: {request.resuming('run', kept.directory, plan=plan_file, shard=shard)}"

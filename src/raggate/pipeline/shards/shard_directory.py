@@ -178,10 +178,8 @@ def complete(directory: Path, receipt: Receipt, again: list[Result], probes: lis
     """Write what was asked beside the questions, and then the receipt.
 
     Args:
-        directory: the directory, in which the results stand already.
         receipt: what the shard says it has done, but for the files.
         again: second answers.
-        probes: what was asked for invariants.
         results: SHA-256 of the results.
     """
     beside = {AGAIN: b"".join(map(row, again)), PROBES: probe_rows.write(probes, full_text=True)}
@@ -194,7 +192,7 @@ def complete(directory: Path, receipt: Receipt, again: list[Result], probes: lis
 
 
 def receipt_bytes(receipt: Receipt) -> bytes:
-    """Give the content of a `receipt.json`, which holds a hash of itself."""
+    """Return the content of a `receipt.json`, which holds a hash of itself."""
     return dumps({**_stored(receipt), "hash": _digest(receipt)}, pretty=True)
 
 
@@ -230,8 +228,6 @@ def read(directory: Path, receipt: Receipt, most: int) -> ShardAnswers:
     """Read the answers of a shard, which must be those that its receipt vouches for.
 
     Args:
-        directory: its directory.
-        receipt: what it says it has done.
         most: how many lines a file of it may have.
 
     Raises:
@@ -258,20 +254,20 @@ def _vouched(path: Path, receipt: Receipt, most: int) -> Iterator[bytes]:
 
 
 def number_of(directory: Path) -> int | None:
-    """Give the shard that the name of a directory says it is of; None for another name."""
+    """Return the shard that the name of a directory says it is of; None for another name."""
     match = _NAME.fullmatch(directory.name)
     return int(match[1]) if match else None
 
 
 def of_shard(directory: Path) -> bool:
-    """Say whether a directory is one of a shard: by what it holds, or by its name if it holds no run."""
+    """Return whether a directory is one of a shard: by what it holds, or by its name if it holds no run."""
     if (directory / RECEIPT).exists():
         return True
     return number_of(directory) is not None and not (directory / "config.json").exists()
 
 
 def places(directory: Path) -> list[Path]:
-    """Give the directories of shards that one is, or that lie up to two levels below it; links lead to none.
+    """Return the directories of shards that one is, or that lie up to two levels below it; links lead to none.
 
     Raises:
         UsageError: when there is none.
@@ -285,7 +281,7 @@ def places(directory: Path) -> list[Path]:
 
 
 def places_below(directory: Path) -> list[Path]:
-    """Give them as `places` does; none where there are none, or no such directory."""
+    """Return them as `places` does; none where there are none, or no such directory."""
     levels = [directory] if directory.is_dir() else []
     below = []
     for _ in range(3):

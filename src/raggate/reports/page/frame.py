@@ -90,7 +90,7 @@ def asset(packages: Sequence[str], name: str) -> str:
 
 @cache
 def environment(packages: Sequence[str]) -> Environment:
-    """Give the templates of some packages; every value that they show is made printable and escaped."""
+    """Return the templates of some packages; every value that they show is made printable and escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     return Environment(

@@ -65,8 +65,6 @@ def render(
 
     Args:
         history: the versions of the baseline, newest first.
-        columns: the metrics that are shown.
-        suite: whose baseline it is.
         versions: those of the suite that can be read, newest first.
         runs: stored runs, in any order.
     """

@@ -76,7 +76,7 @@ class Passages:
         return named
 
     def of_chunk(self, chunk: Chunk) -> int:
-        """Give the number of a chunk's passage."""
+        """Return the number of a chunk's passage."""
         text = chunk.text[:STORED_TEXT]
         key = (chunk.chunk_id, chunk.vault, chunk.rel_path, chunk.heading_path, text)
         if key not in self._numbers:
@@ -86,7 +86,7 @@ class Passages:
         return self._numbers[key]
 
     def of_entry(self, entry: ListEntry) -> int:
-        """Give the number of the passage that a baseline's list names by hashes: as far as any answer shows it."""
+        """Return the number of the passage that a baseline's list names by hashes: as far as any answer shows it."""
         chunk = self._by_hash.get(_key(entry.note, entry.chunk)) if entry.chunk else None
         if chunk is not None:
             return self.of_chunk(chunk)
@@ -98,7 +98,7 @@ class Passages:
         return self._numbers[key]
 
     def of_note(self, vault: str | None, path: str) -> int:
-        """Give the number of a note."""
+        """Return the number of a note."""
         holders = {vault} if vault else self._vaults.get(path, set())
         known = next(iter(holders)) if len(holders) == 1 else None
         key = ("note", known, path)
@@ -113,7 +113,7 @@ class Passages:
         self.passages.append(passage)
 
     def _address(self, vault: str | None, path: str) -> str:
-        """Give the way to a note of the vault; what the API alone says of a note is no way to anywhere."""
+        """Return the way to a note of the vault; what the API alone says of a note is no way to anywhere."""
         directory = self._directories.get(vault or "")
         if not self._root or directory is None or vault not in self._vaults.get(path, ()):
             return ""

@@ -70,7 +70,7 @@ class Sides(Struct, frozen=True, kw_only=True):
         )
 
     def items(self, review: Review) -> Iterator[LabelledResult]:
-        """Give the answers that are listed, in the order of the run."""
+        """Yield the answers that are listed, in the order of the run."""
         if self.listed is None:
             yield from review.run.results
         else:
@@ -98,7 +98,7 @@ def _scores(cases: Iterable[CaseScore], listed: AbstractSet[Key] | None) -> dict
 
 
 def rows(review: Review, sides: Sides, slices: Mapping[str, int]) -> list[object]:
-    """Give a row for each listed question and mode, in the order of the run: what a list shows, and filters by."""
+    """Return a row for each listed question and mode, in the order of the run: what a list shows, and filters by."""
     return [written(_row(item, sides, slices)) for item in sides.items(review)]
 
 
@@ -141,7 +141,7 @@ def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sid
 
 
 def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[str]) -> list[object]:
-    """Give for each row, in the same order, what is shown when it is opened."""
+    """Return for each row, in the same order, what is shown when it is opened."""
     return [
         written({**_detail(item, sides, passages, metrics), **_trace(review, item.result.trace_id)})
         for item in sides.items(review)
@@ -177,7 +177,7 @@ def _value(side: CaseScore | None, metric: str) -> float | None:
 
 
 def _support(support: Support, item: LabelledResult, passages: Passages) -> list[object]:
-    """Give a gold support's note, its heading and the texts of which one must stand in a passage."""
+    """Return a gold support's note, its heading and the texts of which one must stand in a passage."""
     vaults = item.case.vaults_of(support)
     path = support.rel_path or support.chunk_id or support.doc_id or ""
     note = passages.of_note(vaults[0] if len(vaults) == 1 else None, path)
@@ -186,13 +186,13 @@ def _support(support: Support, item: LabelledResult, passages: Passages) -> list
 
 
 def _entry(entry: ListEntry, passages: Passages) -> list[object]:
-    """Give a place of a list: its passage, its scores, and the gold supports it matches."""
+    """Return a place of a list: its passage, its scores, and the gold supports it matches."""
     scores = (rounded_or_none(score) for score in (entry.final, entry.vector, entry.lexical))
     return [passages.of_entry(entry), *scores, list(entry.supports)]
 
 
 def _listed(item: LabelledResult, passages: Passages) -> Iterator[list[object]]:
-    """Give the places of the new list likewise, and of each whether it repeats one above it, and so has no rank."""
+    """Yield the places of the new list likewise, and of each whether it repeats one above it, and so has no rank."""
     labels = item.labels
     for position, chunk in enumerate(item.result.chunks):
         scores = (rounded_or_none(score) for score in (chunk.score_final, chunk.score_vector, chunk.score_lexical))
@@ -201,7 +201,7 @@ def _listed(item: LabelledResult, passages: Passages) -> Iterator[list[object]]:
 
 
 def _answer(item: LabelledResult) -> dict[str, object]:
-    """Give what the API said, or why it said nothing."""
+    """Return what the API said, or why it said nothing."""
     response, failure = item.result.response, item.result.failure
     if failure is not None:
         return {"failure": plain(f"{failure.kind}: {failure.message}", limit=600, middle=True)}

@@ -58,17 +58,17 @@ class MetricRow(Struct, frozen=True, kw_only=True):
 
 
 def deciding(review: Review) -> list[MetricRow]:
-    """Give the metrics that decide, what is wrong first; none where what was compared says nothing of the change."""
+    """Return the metrics that decide, what is wrong first; none where what was compared says nothing of the change."""
     return [] if formatting.undecided(review) else _rows(formatting.main_rows(review.verdict.rows))
 
 
 def others(review: Review) -> list[MetricRow]:
-    """Give those that do not decide and moved."""
+    """Return those that do not decide and moved."""
     return [] if formatting.undecided(review) else _rows(formatting.other_rows(review.verdict.rows))
 
 
 def measured(review: Review) -> list[tuple[str, str, str, int]]:
-    """Give mode, metric, value and number of questions where nothing is compared."""
+    """Return mode, metric, value and number of questions where nothing is compared."""
     if review.verdict.rows:
         return []
     return [
@@ -83,7 +83,7 @@ def _rows(rows: Sequence[GatedMetric]) -> list[MetricRow]:
 
 
 def _ends(row: GatedMetric) -> Iterator[float]:
-    """Give how far from no change everything lies that is drawn of a row."""
+    """Yield how far from no change everything lies that is drawn of a row."""
     yield abs(row.delta.delta or 0.0)
     yield from (abs(end) for end in row.delta.interval or ())
     yield row.allowed or 0.0
@@ -177,7 +177,7 @@ class Grid(Struct, frozen=True, kw_only=True):
 
 
 def grids(review: Review) -> list[Grid]:
-    """Give a grid for each mode in which slices were compared: those that got worse first."""
+    """Return a grid for each mode in which slices were compared: those that got worse first."""
     if formatting.undecided(review):
         return []
     modes: dict[str, dict[str, dict[str, GatedMetric]]] = defaultdict(lambda: defaultdict(dict))
@@ -230,7 +230,7 @@ SHOWN_NAMES = 12
 
 
 def groups(review: Review) -> Iterator[tuple[str, list[str]]]:
-    """Give them, what would break the gate first; nothing without lines."""
+    """Yield them, what would break the gate first; nothing without lines."""
     preview, comparison = review.context.preview, review.comparison
     if preview is not None and (lines := list(_if_merged(preview))):
         yield "If merged (none of it counted here)", lines
@@ -369,7 +369,7 @@ def _address(case_id: str) -> str:
 
 
 def _facts(review: Review) -> Iterator[tuple[str, str]]:
-    """Give what was measured and what it was held against, as names and values."""
+    """Yield what was measured and what it was held against, as names and values."""
     run, comparison = review.run, review.comparison
     yield "Suite", run.suite
     yield "Run", run.run_id
@@ -401,7 +401,7 @@ def _time(stamp: str) -> str:
 
 
 def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
-    """Give the questions that are told without script, under their titles."""
+    """Yield the questions that are told without script, under their titles."""
     if review.run.stopped is not None:
         return
     broke, fixed = review.comparison.broke, review.comparison.fixed

@@ -44,7 +44,7 @@ class Trend(Struct, frozen=True, kw_only=True):
 
 
 def trends(review: Review) -> list[Trend]:
-    """Give a plot for each metric that decides and was measured before; none for a run without a verdict."""
+    """Return a plot for each metric that decides and was measured before; none for a run without a verdict."""
     if formatting.undecided(review) or not review.context.trend:
         return []
     plots = []
@@ -70,8 +70,6 @@ def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: Tr
     """Plot what was measured at several times, from old to new; None with a value at fewer than two of them.
 
     Args:
-        mode: the retrieval mode.
-        metric: the metric.
         points: what was measured; values that are no numbers are left out.
         newest: the point that the others are looked at from, the last or the last but some runs.
     """

@@ -48,7 +48,7 @@ _NO_VERDICT = "settle what is named above, then run the job again; the check sta
 
 
 def next_step(review: Review) -> str:
-    """Give it; empty for a pass, and where a first run has its own steps."""
+    """Return it; empty for a pass, and where a first run has its own steps."""
     verdict = review.verdict
     if verdict.outcome in {"pass", "partial"} or not verdict.reasons or review.context.first_run:
         return ""
@@ -67,7 +67,7 @@ def next_step(review: Review) -> str:
 
 
 def log_place(run: Run) -> str:
-    """Say where all that the API of a run wrote is; empty where raggate did not start it, and so has no log of it."""
+    """Where all that the API of a run wrote is; empty where raggate did not start it, and so has no log of it."""
     if not isinstance(run.config, Config) or not (run.config.api.command or run.config.api.container):
         return ""
     # a run that was judged later is in a directory of its own, beside which no API ran
@@ -93,7 +93,7 @@ def _regression(review: Review) -> str:
 
 
 def _alone(run: Run, case_id: str) -> str:
-    """Say how the command that a report shows asks one question alone: further ids would add to those that it has."""
+    """How the command that a report shows asks one question alone: further ids would add to those that it has."""
     chosen = () if run.selection is None else run.selection.asked
     if len(chosen) == 1:
         return "the command below asks it alone"
@@ -102,13 +102,13 @@ def _alone(run: Run, case_id: str) -> str:
 
 
 def first_red(review: Review) -> Flip | None:
-    """Give the question to look at first: that which the lists begin with."""
+    """Return the question to look at first: that which the lists begin with."""
     flips = [flip for flip in (*review.comparison.flips, *review.fallen) if flip.kind != "fixed" and not flip.waived]
     return next(iter(flips), None)
 
 
 def first_steps(review: Review) -> list[str]:
-    """Give the steps after a run that there is no baseline for."""
+    """Return the steps after a run that there is no baseline for."""
     nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
     merge = ["Merge while this check is not yet required."] if review.context.first_run else []
     return [

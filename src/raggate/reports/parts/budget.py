@@ -88,7 +88,7 @@ def utf8_bytes(text: str) -> int:
 
 
 def _taken(size: int) -> int:
-    """Give what a part takes with the gap after it, which for the last one is the final newline."""
+    """Return what a part takes with the gap after it, which for the last one is the final newline."""
     return size + len(_GAP) if size else 0
 
 

@@ -16,7 +16,7 @@ SHOWN = 6
 
 
 def likely(review: Review) -> str:
-    """Give the sentence that names the most likely cause, or says that none shows; empty where nothing got worse."""
+    """Return the sentence that names the most likely cause, or says that none shows; empty where nothing got worse."""
     unsaid = review.diagnosis is None or review.verdict.outcome == "pass" or formatting.undecided(review)
     return "" if unsaid or review.diagnosis is None else review.diagnosis.likely
 
@@ -65,7 +65,7 @@ def grouped(flips: Sequence[Flip]) -> dict[str, list[Flip]]:
 
 
 def remaining(flip: Flip) -> str:
-    """Give what a question's own cause says beyond the name of its group."""
+    """Return what a question's own cause says beyond the name of its group."""
     if flip.cause is not None and flip.cause.code == "not-listed" and not flip.cause.passage:
         return ""
     return flip.why.removeprefix(group(flip)).lstrip(": ")

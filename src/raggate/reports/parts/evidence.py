@@ -18,7 +18,7 @@ from raggate.text.quote import enumerated
 
 
 def sentence(scorecard: Scorecard) -> str:
-    """Say which share of the passages at each cut-off is unjudged; nothing where all are judged or none came back."""
+    """Which share of the passages at each cut-off is unjudged; nothing where all are judged or none came back."""
     parts = [part for mode in scorecard.slices if (part := _of_mode(scorecard, mode))]
     if not parts:
         return ""
@@ -45,12 +45,12 @@ def section(review: Review) -> Section:
 
 
 def lines_of(review: Review) -> list[str]:
-    """Say how far the lists are judged, and then what the questions show together."""
+    """Return how far the lists are judged, and then what the questions show together."""
     return [*filter(None, [sentence(review.scorecard)]), *sentences(review)]
 
 
 def sentences(review: Review) -> list[str]:
-    """Say how the questions moved together, and then which drop can pass unseen; nothing where nothing is compared."""
+    """How the questions moved together, and then which drop can pass unseen; nothing where nothing is compared."""
     evidence, baseline = review.verdict.evidence, review.comparison.baseline
     if evidence is None or baseline is None or review.comparison.incomparable:
         return []
@@ -80,7 +80,7 @@ def _moves(evidence: CompositeEvidence, review: Review) -> Iterator[str]:
 
 
 def _lost(test: CompositeTest) -> str:
-    """Say how many questions got worse and better, and in which metrics, where not in all of them."""
+    """Return how many questions got worse and better, and in which metrics, where not in all of them."""
     carried = sorted((part for part in test.parts if test.parts[part]), key=lambda part: -test.parts[part])
     several = test.lost and {*test.parts.values()} - {test.lost}
     named = ", ".join(f"{title(part)} in {test.parts[part]}" for part in carried)

@@ -36,7 +36,7 @@ def breaks_alone(review: Review) -> bool:
 
 
 def undecided(review: Review) -> bool:
-    """Say whether there is no verdict though values were compared: they say nothing of the change then."""
+    """Return whether there is no verdict though values were compared: they say nothing of the change then."""
     verdict = review.verdict
     # what merging would break is told of a change that was measured as well as any
     measured = breaks_alone(review)
@@ -44,13 +44,13 @@ def undecided(review: Review) -> bool:
 
 
 def deciding(review: Review) -> list[Reason]:
-    """Give the reasons of a verdict; where there is none, those for that, without what seemed to be worse."""
+    """Return the reasons of a verdict; where there is none, those for that, without what seemed to be worse."""
     reasons = review.verdict.reasons
     return [reason for reason in reasons if not (undecided(review) and reason.code in QUALITY)]
 
 
 def warnings(review: Review) -> list[Reason]:
-    """Give the warnings, likewise; that a run which stopped scored fewer cases is none."""
+    """Return the warnings, likewise; that a run which stopped scored fewer cases is none."""
     left = QUALITY | ({"fewer-scored"} if review.run.stopped is not None else set())
     # why there is no verdict says how many calls failed, and what to do next says how that is mended
     left |= {"timeouts"} & {"timeouts" for reason in review.verdict.reasons if reason.code == "too-many-errors"}
@@ -58,7 +58,7 @@ def warnings(review: Review) -> list[Reason]:
 
 
 def left_out(review: Review) -> str:
-    """Say how what was compared stands without a verdict, and where it is; empty for one with a verdict."""
+    """Return how what was compared stands without a verdict, and where it is; empty for one with a verdict."""
     if not undecided(review):
         return ""
     rows = [row for row in main_rows(review.verdict.rows) if row.gated]
@@ -70,7 +70,7 @@ def left_out(review: Review) -> str:
 
 
 def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
-    """Give the overall rows that decide, or would with a baseline, what is wrong first.
+    """Return the overall rows that decide, or would with a baseline, what is wrong first.
 
     A mode that is gone has none: one reason tells it.
     """
@@ -94,7 +94,7 @@ def _harmless(row: GatedMetric) -> int:
 
 
 def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
-    """Give the overall rows of metrics that are not gated but moved; how far lists are judged stands by itself."""
+    """Return the overall rows of metrics that are not gated but moved; how far lists are judged stands by itself."""
     main = main_rows(rows)
     shown = [row for row in rows if row.delta.slice == OVERALL and row.delta.differs and row not in main]
     shown = [row for row in shown if family(row.delta.metric) != UNJUDGED]
@@ -102,7 +102,7 @@ def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
 
 
 def slice_rows(rows: Sequence[GatedMetric], *, better: bool = False) -> list[GatedMetric]:
-    """Give the gated slice rows that got worse, or better, by more than is allowed, largest change first.
+    """Return the gated slice rows that got worse, or better, by more than is allowed, largest change first.
 
     Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
     """
@@ -115,7 +115,7 @@ def _much_better(row: GatedMetric) -> bool:
 
 
 def measured(scorecard: Scorecard) -> list[tuple[str, str, MetricValue]]:
-    """Give mode, metric and value over all cases of what is gated by default, where nothing is compared."""
+    """Return mode, metric and value over all cases of what is gated by default, where nothing is compared."""
     return [
         (mode, metric, values[metric])
         for mode, slices in scorecard.slices.items()
@@ -140,7 +140,7 @@ def compared(comparison: Comparison) -> str:
 
 
 def other_whole(delta: Delta) -> MetricValue | None:
-    """Give the run's own value over all its questions, where it is another than the one that is compared."""
+    """Return the run's own value over all its questions, where it is another than the one that is compared."""
     whole = delta.full_run
     if whole is None or whole.value is None or (delta.current.value is not None and _equal(whole, delta.current)):
         return None
@@ -165,7 +165,7 @@ def cases(delta: Delta) -> str:
 
 
 def promotion_note(review: Review) -> str:
-    """Say why a run that passes is not promoted without permission; empty where it is."""
+    """Return why a run that passes is not promoted without permission; empty where it is."""
     if not review.lowers:
         return ""
     # what was compared with nothing may be any loss, so no number of small ones hides it

@@ -46,7 +46,7 @@ _RELAYED = (
 
 
 def sign(verdict: str) -> str:
-    """Give the sign of a verdict, known or not."""
+    """Return the sign of a verdict, known or not."""
     return SIGNS.get(verdict, "❔")
 
 
@@ -80,7 +80,7 @@ def opening(review: Review) -> Section:
 
 
 def greeting(review: Review) -> str:
-    """Give what stands in the place of the verdict where only a baseline is missing; empty elsewhere."""
+    """Return what stands in the place of the verdict where only a baseline is missing; empty elsewhere."""
     if not reasons_of.greeted(review):
         return ""
     return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"

@@ -66,7 +66,7 @@ def _finding(finding: Finding, *, examples: int, width: int) -> str:
 
 
 def kind(finding: Finding) -> str:
-    """Say how grave a finding is, and how often it was seen."""
+    """Return how grave a finding is, and how often it was seen."""
     level = "error" if finding.level == "error" else "warning"
     unseen = ", could not be checked" if finding.unseen else ""
     return f"{level}{unseen}{f', {often(finding.count)}' if finding.count > 1 else ''}"

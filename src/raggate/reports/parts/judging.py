@@ -22,7 +22,7 @@ def section(run: Run) -> Section:
 
 
 def stored(run: Run) -> dict[str, Any] | None:
-    """Give it for programs; None where nothing was judged."""
+    """Return it for programs; None where nothing was judged."""
     summary = JudgingSummary.of(run.fingerprint)
     if summary is None:
         return None
@@ -51,7 +51,7 @@ def _lines(run: Run, summary: JudgingSummary) -> Iterator[str]:
 
 
 def spot_check(check: SpotCheck) -> str:
-    """Say how far a second opinion disagrees."""
+    """Return how far a second opinion disagrees."""
     rate = "no rate" if check.disagreement_rate is None else f"{percent(check.disagreement_rate)} disagree"
     return f"Judged once more by {check.who}: {rate}, of {counted(check.spot_check_n, 'answer')}"
 

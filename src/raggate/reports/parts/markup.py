@@ -100,7 +100,7 @@ def live_link(text: str, target: str | None, links: Links | None) -> str:
 
 
 def ours(target: str | None, links: Links | None) -> bool:
-    """Say whether an address is one of the repository's own, and nothing in it could leave a link."""
+    """Return whether an address is one of the repository's own, and nothing in it could leave a link."""
     if target is None or links is None or len(target) > LONGEST_TARGET or not _TARGET.fullmatch(target):
         return False
     beginning = f"{links.server}/{links.repository}/"
@@ -108,7 +108,7 @@ def ours(target: str | None, links: Links | None) -> bool:
 
 
 def source_address(links: Links | None, place: SourceLine | None) -> str | None:
-    """Give the address of a line of a note at the commit it was read from, None where either is not known."""
+    """Return the address of a line of a note at the commit it was read from, None where either is not known."""
     if links is None or place is None or links.commit is None or not _COMMIT.fullmatch(links.commit):
         return None
     path = f"{links.prefix}{place.path}"

@@ -16,7 +16,7 @@ SHOWN = 10
 
 
 def sentences(review: Review) -> Iterator[str]:
-    """Give them. Not escaped."""
+    """Yield them. Not escaped."""
     several = review.scorecard.several_modes
     rows = formatting.main_rows(review.verdict.rows)
     yield from _whole([row for row in rows if row.status != "same"], several=several)
@@ -29,7 +29,7 @@ def name_of(delta: Delta, *, several: bool) -> str:
 
 
 def whole_of(delta: Delta) -> MetricValue | None:
-    """Give the run's own value over all its cases, where that is another than the one that is compared."""
+    """Return the run's own value over all its cases, where that is another than the one that is compared."""
     whole, now = delta.full_run, delta.current.value
     if whole is None or whole.value is None:
         return None
@@ -63,7 +63,7 @@ def _unlisted(review: Review, rows: list[GatedMetric]) -> Iterator[tuple[GatedMe
 
 
 def _lowest(review: Review, row: GatedMetric) -> list[str]:
-    """Give the questions whose value is worst, where none of them is known to have got worse."""
+    """Return the questions whose value is worst, where none of them is known to have got worse."""
     metric, mode = row.delta.metric, row.delta.mode
     valued = [
         (value, case.case_id)

@@ -24,7 +24,7 @@ _LEAST_SPAN = 0.08
 
 
 def of_baselines(review: Review, mode: str, metric: str) -> str:
-    """Give a bar for each of the last versions, the newest to the right; empty with fewer than three.
+    """Return a bar for each of the last versions, the newest to the right; empty with fewer than three.
 
     They go back to the first version that asked other questions than this run, or that has no such number: what lies
     before is not to be compared.
@@ -62,7 +62,7 @@ MODES = 4
 
 
 def lines(review: Review) -> list[str]:
-    """Give a line for each mode; none where what was measured says nothing of the change. Not escaped."""
+    """Return a line for each mode; none where what was measured says nothing of the change. Not escaped."""
     unsaid = first_cause(review) is not None and not greeted(review)
     if unsaid or undecided(review) or not review.scorecard.cases:
         return []
@@ -97,7 +97,7 @@ def _measured(value: MetricValue) -> bool:
 
 
 def _wanted(review: Review, mode: str, rows: dict[str, GatedMetric]) -> list[str]:
-    """Give the metrics of the composite, where they rank, then those of judges that are gated."""
+    """Return the metrics of the composite, where they rank, then those of judges that are gated."""
     evidence = review.verdict.evidence
     tests = evidence.tests if evidence is not None else ()
     composite = next((test.metrics for test in tests if test.mode == mode), DEFAULT_COMPOSITE)

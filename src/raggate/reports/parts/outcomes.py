@@ -52,12 +52,12 @@ class Outcome(Struct, frozen=True):
 
 
 def of_review(review: Review) -> Sequence[Outcome]:
-    """Give the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
+    """Return the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
     return [*_verdict(review), *_questions(review)]
 
 
 def of_failure(failure: RunFailure) -> list[Outcome]:
-    """Give the one outcome of a run without a verdict."""
+    """Return the one outcome of a run without a verdict."""
     message, *more = (plain(line, limit=1500, middle=True) for line in failure.lines)
     hint = [plain(failure.hint, limit=1000, middle=True)] if failure.hint else []
     log = [plain(line, limit=500) for line in failure.log]

@@ -42,14 +42,14 @@ def alarm(trial: Trial) -> str:
 
 
 def _deciding(trial: Trial) -> tuple[Reason, ...]:
-    """Give the reasons that decided, without the losses that are told beside them."""
+    """Return the reasons that decided, without the losses that are told beside them."""
     if trial.outcome not in {"cannot tell", "invariant broken"}:
         return trial.reasons
     return tuple(reason for reason in trial.reasons if reason.code not in QUALITY)
 
 
 def _about(reason: Reason) -> Reason:
-    """Give a reason without its sentence, whose numbers differ between runs."""
+    """Return a reason without its sentence, whose numbers differ between runs."""
     return replace(reason, message="")
 
 
@@ -114,7 +114,7 @@ def headline(proof: GateProof) -> str:
 
 
 def untried(proof: GateProof) -> str:
-    """Say how many faults were of no use."""
+    """Return how many faults were of no use."""
     verb = "say" if len(proof.untried) != 1 else "says"
     return f"{counted(len(proof.untried), 'fault')} {verb} nothing about this API"
 
@@ -128,7 +128,7 @@ _OUTCOMES = {
 
 
 def missing_questions(proof: GateProof) -> str:
-    """Say how many notes have no question."""
+    """Return how many notes have no question."""
     number = len(proof.unasked)
     which = "the one note" if proof.notes == 1 else f"{number} of the {proof.notes} notes"
     return f"{which} {'has' if number == 1 else 'have'} no question"

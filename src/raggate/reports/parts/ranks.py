@@ -28,7 +28,6 @@ def rank_change(flip: Flip) -> str:
 
 
 def _rank_words(flip: Flip) -> tuple[str, str]:
-    """Say what the ranks of a flip are, and what it is to have none."""
     return ("complete at rank", "incomplete") if family(flip.metric) == RECALL_ALL else ("rank", "not found")
 
 

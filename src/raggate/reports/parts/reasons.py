@@ -12,27 +12,27 @@ _MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-removed", "basel
 
 
 def greeted(review: Review) -> bool:
-    """Say whether a review is a first run, with nothing wrong but the missing baseline."""
+    """Return whether a review is a first run, with nothing wrong but the missing baseline."""
     codes = {reason.code for reason in review.verdict.reasons}
     # a part of the questions cannot become the baseline that is missing
     return bool(codes) and codes <= {"first-run", "no-baseline"} and review.run.selection is None
 
 
 def merging(review: Review) -> list[Reason]:
-    """Give what a merge would break, where the verdict's own sentence does not say it."""
+    """Return what a merge would break, where the verdict's own sentence does not say it."""
     reasons = () if formatting.breaks_alone(review) else review.verdict.reasons
     return [reason for reason in (*reasons, *review.verdict.warnings) if reason.code in _MERGING]
 
 
 def first_cause(review: Review) -> Reason | None:
-    """Give why there is no verdict, to be said before anything else; None where there is one."""
+    """Return why there is no verdict, to be said before anything else; None where there is one."""
     deciding = formatting.deciding(review)
     untold = review.verdict.outcome != "cannot tell" or formatting.breaks_alone(review) or not deciding
     return None if untold else deciding[0]
 
 
 def further_reasons(review: Review) -> Iterator[Reason]:
-    """Give the reasons that neither the first sentence nor another part tells: tables, questions, invariants, merging.
+    """Yield the reasons that neither the first sentence nor another part tells: tables, questions, invariants, merging.
 
     Those of a first run are told by its greeting.
     """
@@ -47,7 +47,7 @@ def further_reasons(review: Review) -> Iterator[Reason]:
 
 
 def _shown(reason: Reason, review: Review) -> bool:
-    """Say whether the verdict's sentences, the table of metrics or the lists of questions show a reason."""
+    """Return whether the verdict's sentences, the table of metrics or the lists of questions show a reason."""
     if reason.code in {"worse", "below-floor"}:
         # one that is worse by questions that could not be compared is red for what no table has
         rows = [row.delta for row in formatting.main_rows(review.verdict.rows) if not row.by_others]
@@ -61,7 +61,7 @@ def _shown(reason: Reason, review: Review) -> bool:
 
 
 def _listed(review: Review) -> set[tuple[str | None, str | None]]:
-    """Give the questions that must pass and are listed as lost."""
+    """Return the questions that must pass and are listed as lost."""
     flips = [flip for flip in review.comparison.broke if flip.must_pass]
     # a list of questions shows one answer of each, and not how many of several miss
     flips += [flip for flip in review.fallen if flip.kind == "missed" and not review.run.repeats]
@@ -69,7 +69,7 @@ def _listed(review: Review) -> set[tuple[str | None, str | None]]:
 
 
 def further_warnings(review: Review) -> list[Reason]:
-    """Give the warnings that no other part tells: not invariants, slices that are tabled, and what merging breaks."""
+    """Return the warnings that no other part tells: not invariants, slices that are tabled, and what merging breaks."""
     tabled = {(row.delta.mode, row.delta.slice) for row in formatting.slice_rows(review.verdict.rows)}
     shown = set() if formatting.undecided(review) else tabled
     above = {reason.code for reason in merging(review)}
@@ -89,6 +89,6 @@ def capital(reason: Reason) -> str:
 
 
 def sentence(reason: Reason) -> str:
-    """Give the same as a whole sentence."""
+    """Return the same as a whole sentence."""
     text = capital(reason)
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -85,8 +85,6 @@ class Screen:
         """Print a table of rows with their styles.
 
         Args:
-            head: the names of the columns.
-            rows: their cells.
             names: columns that begin at the left, as words do; the others are numbers.
             words: columns whose cells are broken if the table is too wide.
         """

@@ -76,7 +76,7 @@ def offer(review: Review) -> Section:
 
 
 def _beyond_noise(row: GatedMetric) -> bool:
-    """Say whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5%.
+    """Return whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5%.
 
     Without single questions to count, a gain beyond the tolerance has to do.
     """
@@ -101,7 +101,7 @@ def reproduce(review: Review) -> Section:
 
 
 def broken_alone(review: Review) -> str:
-    """Give the options that ask again what broke or counts against a change; empty where that is too much to name."""
+    """Return the options that ask again what broke or counts against a change; empty where that is too much to name."""
     if review.verdict.outcome != "regression":
         return ""
     broke = [flip for flip in review.comparison.broke if not flip.waived]
@@ -144,7 +144,7 @@ def _baseline_line(review: Review, links: Links | None) -> str:
 
 
 def _age(review: Review, measured: str) -> str:
-    """Say how old a baseline was when the run started, in whole days."""
+    """Return how old a baseline was when the run started, in whole days."""
     days = days_between(measured, review.run.started)
     codes = {reason.code for reason in review.verdict.warnings}
     if days is None or days < 0:
@@ -265,7 +265,7 @@ def if_merged(review: Review) -> Section:
 
 
 def _mark(key: str, preview: Preview) -> tuple[int, str, str]:
-    """Give the place of a setting, what stands before it, and what after it."""
+    """Return the place of a setting, what stands before it, and what after it."""
     if key in preview.loosened:
         return 0, "⚠️ ", " **(loosens the gate)**"
     if key in preview.remeasured:
@@ -317,7 +317,7 @@ def _baseline(preview: Preview) -> str:
 
 
 def _outdated(reasons: Sequence[str]) -> str:
-    """Say why later runs do not pass beside the baseline that a change leaves."""
+    """Return why later runs do not pass beside the baseline that a change leaves."""
     lines = [f"- ⚠️ {inert(reason, limit=500, middle=True)}" for reason in reasons]
     return _group("After a merge no run passes until one is promoted", lines)
 
@@ -355,11 +355,9 @@ HERE = Publication()
 def sections_of(
     review: Review, publication: Publication = HERE, *, now: str = "now", full: bool = True
 ) -> list[Section]:
-    """Give the sections.
+    """Return the sections.
 
     Args:
-        review: the review.
-        publication: what is told beside it.
         now: what the column of the values measured is called.
         full: whether tables that can be long hold every row.
     """
@@ -390,7 +388,7 @@ def sections_of(
 
 
 def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> list[Section]:
-    """Give what was compared; where that says nothing of the change, the first questions that broke alone."""
+    """Return what was compared; where that says nothing of the change, the first questions that broke alone."""
     if formatting.undecided(review):
         few = [] if review.run.stopped is not None else [questions.broke(review, links, most=questions.TOP)]
         return [
@@ -415,7 +413,7 @@ def _slices(review: Review, *, now: str, full: bool) -> list[Section]:
 
 
 def _folded(review: Review, *, now: str) -> list[Section]:
-    """Give what got better and what stayed, which nobody has to open."""
+    """Return what got better and what stayed, which nobody has to open."""
     if formatting.undecided(review):
         return []
     better = metric_tables.better_slices(review, now=now, full=False)
@@ -423,6 +421,6 @@ def _folded(review: Review, *, now: str) -> list[Section]:
 
 
 def elsewhere(publication: Publication) -> str:
-    """Say where the full report is."""
+    """Return where the full report is."""
     run = publication.links.run if publication.links is not None else None
     return f"in {link('the workflow run', run, publication.links)}"

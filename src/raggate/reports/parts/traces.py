@@ -8,7 +8,7 @@ from raggate.models.verdict import Review
 
 
 def address(review: Review, trace_id: str | None) -> str:
-    """Give the address of a trace, which holds nothing of the run but the trace's 32 hex digits; empty without one.
+    """Return the address of a trace, which holds nothing of the run but the trace's 32 hex digits; empty without one.
 
     A first run takes its settings from the change itself, which leads nobody anywhere.
     """

@@ -14,7 +14,7 @@ _MARKER = re.compile(r"\[(\d{1,3}(?:, ?\d{1,3}){0,20})\]", re.ASCII)
 
 
 def has_citation(response: Response) -> bool:
-    """Say whether an answer's text cites anything: a place, or `[n]` with n among the references."""
+    """Return whether an answer's text cites anything: a place, or `[n]` with n among the references."""
     answer = response.answer or ""
     if next(parse(answer), None) is not None:
         return True
@@ -23,7 +23,7 @@ def has_citation(response: Response) -> bool:
 
 
 def cited_supports(item: LabelledResult) -> frozenset[int]:
-    """Give the indices of the gold supports that the references or the text of the answer name.
+    """Return the indices of the gold supports that the references or the text of the answer name.
 
     A heading that could as well be another one of its note names none.
     """
@@ -45,7 +45,7 @@ def _cites(place: Reference | Citation, support: Support, case: Case, same: Same
 
 
 def _is_of(reference: Reference, support: Support, case: Case, same: Same) -> bool:
-    """Say whether a reference of the API is of a support, as a retrieved chunk is: the note, and the section."""
+    """Return whether a reference of the API is of a support, as a retrieved chunk is: the note, and the section."""
     if not support.rel_path or reference.rel_path != support.rel_path:
         return False
     if not case.may_be_in(reference.vault or None, support):
@@ -54,7 +54,7 @@ def _is_of(reference: Reference, support: Support, case: Case, same: Same) -> bo
 
 
 def _names(citation: Citation, support: Support, same: Same) -> bool:
-    """Say whether a text names a support: its note, and its section, one inside it, or the end of its path."""
+    """Return whether a text names a support: its note, and its section, one inside it, or the end of its path."""
     # a text may leave out the directories
     if not support.rel_path or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
         return False

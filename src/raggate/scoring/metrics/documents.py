@@ -68,7 +68,6 @@ def diversity_rate(item: LabelledResult, k: int) -> float | None:
 
 @once
 def _documents(item: LabelledResult) -> list[Document]:
-    """Give the document of each chunk."""
     return [document_of(chunk) for chunk in item.result.chunks]
 
 
@@ -102,7 +101,7 @@ class DocumentTypes:
             self._documents.setdefault(kind, set()).add(document)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Give what was counted.
+        """Return what was counted.
 
         Returns:
             Per file extension, in lower case, `documents` and `chunks`; `unknown` are those whose id does not end in
@@ -119,7 +118,7 @@ class DocumentTypes:
 
 
 def document_of(chunk: Chunk) -> Document:
-    """Give the document of a chunk."""
+    """Return the document of a chunk."""
     return chunk.vault, chunk.document
 
 

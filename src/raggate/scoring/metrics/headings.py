@@ -62,6 +62,6 @@ def heading_first(item: LabelledResult, k: int) -> float | None:
 
 @once
 def _bodiless_chunks(item: LabelledResult) -> tuple[tuple[Chunk, bool], ...]:
-    """Give the chunks, and whether each is bodiless; none where the API returns no text at all."""
+    """Return the chunks, and whether each is bodiless; none where the API returns no text at all."""
     chunks = item.result.chunks
     return tuple(zip(chunks, item.labels.bodiless, strict=True)) if any(chunk.text for chunk in chunks) else ()

@@ -95,7 +95,7 @@ class Calls:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Give the nearest-rank percentile: the smallest value that at least `share` of all values do not exceed.
+    """Return the nearest-rank percentile: the smallest value that at least `share` of all values do not exceed.
 
     Raises:
         ValueError: for no values.
@@ -110,7 +110,7 @@ def _nearest_rank(ascending: Sequence[float], share: float) -> float:
 
 
 def _percentiles(values: array[float]) -> dict[str, float]:
-    """Give percentiles of a step in milliseconds: `client_ms` is as raggate saw it, the rest as the API reports it."""
+    """Percentiles of a step in milliseconds: `client_ms` is as raggate saw it, the rest as the API reports it."""
     # in lots, as a list of very many numbers takes four times their array
     lots = (array("d", sorted(values[begin : begin + _LOT])) for begin in range(0, len(values), _LOT))
     ascending = array("d", merge(*lots))

@@ -32,23 +32,23 @@ def once(function: Callable[[LabelledResult], T]) -> Callable[[LabelledResult], 
 
 @once
 def ranking(item: LabelledResult) -> Ranking:
-    """Give the ranking of one result; empty for a failed call."""
+    """Return the ranking of one result; empty for a failed call."""
     dropped = set(item.labels.duplicates)
     return [supports for position, supports in enumerate(item.labels.matches) if position not in dropped]
 
 
 def labelled(case: Case) -> bool:
-    """Say whether retrieval can be scored for the case at all."""
+    """Return whether retrieval can be scored for the case at all."""
     return case.answerable and bool(case.gold_supports)
 
 
 def first_hit(ranks: Ranking) -> int | None:
-    """Give the rank, from 1, of the first chunk that matches a gold support."""
+    """Return the rank, from 1, of the first chunk that matches a gold support."""
     return next((rank for rank, supports in enumerate(ranks, 1) if supports), None)
 
 
 def complete_at(ranks: Ranking, groups: Sequence[Sequence[int]]) -> int | None:
-    """Give the depth at which all supports of some group have been seen."""
+    """Return the depth at which all supports of some group have been seen."""
     seen: set[int] = set()
     for rank, supports in enumerate(ranks, 1):
         seen.update(supports)
@@ -59,12 +59,12 @@ def complete_at(ranks: Ranking, groups: Sequence[Sequence[int]]) -> int | None:
 
 @once
 def gains_of(item: LabelledResult) -> list[int]:
-    """Give the graded gain per rank of one result; see `gains`."""
+    """Return the graded gain per rank of one result; see `gains`."""
     return gains(ranking(item), item.case.gold_supports)
 
 
 def gains(ranks: Ranking, supports: Sequence[Support]) -> list[int]:
-    """Give the graded gain per rank. A support is gained once, and a chunk gains at most one support.
+    """Return the graded gain per rank. A support is gained once, and a chunk gains at most one support.
 
     So pieces of one long section, or one chunk that meets two nested anchors, cannot gain more than the ideal.
     """

@@ -37,7 +37,7 @@ class Adapter(Protocol):
         """
 
     def with_headers(self, headers: Mapping[str, str]) -> Adapter:
-        """Give an adapter that sends these headers too; not called where there are no headers.
+        """Return an adapter that sends these headers too; not called where there are no headers.
 
         Raises:
             NotImplementedError: of what makes no HTTP calls, with which no configuration has principals.

@@ -49,7 +49,7 @@ class AskAdapter:
             self._query["retrieval_only"] = "true"
 
     def call(self, case: Case, mode: str) -> Call:
-        """Give the HTTP call that asks one case in one mode."""
+        """Return the HTTP call that asks one case in one mode."""
         body: dict[str, Any] = {"question": case.question, "k": case.k or self._settings.k, "mode": mode}
         if case.vaults:
             body["vaults"] = list(case.vaults)

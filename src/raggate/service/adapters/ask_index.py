@@ -40,12 +40,12 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-A
 
 
 def health_problem(client: httpx.Client, path: str) -> str:
-    """Say why the API is not healthy, or nothing when it is."""
+    """Return why the API is not healthy, or nothing when it is."""
     return problem_of(path, *fetch_state(client, "GET", path))
 
 
 def problem_of(path: str, status: int, body: bytes) -> str:
-    """Say why an API is not healthy that answers its health path so; nothing when it is."""
+    """Return why an API is not healthy that answers its health path so; nothing when it is."""
     if status != 200:
         return f"GET {path}: {status_text(status, body)}"
     health = _mapping(body).get("status")
@@ -53,7 +53,7 @@ def problem_of(path: str, status: int, body: bytes) -> str:
 
 
 def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
-    """Say whether the API is indexing. One that cannot tell does not count as done, one that has no such path does.
+    """Return whether the API is indexing. One that cannot tell does not count as done, one that has no such path does.
 
     Raises:
         httpx.HTTPError: when there is no answer, none in time, or a larger one.
@@ -105,7 +105,7 @@ def fetch_state(
     headers: Mapping[str, str] | None = None,
     content: bytes | None = None,
 ) -> tuple[int, bytes]:
-    """Give status and body of what tells health or index: whole, as half of one does not tell what it says.
+    """Return status and body of what tells health or index: whole, as half of one does not tell what it says.
 
     Raises:
         httpx.HTTPError: when there is no answer, none in time, or a larger one.
@@ -126,7 +126,7 @@ def fetch(
     limit: int = 64 << 10,
     seconds: float = 10.0,
 ) -> tuple[int, bytes]:
-    """Give status and body, the body cut at `limit` bytes.
+    """Return status and body, the body cut at `limit` bytes.
 
     Raises:
         httpx.HTTPError: when there is no answer, or none within `seconds`.

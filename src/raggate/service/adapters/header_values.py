@@ -12,11 +12,9 @@ _SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 
 
 def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: str) -> dict[str, str]:
-    """Give the variables that headers name, by placeholder.
+    """Return the variables that headers name, by placeholder.
 
     Args:
-        headers: name -> value with placeholders.
-        environment: raggate's own.
         key: where the headers stand in the configuration, for messages.
 
     Raises:

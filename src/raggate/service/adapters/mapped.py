@@ -41,7 +41,7 @@ class Page(Struct, frozen=True, kw_only=True):
     cursor: str | int | Absent = ABSENT
 
     def values(self, pages: Pages | None) -> dict[str, Any]:
-        """Give what its placeholders stand for."""
+        """Return what its placeholders stand for."""
         number = self.before + (pages.first if pages is not None else 1)
         return {"page": number, "offset": self.offset, "cursor": self.cursor}
 
@@ -50,14 +50,7 @@ FIRST = Page()
 
 
 def next_page(page: Page, pages: Pages, root: Any, *, came: int, wanted: int) -> Page | None:
-    """Give the page after one; None where no other is to be asked for.
-
-    Args:
-        page: the page that came.
-        pages: how they go on.
-        root: the body of the page.
-        came: how many chunks it held.
-        wanted: how many chunks are wanted in all.
+    """Return the page after one; None where no other is to be asked for.
 
     Raises:
         ValueError: when the cursor is none, or the one before.
@@ -87,7 +80,7 @@ def with_page(response: Response, more: Response) -> Response:
 
 
 def chunk_call(request: ChunkRequest, chunk: Chunk, headers: Mapping[str, str]) -> Call:
-    """Give the call that asks for what a chunk holds."""
+    """Return the call that asks for what a chunk holds."""
     values: dict[str, Any] = {"id": chunk.chunk_id, "rel_path": chunk.rel_path}
     values |= {"doc_id": chunk.doc_id or ABSENT, "vault": chunk.vault or ABSENT}
     return Call(
@@ -103,9 +96,6 @@ def with_parts(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | N
     """Put what a body tells into a chunk.
 
     Args:
-        chunk: what the answer says of it.
-        request: what stands where in the body.
-        body: what was said of it.
         errors: the path where errors stand; None for those of GraphQL.
         beginnings: what is removed from paths, see `prefixes`.
 
@@ -155,7 +145,7 @@ class MappedAdapter:
         self._prefixes = prefixes(mapped.response.chunks.path_prefix, vault_names)
 
     def call(self, case: Case, mode: str) -> Call:
-        """Give the HTTP call that asks one case in one mode.
+        """Return the HTTP call that asks one case in one mode.
 
         Raises:
             UsageError: when the question makes a URL that is too long.
@@ -271,7 +261,7 @@ class MappedAdapter:
         return {name: filled_text(text, values) for name, text in self._mapped.headers.items()}
 
     def _fetch(self, client: httpx.Client, method: str, url: str, sent: object = None) -> tuple[int, bytes]:
-        """Give status and body.
+        """Return status and body.
 
         Raises:
             httpx.HTTPError: when there is no answer, none in time, or a larger one.

@@ -39,7 +39,7 @@ def body_of(body: bytes, stream: Stream | None) -> Any:
 
 
 def errors_path(fields: ResponseFields) -> str | None:
-    """Give the path where a body reports an error; None where only GraphQL's own way is known."""
+    """Return the path where a body reports an error; None where only GraphQL's own way is known."""
     stream = fields.stream
     by_kind = stream is not None and (stream.format == "sse" or stream.by is not None)
     return fields.errors or (ERROR if by_kind else None)
@@ -59,7 +59,7 @@ def _lines(body: bytes) -> Iterator[tuple[str, Any]]:
 
 
 def _events(body: bytes) -> Iterator[tuple[str, Any]]:
-    """Give name and data of every event, of the last one even without its blank line."""
+    """Yield name and data of every event, of the last one even without its blank line."""
     for name, data in Events().feed(body + b"\n\n"):
         yield name, _json_or_text(data.decode("utf-8", "replace"))
 
@@ -80,7 +80,6 @@ def refuse_errors(root: Any, written: str | None) -> None:
     """Refuse a body that reports an error behind its status 200, so that it is never taken for an empty answer.
 
     Args:
-        root: the body.
         written: the path where errors stand; None for those of GraphQL.
 
     Raises:
@@ -110,7 +109,7 @@ def _words(reported: Any) -> str:
 
 
 def entries_at(written: str, root: Any, *, limit: int) -> list[Entry]:
-    """Give the entries of a list.
+    """Return the entries of a list.
 
     Raises:
         ValueError: when there is none, or a longer one.
@@ -123,7 +122,7 @@ def entries_at(written: str, root: Any, *, limit: int) -> list[Entry]:
 
 
 def side_by_side(columns: Mapping[str, str], root: Any, *, limit: int) -> list[Entry]:
-    """Give the rows of lists that run side by side, each a mapping of their names, with a place for messages.
+    """Return the rows of lists that run side by side, each a mapping of their names, with a place for messages.
 
     Raises:
         ValueError: when one is no list, too long, or of another length than the first.

@@ -13,7 +13,7 @@ from raggate.text.quote import cut
 
 
 def state_of(index: IndexFields, root: Any) -> IndexState:
-    """Give how the index of a healthy API stands.
+    """Return how the index of a healthy API stands.
 
     Raises:
         ValueError: when something stands not where the settings say.
@@ -36,7 +36,7 @@ def _untold(condition: Condition | None, root: Any) -> str:
 
 
 def _count(written: str | None, root: Any) -> int | None:
-    """Give a count; None for null and for no path."""
+    """Return a count; None for null and for no path."""
     value = whole(written, Entry("", root))
     if written is not None and (find(parse(written), root) is ABSENT or (value is not None and value < 0)):
         raise WrongShape(below("", parse(written)), "a whole number, 0 or more", ABSENT if value is None else value)

@@ -16,7 +16,7 @@ Values = Mapping[str, Any]
 
 
 def values_of(case: Case, mode: str, settings: Ask) -> Values:
-    """Give what the placeholders of a question stand for."""
+    """Return what the placeholders of a question stand for."""
     return {
         "question": case.question,
         "k": case.k or settings.k,
@@ -68,7 +68,7 @@ def _filled(template: str, values: Values, written: Callable[[str], str]) -> str
 
 
 def _only(template: str) -> str | None:
-    """Give the name of the placeholder that is all of a text, if that is so."""
+    """Return the name of the placeholder that is all of a text, if that is so."""
     match = PLACEHOLDER.fullmatch(template)
     return match[1] if match else None
 

@@ -30,7 +30,7 @@ Prefixes = tuple[tuple[str, str | None], ...]
 
 
 def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:
-    """Give what paths may begin with, longest first, and the vault that tells."""
+    """Return what paths may begin with, longest first, and the vault that tells."""
     if not written:
         return ()
     if "vault" not in names(written):
@@ -43,8 +43,6 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     """Read a parsed body of a response with status 200. Whatever no path leads to is ignored.
 
     Args:
-        root: the parsed body.
-        fields: where everything stands.
         beginnings: what is removed from paths, see `prefixes`.
         retrieval_only: whether answer and references are left unread.
 
@@ -72,7 +70,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
 
 
 def holds(condition: Condition, root: Any) -> bool | None:
-    """Say whether a condition holds; None when it asks for true or false, and there is nothing.
+    """Return whether a condition holds; None when it asks for true or false, and there is nothing.
 
     Raises:
         ValueError: when what stands there cannot be judged.
@@ -93,7 +91,7 @@ def holds(condition: Condition, root: Any) -> bool | None:
 
 
 def whole(written: str | None, at: Entry) -> int | None:
-    """Give a whole number; None for no path, null and nothing.
+    """Return a whole number; None for no path, null and nothing.
 
     Raises:
         ValueError: when it is something else.
@@ -114,7 +112,7 @@ def _same(value: Any, other: Any) -> bool:
 
 
 def _at(written: str | None, at: Entry) -> tuple[Any, str]:
-    """Give what a path leads to and the name of the place."""
+    """Return what a path leads to and the name of the place."""
     if written is None:
         return None, at.where
     path, start, where = at.start_of(parse(written))
@@ -122,7 +120,7 @@ def _at(written: str | None, at: Entry) -> tuple[Any, str]:
 
 
 def text_at(written: str, at: Entry) -> str:
-    """Give a text; a ValueError when there is none."""
+    """Return a text; a ValueError when there is none."""
     value, place = _at(written, at)
     if type(value) is not str:
         raise WrongShape(place, "text", value, nearest_there(*at.start_of(parse(written))))
@@ -159,7 +157,7 @@ def _number(written: str | None, at: Entry) -> float | None:
 
 
 def _joined(written: str | None, root: Any) -> str | None:
-    """Give a text, or the texts that a path with `[*]` leads to as one; None for null and nothing."""
+    """Return a text, or the texts that a path with `[*]` leads to as one; None for null and nothing."""
     if written is None or not parse(written).many:
         return _optional_text(written, Entry("", root))
     pieces = find_all(parse(written), root, limit=MAX_PIECES)
@@ -179,7 +177,7 @@ def _answer(root: Any, fields: ResponseFields) -> str:
 
 
 def _glimpse(written: str | None, root: Any) -> object:
-    """Give what stands where answers stand, for a question that asked for none: whatever it is, it is no error."""
+    """Return what stands where answers stand, for a question that asked for none: whatever it is, it is no error."""
     try:
         return _joined(written, root)
     except ValueError:
@@ -232,7 +230,7 @@ def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
 
 
 def note_at(written: str, at: Entry, beginnings: Prefixes) -> tuple[str, str | None]:
-    """Give the path of a note, and the vault that what it begins with tells; a ValueError when there is none."""
+    """Return the path of a note, and the vault that what it begins with tells; a ValueError when there is none."""
     rel_path = text_at(written, at)
     for beginning, vault in beginnings:
         if rel_path.startswith(beginning):
@@ -241,7 +239,7 @@ def note_at(written: str, at: Entry, beginnings: Prefixes) -> tuple[str, str | N
 
 
 def heading_path_at(written: str | Sequence[str] | None, at: Entry, separator: str | None = None) -> str:
-    """Give headings as a path; empty for no path, null and nothing, a ValueError for what is something else.
+    """Return headings as a path; empty for no path, null and nothing, a ValueError for what is something else.
 
     Of several paths each leads to the headings of a level, or of some.
     """

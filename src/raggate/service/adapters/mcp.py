@@ -64,10 +64,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
         return cls(config.ask, mcp, prefixes(mcp.response.chunks.path_prefix, tuple(config.vault)), headers)
 
     def index_state(self, client: httpx.Client, _ready: Readiness) -> IndexState:
-        """Say whether the server is initialized and has the tool, and what the tool of `ask.mcp.index` tells.
-
-        Args:
-            client: with the server as its base URL.
+        """Return whether the server is initialized and has the tool, and what the tool of `ask.mcp.index` tells.
 
         Raises:
             httpx.HTTPError: when it cannot be reached yet.
@@ -88,7 +85,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
         return reindex(api, call, self._headers, self._settings)
 
     def with_headers(self, headers: Mapping[str, str]) -> McpAdapter:
-        """Give an adapter that sends these headers too, in place of others of the same name."""
+        """Return an adapter that sends these headers too, in place of others of the same name."""
         replaced = {name.lower() for name in headers}
         kept = {name: text for name, text in self._headers.items() if name.lower() not in replaced}
         return replace(self, _headers={**kept, **headers})
@@ -146,7 +143,7 @@ class _Channel(Struct, frozen=True):
     _read: Callable[[Message], Response]
 
     async def opened(self) -> Miss | None:
-        """Say why there is no session, if there is none."""
+        """Return why there is no session, if there is none."""
         try:
             await self._session.open()
         except Missed as error:
@@ -156,7 +153,7 @@ class _Channel(Struct, frozen=True):
         return None
 
     def question(self, case: Case, mode: str) -> Attempt:
-        """Give what asks one case in one mode."""
+        """Return what asks one case in one mode."""
         arguments = filled_json(self._mcp.arguments, values_of(case, mode, self._settings))
         return partial(self._attempt, case, arguments)
 

@@ -88,7 +88,7 @@ class OverHttp:
         return reindex(api, call, self._adapter.call(_ANY, self._settings.modes[0]).headers, self._settings)
 
     def with_headers(self, headers: Mapping[str, str]) -> OverHttp:
-        """Give an adapter that sends these headers too, in place of others of the same name."""
+        """Return an adapter that sends these headers too, in place of others of the same name."""
         return OverHttp(_WithHeaders(self._adapter, headers), self._settings)
 
 

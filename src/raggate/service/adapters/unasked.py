@@ -9,7 +9,7 @@ NOTICEABLE_MS = 1.0
 
 
 def generated(answer: object, latency: Mapping[str, float], *, abstained: bool) -> bool:
-    """Say whether an answer to a retrieval-only question was generated.
+    """Return whether an answer to a retrieval-only question was generated.
 
     Args:
         answer: what stands where answers stand; anything that is not text is none.

@@ -34,9 +34,6 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
     """Build the image and give its id.
 
     Args:
-        client: the engine.
-        settings: what to build.
-        key: their place in the configuration.
         workspace: where the context lies, and where build.log goes.
 
     Raises:

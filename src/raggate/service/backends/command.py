@@ -154,7 +154,7 @@ class _Api:
         return f"http://127.0.0.1:{self._port}"
 
     def died(self) -> ProcessExit | None:
-        """Say how the process or one of its services ended, or None while they run."""
+        """Return how the process or one of its services ended, or None while they run."""
         ended = self._child.ended()
         if ended is None:
             return self._lost()
@@ -165,7 +165,7 @@ class _Api:
         return self._child.ended()
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give the last lines of its output, oldest first. Untrusted text."""
+        """Return the last lines of its output, oldest first. Untrusted text."""
         self._child.ended()
         return self._log.tail()
 
@@ -193,11 +193,11 @@ class _SpokenTo:
         self._lost = lost
 
     def died(self) -> ProcessExit | None:
-        """Say how the process or one of its services ended, or None while they run."""
+        """Return how the process or one of its services ended, or None while they run."""
         return self._child.ended() or self._lost()
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give the last lines of its standard error, oldest first. Untrusted text."""
+        """Return the last lines of its standard error, oldest first. Untrusted text."""
         self._child.ended()
         return self._log.tail()
 

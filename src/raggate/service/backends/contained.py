@@ -24,12 +24,9 @@ _LAYER = "rw,noexec,nosuid,nodev,mode=1777"
 
 
 def hardened(client: Client, settings: Contained, image: str, *, internal: bool) -> dict[str, Any]:
-    """Give what the host is told of a container, but for its network, ports and volumes.
+    """Return what the host is told of a container, but for its network, ports and volumes.
 
     Args:
-        client: the engine.
-        settings: what it may.
-        image: id of its image.
         internal: whether its network leads nowhere else.
     """
     import docker
@@ -108,7 +105,7 @@ class Running:
             threading.Thread(target=self._look_at_health, name=f"health of {name}", daemon=True).start()
 
     def ended(self) -> ProcessExit | None:
-        """Say how it ended, or None while it runs. Once it has ended, its last output is in the log."""
+        """Return how it ended, or None while it runs. Once it has ended, its last output is in the log."""
         if self._ended is not None and not self._drained:
             self._drained = True
             self._reader.join(_DRAIN)

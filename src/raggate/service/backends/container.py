@@ -55,10 +55,6 @@ def archive(directory: Path, name: str) -> Iterator[bytes]:
 
     Everybody may read the copies and nobody owns them. Links within the directory stay links.
 
-    Args:
-        directory: the vault.
-        name: its name, for messages.
-
     Raises:
         UsageError: for a link that leads out of it.
     """
@@ -150,11 +146,11 @@ class _Api:
         self._made = made
 
     def died(self) -> ProcessExit | None:
-        """Say how the API or one of its services ended, or None while they run."""
+        """Return how the API or one of its services ended, or None while they run."""
         return self._api.ended() or self._made.lost()
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give the last lines of the API's output, oldest first. Untrusted text."""
+        """Return the last lines of the API's output, oldest first. Untrusted text."""
         return self._api.log.tail()
 
 

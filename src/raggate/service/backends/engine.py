@@ -29,7 +29,7 @@ def own() -> str | None:
 
 
 def is_over(life: str) -> bool:
-    """Tell whether the process of that name is dead for certain.
+    """Return whether the process of that name is dead for certain.
 
     It is never of one that may live: of another boot, machine or container, or whose start cannot be read. Any text is
     taken; one that names no process is nobody's end.
@@ -59,7 +59,7 @@ def _scope() -> str | None:
 
 
 def _start(process: int) -> str | None:
-    """Give the time of a process's start in ticks since the boot."""
+    """Return the time of a process's start in ticks since the boot."""
     try:
         # the name before it may hold anything, spaces and parentheses too
         return (_PROC / str(process) / "stat").read_bytes().rpartition(b")")[2].split()[19].decode("ascii")
@@ -102,7 +102,6 @@ def connected(
     """Connect to the engine that DOCKER_HOST names, or to the local one, without any registry credentials.
 
     Args:
-        environment: raggate's own.
         seconds: a call that takes longer fails. One that only reads is then made once more.
         greeting: the same for the first, which costs no engine any work.
 
@@ -195,7 +194,7 @@ def reason(error: Exception) -> str:
 
 
 def step_label(environment: Mapping[str, str]) -> dict[str, str]:
-    """Give the label by which the post step finds what its step left; none where there is no step.
+    """Return the label by which the post step finds what its step left; none where there is no step.
 
     What the runner tells of a job does not do: on some servers every run is number 1 of a runner without a name.
     """
@@ -204,7 +203,7 @@ def step_label(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def labels(environment: Mapping[str, str]) -> dict[str, str]:
-    """Give the labels of everything that one start creates. They are known before anything is."""
+    """Return the labels of everything that one start creates. They are known before anything is."""
     instance = secrets.token_hex(8)
     known = {
         "raggate.run": environment.get("GITHUB_RUN_ID") or instance,

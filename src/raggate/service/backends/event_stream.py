@@ -28,7 +28,7 @@ class Failed(Exception):
 def events(
     client: Client, call: Callable[[], Iterable[Any]], *, end: float, silence: float = math.inf
 ) -> Iterator[Any]:
-    """Give the events of a call as they come; the connection is closed at the end, and the engine's work with it.
+    """Yield the events of a call as they come; the connection is closed at the end, and the engine's work with it.
 
     Args:
         client: the engine. Nothing else may use it meanwhile.

@@ -65,7 +65,7 @@ def part(key: str, settings: Contained, filler: Filler, workspace: Workspace) ->
 
 
 def services(key: str, settings: Mapping[str, Service], workspace: Workspace) -> dict[str, Part]:
-    """Give the services of the backend at `key` by name. They know each other by name, and the run.
+    """Return the services of the backend at `key` by name. They know each other by name, and the run.
 
     Raises:
         UsageError: for an unknown placeholder.
@@ -128,11 +128,11 @@ class Group:
     _services: dict[str, Running] = field(default_factory=dict, init=False)
 
     def name(self, what: str) -> str:
-        """Give what the engine is to call something of this start."""
+        """Return what the engine is to call something of this start."""
         return f"raggate-{self.labels[engine.INSTANCE]}-{what}"
 
     def image(self, name: str) -> str:
-        """Give the id of a container's image, which stays as long as the group is open.
+        """Return the id of a container's image, which stays as long as the group is open.
 
         Raises:
             UsageError: for a build context that is not there.
@@ -177,11 +177,7 @@ class Group:
         """Create a container, which the others know by its name, and start it.
 
         Args:
-            name: of the part.
-            image: id of its image.
-            mounts: volumes, as the engine describes them.
             at: the address of this machine at which its ports can be connected to; empty for none.
-            ports: those ports.
 
         Raises:
             CannotTell: when the engine cannot.
@@ -220,7 +216,7 @@ class Group:
         )
 
     def address(self, running: Running) -> str | None:
-        """Give the address of a container in the network; None when it has none, as it has ended."""
+        """Return the address of a container in the network; None when it has none, as it has ended."""
         return networking.address(self.client, running.id, self._network)
 
     def serve(self, name: str, service: Service, image: str, *, at: str = "", ports: tuple[int, ...] = ()) -> str:
@@ -235,7 +231,7 @@ class Group:
         return address or ""
 
     def lost(self) -> ProcessExit | None:
-        """Say which service has ended and how, or None while they run."""
+        """Return which service has ended and how, or None while they run."""
         for name, service in self._services.items():
             if (ended := service.ended()) is not None:
                 return replace(ended, message=f"lost its service {name}, which {ended.message}", service=name)
@@ -285,7 +281,7 @@ def _probe(ready: ServiceReady, address: str) -> str | None:
 
 
 def _hung_up(connection: socket.socket) -> bool:
-    """Tell whether nobody is behind a published port: the engine accepts for the container, and then hangs up."""
+    """Return whether nobody is behind a published port: the engine accepts for the container, and then hangs up."""
     connection.settimeout(_SECOND_THOUGHT)
     try:
         return connection.recv(1) == b""

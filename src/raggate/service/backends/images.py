@@ -60,12 +60,7 @@ _LIMIT = Lasting(
 
 
 def lasting(name: str, why: str) -> Lasting | None:
-    """Say what is wrong when trying again cannot help; None when it can, or nothing is known of it.
-
-    Args:
-        name: the image, as it was asked for.
-        why: what the engine said, one line.
-    """
+    """Say what is wrong when trying again cannot help; None when it can, or nothing is known of it."""
     words = _without(name, why)
     if _LIMITED.search(words):
         return _LIMIT
@@ -75,7 +70,7 @@ def lasting(name: str, why: str) -> Lasting | None:
 
 
 def unanswered(name: str, why: str) -> bool:
-    """Say whether the registry could not be reached, or did not do its work."""
+    """Return whether the registry could not be reached, or did not do its work."""
     return _TEMPORARY.search(_without(name, why)) is not None
 
 
@@ -107,12 +102,10 @@ _LAST_PORT = 65_535
 
 
 def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspace) -> str:
-    """Give the id of the image.
+    """Return the id of the image.
 
     Args:
-        client: the engine.
         settings: name the image or how to build it.
-        key: their place in the configuration, for messages.
         workspace: where a build's context lies and its log goes, and what takes progress messages.
 
     Raises:
@@ -140,7 +133,6 @@ def identity(client: Client, settings: Contained, image: str) -> str:
     """Name an image so that nothing else can be meant: by its name and digest where a registry has it, else by its id.
 
     Args:
-        client: the engine.
         settings: name the image or how to build it.
         image: the id that `obtain` gave.
     """
@@ -157,7 +149,7 @@ def identity(client: Client, settings: Contained, image: str) -> str:
 
 
 def _repository(name: str) -> str:
-    """Give the repository of an image's name, with the registry and the folder that Docker leaves out."""
+    """Return the repository of an image's name, with the registry and the folder that Docker leaves out."""
     path = name.partition("@")[0]
     # a colon before a slash is that of a port
     head, slash, last = path.rpartition("/")

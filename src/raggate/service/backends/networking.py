@@ -26,9 +26,6 @@ def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bo
     """Create a network.
 
     Args:
-        client: the engine.
-        name: of the network.
-        labels: put on it.
         internal: whether it leads nowhere else.
         published: whether ports of its containers are to be connected to from this machine. Engines do not publish
             those of internal networks; this one sends packets out under addresses to which no answer comes back.
@@ -54,7 +51,6 @@ def check_reachable(own: Own, host: str, platform: str = sys.platform) -> None:
     """Refuse where the addresses of containers lead nowhere.
 
     Args:
-        own: how raggate is placed.
         host: the engine's URL, empty for the local one.
         platform: as in `sys.platform`.
 
@@ -80,7 +76,6 @@ def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
     listens there. It is also where engines without root publish, whose networks the machine itself does not reach.
 
     Args:
-        own: how raggate is placed.
         host: the engine's URL, empty for the local one.
         platform: as in `sys.platform`.
 
@@ -118,7 +113,7 @@ def join(client: Client, network: str, own: Own) -> None:
 
 
 def address(client: Client, container: str, network: str) -> str | None:
-    """Give the address of a container; None when it has none, as it has ended."""
+    """Return the address of a container; None when it has none, as it has ended."""
     try:
         networks = client.inspect_container(container)["NetworkSettings"]["Networks"]
     except engine_errors() as error:

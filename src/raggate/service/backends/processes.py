@@ -82,7 +82,7 @@ class Log:
                 self._end_line()
 
     def tail(self, lines: int = 20) -> tuple[str, ...]:
-        """Give the last lines, oldest first, an unfinished one included."""
+        """Return the last lines, oldest first, an unfinished one included."""
         with self._lock:
             unfinished = bytes(self._partial) + self._redactor.held()
             kept = [*self._lines, *([_decoded(unfinished)] if unfinished else [])]
@@ -148,7 +148,7 @@ class ManagedProcess:
         return self._process.stdin, self._process.stdout
 
     def ended(self) -> ProcessExit | None:
-        """Say how it ended, or None while it runs.
+        """Return how it ended, or None while it runs.
 
         Once it has ended, its last output is in the log.
         """

@@ -35,7 +35,7 @@ class Own(Struct, frozen=True):
 
 
 def mountinfo() -> str:
-    """Give the mounts of this process; empty where there is no /proc."""
+    """Return the mounts of this process; empty where there is no /proc."""
     try:
         return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -46,9 +46,6 @@ def own(client: Client, *, mounts: str | None = None, hostname: str | None = Non
     """Find out how raggate is placed. An id that the engine does not confirm is another engine's, or chance.
 
     Args:
-        client: the engine.
-        mounts: content of /proc/self/mountinfo.
-        hostname: this machine's.
         marked: whether one of the files is there that engines put into a container.
     """
     mounts = mountinfo() if mounts is None else mounts
@@ -68,7 +65,7 @@ def own(client: Client, *, mounts: str | None = None, hostname: str | None = Non
 
 
 def _mounted(mounts: str) -> Iterator[tuple[str, str, str]]:
-    """Give of every mount on one of the three files: the container's id, the engine's key for it, the path's end."""
+    """Yield of every mount on one of the three files: the container's id, the engine's key for it, the path's end."""
     for line in mounts.splitlines():
         _, _, _, root, point, *_ = [*line.split(" "), *[""] * 5]
         if (key := _FILES.get(point)) is not None and (kept := _KEPT.search(root)) is not None:

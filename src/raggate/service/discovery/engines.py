@@ -23,7 +23,7 @@ Chroma is none of them: its preset is for a service in front of it.
 
 
 def engine_at(path: str, root: Any) -> str:
-    """Give the preset whose engine answers so at a path; an empty text where it is none of them."""
+    """Return the preset whose engine answers so at a path; an empty text where it is none of them."""
     answer = mapping(root)
     for preset, (key, begin) in SIGNS[path].items():
         if key in answer and (not begin or str(answer[key]).startswith(begin)):

@@ -18,11 +18,10 @@ _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
 
 
 def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any] | None:
-    """Give a mapping with placeholders that asks a question; None where the schema has no place for one.
+    """Return a mapping with placeholders that asks a question; None where the schema has no place for one.
 
     Args:
         schema: of the mapping, untrusted.
-        document: what its references are looked up in.
         alone: whether the only text that is required is the question, whatever its name.
     """
     properties = dict(islice(mapping(mapping(schema).get("properties")).items(), MAX_PROPERTIES))
@@ -42,7 +41,7 @@ def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any]
 
 
 def named(names: Sequence[str], asked: str) -> dict[str, str]:
-    """Give the placeholders of a question, and of how many chunks are wanted where one of the names says that."""
+    """Return the placeholders of a question, and of how many chunks are wanted where one of the names says that."""
     count = best([name for name in names if name != asked], COUNT)
     return {asked: "{question}", **({count: "{k}"} if count is not None else {})}
 
@@ -53,7 +52,7 @@ def _only(names: Any) -> str | None:
 
 
 def _example(schema: dict[str, Any]) -> Any:
-    """Give a value that a required property can have; None when the document names none."""
+    """Return a value that a required property can have; None when the document names none."""
     values = (schema.get("default"), schema.get("const"), *listed(schema.get("enum"))[:1])
     return next((value for value in values if type(value) in (bool, int) or is_name(value)), None)
 
@@ -79,15 +78,15 @@ def _is_text(schema: Any) -> bool:
 
 
 def is_name(value: object) -> bool:
-    """Say whether a value can be the name of a parameter."""
+    """Return whether a value can be the name of a parameter."""
     return isinstance(value, str) and bool(_NAME.fullmatch(value))
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """Give a value that is a mapping; an empty one in place of any other."""
+    """Return a value that is a mapping; an empty one in place of any other."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: Any) -> list[Any]:
-    """Give a value that is a list; an empty one in place of any other."""
+    """Return a value that is a list; an empty one in place of any other."""
     return value if isinstance(value, list) else []

@@ -33,7 +33,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 def searching(tools: Sequence[Message]) -> list[Tool]:
-    """Give the tools that say by their names that they search, and by no word that they write; likeliest first."""
+    """Return the tools that say by their names that they search, and by no word that they write; likeliest first."""
     ranked = [
         (place, number, tool)
         for number, message in enumerate(tools)
@@ -43,7 +43,7 @@ def searching(tools: Sequence[Message]) -> list[Tool]:
 
 
 def asking(message: Message) -> Tool | None:
-    """Give a listed tool with the arguments of a question; None where it has no place for one."""
+    """Return a listed tool with the arguments of a question; None where it has no place for one."""
     name, schema = message.get("name"), message.get("inputSchema")
     arguments = filled(schema, schema, alone=True)
     if not is_name(name) or arguments is None:
@@ -52,7 +52,7 @@ def asking(message: Message) -> Tool | None:
 
 
 def _as_json(schema: Any) -> dict[str, str]:
-    """Give the argument by which a tool answers in JSON where it can also do so in words."""
+    """Return the argument by which a tool answers in JSON where it can also do so in words."""
     properties = mapping(mapping(schema).get("properties"))
     kinds = {name: mapping(kind) for name, kind in islice(properties.items(), MAX_PROPERTIES) if is_name(name)}
     formats = (name for name, kind in kinds.items() if "format" in name.lower() and "json" in listed(kind.get("enum")))
@@ -69,7 +69,7 @@ def left_out(tools: Sequence[Message]) -> Iterator[str]:
 
 
 def _unlikely(message: Message) -> int | None:
-    """Say how unlikely it is that a tool searches the notes; None when it is not to be called unasked."""
+    """Return how unlikely it is that a tool searches the notes; None when it is not to be called unasked."""
     return None if _writes(message) else _likelihood(message)
 
 
@@ -80,7 +80,7 @@ def _likelihood(message: Message) -> int | None:
 
 
 def _writes(message: Message) -> bool:
-    """Say whether a tool says that it writes, by its name or by its hints."""
+    """Return whether a tool says that it writes, by its name or by its hints."""
     hints = mapping(message.get("annotations"))
     reads = hints.get("readOnlyHint")
     hinted = reads is False or (hints.get("destructiveHint") is True and reads is not True)
@@ -93,12 +93,10 @@ def _words(message: Message) -> list[str]:
 
 
 def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Give every way to read a result, each as the settings of `ask.mcp` that stand for it, and what is read.
+    """Yield every way to read a result, each as the settings of `ask.mcp` that stand for it, and what is read.
 
     Args:
         result: of `tools/call`, untrusted.
-        tool: its name.
-        notes: the paths of the notes that it may name.
 
     Raises:
         Missed: when the tool says that it failed.
@@ -137,7 +135,7 @@ def _ways(result: Message, notes: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def _mark(result: Message, notes: Collection[str]) -> str | None:
-    """Give what stands before the path of a note that ends the first line of blocks; None if nothing common does."""
+    """Return what stands before the path of a note that ends the first line of blocks; None if nothing common does."""
     blocks = [mapping(block).get("text") for block in listed(result.get("content"))[:MAX_BLOCKS]]
     lines = [text.partition("\n")[0] for text in blocks if isinstance(text, str) and "\n" in text]
     named = [(line, [path for path in notes if line.endswith(path)]) for line in lines]

@@ -60,12 +60,12 @@ def plain_name(name: str) -> str:
 
 
 def words_in(name: str) -> list[str]:
-    """Give the words of a name such as `searchNotes` or `search_notes`, in small letters."""
+    """Return the words of a name such as `searchNotes` or `search_notes`, in small letters."""
     return [word.lower() for word in _WORD.findall(name)]
 
 
 def unlikely(name: str) -> int:
-    """Say how unlikely it is that something of this name or path takes a question: its place among `ENDPOINTS`.
+    """Return how unlikely it is that something of this name or path takes a question: its place among `ENDPOINTS`.
 
     It is the number of these where no word says so: `tasks` does not ask.
     """
@@ -81,12 +81,12 @@ def unlikely(name: str) -> int:
 
 
 def rank(name: str, usual: tuple[str, ...]) -> int | None:
-    """Give the place of a name among the usual ones; None when it is none of them."""
+    """Return the place of a name among the usual ones; None when it is none of them."""
     plain = plain_name(name)
     return usual.index(plain) if plain in usual else None
 
 
 def best(candidates: Iterable[str], usual: tuple[str, ...]) -> str | None:
-    """Give the candidate that is the likeliest, if any is."""
+    """Return the candidate that is the likeliest, if any is."""
     ranked = [(place, name) for name in candidates if (place := rank(name, usual)) is not None]
     return min(ranked)[1] if ranked else None

@@ -53,7 +53,7 @@ class Request(Struct, frozen=True, kw_only=True):
         return f"{self.method} {self.path} ({', '.join((*self.query, *(self.body or {})))})"
 
     def template(self) -> dict[str, Any]:
-        """Give it as the configuration has it."""
+        """Return it as the configuration has it."""
         template: dict[str, Any] = {"method": self.method, "path": self.path}
         if self.query:
             template["query"] = dict(self.query)
@@ -63,7 +63,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 def requests(document: Any, at: str | None = None) -> list[Request]:
-    """Give the requests that take a question, likeliest first; those of one path where it is known.
+    """Return the requests that take a question, likeliest first; those of one path where it is known.
 
     One that nobody named may write what it is sent: then only those are given that say by their path that they search,
     or that call what they take a question, and by no word of their path or name that they write.
@@ -78,7 +78,7 @@ def requests(document: Any, at: str | None = None) -> list[Request]:
 
 
 def left_out(document: Any) -> Iterator[str]:
-    """Give the paths that say that they search and are not tried all the same, as they say that they write."""
+    """Yield the paths that say that they search and are not tried all the same, as they say that they write."""
     for path, method, operation in _operations(document):
         request = _request(document, path, method, operation)
         if request is not None and _searches(request) and _writes(request, operation):
@@ -86,7 +86,7 @@ def left_out(document: Any) -> Iterator[str]:
 
 
 def health_paths(document: Any) -> list[str]:
-    """Give the paths that look as if they told health."""
+    """Return the paths that look as if they told health."""
     paths = [path for path, method, _ in _operations(document) if method == "get"]
     return [path for path in paths if plain_name(path.rstrip("/").rpartition("/")[2]) in HEALTH]
 
@@ -104,7 +104,7 @@ def _operations(document: Any, at: str | None = None) -> Iterator[tuple[str, str
 
 
 def _base_path(document: Any) -> str:
-    """Give what stands before all paths of a document: `basePath` of its second version, a server of its third."""
+    """Return what stands before all paths of a document: `basePath` of its second version, a server of its third."""
     servers = [mapping(server).get("url") for server in listed(mapping(document).get("servers"))[:1]]
     base = mapping(document).get("basePath", *servers)
     try:
@@ -115,7 +115,7 @@ def _base_path(document: Any) -> str:
 
 
 def _describes(template: str, path: str) -> bool:
-    """Say whether a path is one of those that a template such as `/projects/{id}/search` stands for."""
+    """Return whether a path is one of those that a template such as `/projects/{id}/search` stands for."""
     steps, wanted = template.split("/"), path.split("/")
     return len(steps) == len(wanted) and all(
         step == value or (step.startswith("{") and step.endswith("}") and value != "")

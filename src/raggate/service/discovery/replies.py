@@ -41,14 +41,14 @@ class Reply(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
     def json(self) -> Any:
-        """Give the parsed body; None for one that is no JSON."""
+        """Return the parsed body; None for one that is no JSON."""
         try:
             return jsonio.loads(self.data)
         except ValueError:
             return None
 
     def readings(self) -> Iterator[tuple[Stream | None, Any]]:
-        """Give every way to read the body, each with how it is a stream; nothing unless the status is 200."""
+        """Yield every way to read the body, each with how it is a stream; nothing unless the status is 200."""
         if self.status != 200:
             return
         root = self.json()

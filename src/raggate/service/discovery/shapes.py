@@ -51,9 +51,7 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
     """Recognise an answer; None when it has no list of chunks.
 
     Args:
-        root: the parsed answer.
         notes: the paths of the notes that the API may name.
-        at: the path of the chunks, where that is known.
     """
     lists = _lists(root) if at is None else _list_at(root, at)
     shapes = [
@@ -79,12 +77,11 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
 
 
 def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
-    """Give a part of every chunk of an answer; nothing where it is not mapped or cannot be found.
+    """Return a part of every chunk of an answer; nothing where it is not mapped or cannot be found.
 
     Args:
         part: its name in `chunks`.
         chunks: part of a chunk, or `list` -> its path.
-        root: the parsed answer.
     """
     if part not in chunks:
         return []
@@ -96,7 +93,7 @@ def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
 
 
 def leaves_of(chunks: Mapping[str, str], root: Any) -> dict[str, list[Any]]:
-    """Give what every path from a chunk leads to, of those that lead somewhere in all chunks of an answer."""
+    """Return what every path from a chunk leads to, of those that lead somewhere in all chunks of an answer."""
     try:
         entries = find_all(parse(chunks["list"]), root, limit=MAX_VALUES) or ()
     except ValueError:
@@ -105,14 +102,13 @@ def leaves_of(chunks: Mapping[str, str], root: Any) -> dict[str, list[Any]]:
 
 
 def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[str]:
-    """Give the paths of headings of which each level has a field, outermost first; empty where there are none.
+    """Return the paths of headings of which each level has a field, outermost first; empty where there are none.
 
     They are the fields of LangChain's header splitter, numbered from 1, or those of Haystack's: the headings above, and
     the one of the chunk.
 
     Args:
         chunks: as for `values_of`.
-        root: the parsed answer.
         deepest: the level of the deepest heading that is known of, which this answer need not have.
     """
     try:
@@ -134,7 +130,7 @@ def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[s
 
 
 def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
-    """Give every list of mappings, or of rows that begin with one or have names; with path, and rank of its name."""
+    """Yield every list of mappings, or of rows that begin with one or have names; with path, and rank of its name."""
     for path, name, value in islice(_walk("", "", root, 0), MAX_VALUES):
         entries = value[:MAX_ENTRIES] if isinstance(value, list) else []
         if entries and (all(isinstance(_head(entry), dict) for entry in entries) or _column_names(root, entries)):
@@ -158,7 +154,7 @@ def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]
 
 
 def _column_names(root: Any, entries: list[Any]) -> list[str]:
-    """Give the names of the cells of rows: a list of as many texts that is elsewhere in the answer. None: empty."""
+    """Return the names of the cells of rows: a list of as many texts that is elsewhere in the answer. None: empty."""
     widths = {len(entry) if isinstance(entry, list) else 0 for entry in entries}
     if len(widths) != 1 or widths & {0, 1}:
         return []
@@ -169,7 +165,7 @@ def _column_names(root: Any, entries: list[Any]) -> list[str]:
 
 
 def _walk(path: str, name: str, value: Any, depth: int, every: str = "[*]") -> Iterator[tuple[str, str, Any]]:
-    """Give a value and what is in it, each with its path and key; of a list the first item, which stands for all."""
+    """Yield a value and what is in it, each with its path and key; of a list the first item, which stands for all."""
     yield path, name, value
     if depth == MAX_DEPTH:
         return
@@ -210,14 +206,14 @@ def _fields(root: Any, at: str, entries: list[Any], notes: AbstractSet[str]) -> 
 def _likeliest(
     part: str, leaves: Mapping[str, list[Any]], notes: AbstractSet[str], columns: Sequence[str] = ()
 ) -> str | None:
-    """Give the path that leads to a part, of all that may; None where none does."""
+    """Return the path that leads to a part, of all that may; None where none does."""
     fitting = [path for path, values in leaves.items() if _fits(part, values)]
     ranked = [(_unlikely(part, path, leaves[path], notes, columns), path) for path in fitting]
     return min(((place, path) for place, path in ranked if place is not None), default=(None, None))[1]
 
 
 def _around(at: str, root: Any) -> Iterator[dict[str, list[Any]]]:
-    """Give what paths lead to in the items that the entries of a list stand in, innermost first."""
+    """Yield what paths lead to in the items that the entries of a list stand in, innermost first."""
     group = at.removesuffix("[*]")
     while "[*]" in group:
         group = group.rpartition("[*]")[0]
@@ -226,7 +222,7 @@ def _around(at: str, root: Any) -> Iterator[dict[str, list[Any]]]:
 
 
 def _leaves(entries: list[Any]) -> dict[str, list[Any]]:
-    """Give what every path leads to in all entries, of those that lead somewhere in each."""
+    """Return what every path leads to in all entries, of those that lead somewhere in each."""
     columns: dict[str, list[Any]] = {}
     for number, entry in enumerate(entries):
         for path, _, value in islice(_row(entry), MAX_VALUES):
@@ -255,20 +251,20 @@ def _fits(part: str, values: list[Any]) -> bool:
 
 
 def _counts_the_list(values: list[Any]) -> bool:
-    """Say whether ids are places in the list: the same id is then another chunk in the next answer."""
+    """Return whether ids are places in the list: the same id is then another chunk in the next answer."""
     ids = [str(value) for value in values]
     return any(ids == [str(number) for number in range(first, first + len(ids))] for first in (0, 1))
 
 
 def is_texts(value: Any) -> bool:
-    """Say whether a value is a list of texts."""
+    """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _unlikely(
     part: str, path: str, values: list[Any], notes: AbstractSet[str], columns: Sequence[str]
 ) -> tuple[int, int, int] | None:
-    """Say how unlikely it is that a path leads to a part; None when it cannot be."""
+    """Return how unlikely it is that a path leads to a part; None when it cannot be."""
     place = rank(_name(path, columns), FIELDS[part])
     if part != "rel_path":
         return None if place is None else (0, place, path.count("."))

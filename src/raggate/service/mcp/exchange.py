@@ -113,7 +113,6 @@ class Exchange:
         """Tell the server that a session is over. What comes of that is nobody's concern.
 
         Args:
-            terms: of the session.
             seconds: how long to wait for a reply where no event loop keeps the time.
 
         Raises:
@@ -148,7 +147,6 @@ class Exchange:
         raise Missed(miss("connection", "the server ended its answer without a result", status=200, again=True))
 
     async def _answer(self, terms: Terms, message: Message, asked_back: Iterator[int]) -> None:
-        """Answer what the server asks back."""
         answer = messages.reply_to(message)
         if answer is None:
             return
@@ -175,7 +173,7 @@ async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
 
 
 def _reply_among(came: Iterable[Message], number: int) -> Message | None:
-    """Give the reply to a request; what answers anything else is refused."""
+    """Return the reply to a request; what answers anything else is refused."""
     reply: Message | None = None
     for message in came:
         if messages.asks(message):
@@ -189,7 +187,7 @@ def _reply_among(came: Iterable[Message], number: int) -> Message | None:
 
 
 async def _parts(reply: httpx.Response, settings: Ask) -> AsyncGenerator[bytes, None]:
-    """Give what is a message, or a batch of them, each."""
+    """Return what is a message, or a batch of them, each."""
     kind = _kind(reply)
     if kind == "application/json":
         body, whole = await replies.read(reply, settings.max_body_bytes)

@@ -28,12 +28,12 @@ class RpcError(Missed):
 
 
 def request(number: int, method: str, params: Message) -> Message:
-    """Give a message that is answered."""
+    """Return a message that is answered."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
 def notification(method: str, params: Message | None = None) -> Message:
-    """Give a message that is not."""
+    """Return a message that is not."""
     return {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
 
 
@@ -57,12 +57,12 @@ def parsed(raw: bytes) -> list[Message]:
 
 
 def asks(message: Message) -> bool:
-    """Say whether a message is the server's own, a request or a notification, and no reply."""
+    """Return whether a message is the server's own, a request or a notification, and no reply."""
     return message.get("method") is not None
 
 
 def is_answered(message: Message) -> bool:
-    """Say whether a message is a request, which gets a reply."""
+    """Return whether a message is a request, which gets a reply."""
     return asks(message) and message.get("id") is not None
 
 
@@ -77,13 +77,13 @@ def reply_to(message: Message) -> Message | None:
 
 
 def answers(message: Message, number: int) -> bool:
-    """Say whether a reply is to the request of that number; an error may leave out what it is about."""
+    """Return whether a reply is to the request of that number; an error may leave out what it is about."""
     named = message.get("id")
     return (type(named) is int and named == number) or (named is None and message.get("error") is not None)
 
 
 def result_of(reply: Message) -> Message:
-    """Give the result of a reply.
+    """Return the result of a reply.
 
     Raises:
         RpcError: when there is an error in its place.

@@ -21,14 +21,14 @@ _BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_d
 
 
 def transport_to(api: Started, connections: int) -> httpx.AsyncHTTPTransport:
-    """Give what carries requests to a server, by so many connections at most."""
+    """Return what carries requests to a server, by so many connections at most."""
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
     # not a client but its transport: no redirects, cookies, proxies or other state between questions
     return httpx.AsyncHTTPTransport(limits=limits, verify=checked_by(api.base_url), trust_env=False)
 
 
 def extensions(settings: Ask) -> dict[str, Any]:
-    """Give the timeouts of a request, as the HTTP library takes them."""
+    """Return the timeouts of a request, as the HTTP library takes them."""
     timeout = settings.read_timeout
     timeouts = {"connect": settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
     return {"timeout": timeouts}
@@ -69,7 +69,7 @@ def refused(reply: httpx.Response, body: bytes) -> Miss:
 
 
 def unreadable(reply: httpx.Response, *, whole: bool, settings: Ask) -> Miss | None:
-    """Say why a body is not to be read, if it is not."""
+    """Return why a body is not to be read, if it is not."""
     return http_replies.unreadable(_encoding(reply), whole=whole, more=0, settings=settings)
 
 

@@ -16,11 +16,10 @@ MAX_BLOCKS = 1_000
 
 
 def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | None = None) -> Any:
-    """Give what a result says.
+    """Return what a result says.
 
     Args:
         result: of `tools/call`, untrusted.
-        tool: the name of the tool, for messages.
         text: whether the text is read although there is structured content.
         blocks: how each block is an item of a list; None where all of it is one value.
 
@@ -77,7 +76,7 @@ def _is_text(block: Message) -> bool:
 
 
 def _item(block: Message, settings: Blocks) -> Any:
-    """Give the hit that a block is; None where it is none."""
+    """Return the hit that a block is; None where it is none."""
     if block.get("type") == "resource" and isinstance(block.get("resource"), dict):
         return block["resource"]
     if block.get("type") == "resource_link":
@@ -94,7 +93,7 @@ def _item(block: Message, settings: Blocks) -> Any:
 
 
 def _piece(text: str, part: Between) -> str | None:
-    """Give what stands between two marks; None where one of them is not there."""
+    """Return what stands between two marks; None where one of them is not there."""
     if part.after is not None:
         _, mark, text = text.partition(part.after)
         if not mark:

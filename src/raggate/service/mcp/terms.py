@@ -48,7 +48,7 @@ class Terms(Struct, frozen=True):
         return self.version == STATELESS
 
     def params(self, given: Message) -> Message:
-        """Give the parameters of a request as this version wants them."""
+        """Return the parameters of a request as this version wants them."""
         if not self.stateless:
             return given
         meta = {
@@ -59,7 +59,7 @@ class Terms(Struct, frozen=True):
         return {**given, "_meta": {**given.get("_meta", {}), **meta}}
 
     def headers(self, message: Message) -> dict[str, str]:
-        """Give the headers of a message over HTTP as this version wants them."""
+        """Return the headers of a message over HTTP as this version wants them."""
         given = {"MCP-Protocol-Version": self.version, SESSION: self.session}
         headers = {name: value for name, value in given.items() if value}
         if self.stateless and (method := message.get("method")):
@@ -78,7 +78,7 @@ def _in_header(text: str) -> str:
 
 
 def proposal() -> Message:
-    """Give the parameters of `initialize`. Nothing is offered to the server, so it has nothing to ask for."""
+    """Return the parameters of `initialize`. Nothing is offered to the server, so it has nothing to ask for."""
     return {"protocolVersion": WITH_HANDSHAKE[0], "capabilities": {}, "clientInfo": _CLIENT}
 
 

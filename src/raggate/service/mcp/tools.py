@@ -13,15 +13,13 @@ SHOWN = 20
 
 
 def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -> str:
-    """Say why a tool cannot be called with arguments of these names, or nothing when it can.
+    """Return why a tool cannot be called with arguments of these names, or nothing when it can.
 
     Only names are looked at: a required one that is not given, and one that is given and that the tool does not name,
     which many servers drop without a word.
 
     Args:
         tools: as `tools/list` gives them, untrusted.
-        wanted: the name of the tool.
-        arguments: the names of the arguments.
     """
     by_name = {name: tool for tool in tools if isinstance(name := tool.get("name"), str)}
     if wanted not in by_name:

@@ -137,7 +137,7 @@ class Seen:
         return vaults & set(self.item.case.vaults) if self.item.case.vaults else vaults
 
     def of_folder(self, name: str) -> list[Chunk]:
-        """Give the chunks whose path is in a folder, in whatever vault."""
+        """Return the chunks whose path is in a folder, in whatever vault."""
         inner = name.partition("/")[2] if "/" in name else name
         return [chunk for chunk in self.chunks if inner and chunk.rel_path.startswith(f"{inner}/")]
 
@@ -191,7 +191,7 @@ def _folder_gone(seen: Seen) -> bool:
 
 
 def _may_be_out(seen: Seen) -> bool:
-    """Say whether a passage that may have been put out by scores was listed, and scored no more than others moved."""
+    """Whether a passage that may have been put out by scores was listed, and scored no more than others moved."""
     if seen.cause.stood_clear:
         return True
     last = min(seen.finals, default=9.0)

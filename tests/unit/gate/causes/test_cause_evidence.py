@@ -46,7 +46,7 @@ def answers(abstained: list[float], answered: list[float]) -> list[CaseScore]:
 
 
 def threshold(cases: Iterable[CaseScore]) -> Range | None:
-    """Give the scores that a threshold lies between."""
+    """Return the scores that a threshold lies between."""
     best = BestScores()
     for case in cases:
         best.add(case)

@@ -55,7 +55,7 @@ def failed(**fields: Any) -> LabelledResult:
 
 
 def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...] = (), before: int | None = 1) -> str:
-    """Say why a question is not found any more."""
+    """Return why a question is not found any more."""
     evidence = CauseEvidence(notes=notes)
     return in_words(find_cause(Asked(item=item, metric=metric, before=before, after=None, evidence=evidence)))
 

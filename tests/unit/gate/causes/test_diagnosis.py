@@ -68,7 +68,7 @@ def diagnosis(
 
 
 def likely(*codes: CauseCode, **fields: Any) -> str:
-    """Give the sentence on the likely cause of questions that broke so."""
+    """Return the sentence on the likely cause of questions that broke so."""
     found = diagnosis(broken(*codes), **fields)
     assert found is not None
     return found.likely

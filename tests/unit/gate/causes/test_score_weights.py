@@ -22,7 +22,7 @@ def entry(final: float | None, vector: float | None, lexical: float | None) -> L
 
 
 def weights_of(entries: Iterable[ListEntry]) -> Weights | None:
-    """Give the weights that the places of lists tell."""
+    """Return the weights that the places of lists tell."""
     scores = ScoreParts()
     for place in entries:
         scores.add([place])

@@ -75,7 +75,7 @@ TO_DEPTH_3: dict[str, Any] = {"config": make_config(score={"k": [1, 3]})}
 
 
 def repeated(asked: int, *, differ: int, failed: int = 0, **keys: Any) -> dict[str, Any]:
-    """Give a run's fingerprint that tells how questions came out that were asked twice."""
+    """Return a run's fingerprint that tells how questions came out that were asked twice."""
     return {"fingerprint": {"repeated": {"asked": asked, "failed": failed, "differ": differ, **keys}}}
 
 

@@ -17,7 +17,7 @@ A, B, C = make_chunks("a.md", "b.md", "c.md")
 
 
 def renamed(*chunks: Chunk) -> tuple[Chunk, ...]:
-    """Give the same chunks under other ids, as an index that was made anew may have them."""
+    """Return the same chunks under other ids, as an index that was made anew may have them."""
     return tuple(replace(chunk, chunk_id=f"new-{chunk.chunk_id}") for chunk in chunks)
 
 

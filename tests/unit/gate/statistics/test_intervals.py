@@ -37,7 +37,7 @@ def test_nothing_moved(n: int) -> None:
 
 
 def least_likely(n: int, lost: int, gained: int, change: float) -> float:
-    """Give the score statistic at a true change, the share lost by numerical maximum likelihood."""
+    """Return the score statistic at a true change, the share lost by numerical maximum likelihood."""
 
     def loss(share: float) -> float:
         cells = ((lost, share), (gained, share + change), (n - lost - gained, 1 - 2 * share - change))

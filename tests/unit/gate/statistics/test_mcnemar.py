@@ -15,7 +15,7 @@ from tables import each_row
 
 
 def counts(most: int = 60) -> st.SearchStrategy[tuple[int, int, int]]:
-    """Give questions, losses and gains."""
+    """Return questions, losses and gains."""
     return st.integers(1, most).flatmap(
         lambda n: st.integers(0, n).flatmap(
             lambda lost: st.integers(0, n - lost).map(lambda gained: (n, lost, gained)),
@@ -25,7 +25,7 @@ def counts(most: int = 60) -> st.SearchStrategy[tuple[int, int, int]]:
 
 @cache
 def tables(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give every pair of losses and gains among n questions."""
+    """Return every pair of losses and gains among n questions."""
     lost, gained = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
     possible = lost + gained <= n
     return lost[possible], gained[possible]

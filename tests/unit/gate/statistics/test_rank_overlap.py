@@ -14,7 +14,7 @@ TIED = [["a", "b"], ["c"]]
 
 
 def ranked(letters: str) -> list[str]:
-    """Give a ranking without ties: each letter is a group of one."""
+    """Return a ranking without ties: each letter is a group of one."""
     return [*letters]
 
 

@@ -13,14 +13,14 @@ CHANGES = st.lists(st.integers(-12, 12).map(lambda twelfth: twelfth / 12), max_s
 
 
 def enumerated(changes: list[float]) -> float:
-    """Give the share of all sign patterns, of unchanged units too, with a sum at most the observed one."""
+    """Return the share of all sign patterns, of unchanged units too, with a sum at most the observed one."""
     total = sum(changes)
     sums = [sum(sign * change for sign, change in zip(signs, changes, strict=True)) for signs in patterns(changes)]
     return sum(s <= total + 1e-9 for s in sums) / len(sums)
 
 
 def patterns(changes: list[float]) -> list[tuple[int, ...]]:
-    """Give every choice of signs."""
+    """Return every choice of signs."""
     return list(product((-1, 1), repeat=len(changes)))
 
 

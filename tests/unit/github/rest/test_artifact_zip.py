@@ -57,7 +57,7 @@ def changed(data: bytes, offset: int, form: str, value: int) -> bytes:
 
 
 def overlapping() -> bytes:
-    """Give an archive whose entries all stand for the bytes of the first."""
+    """Return an archive whose entries all stand for the bytes of the first."""
     data = packed(dict.fromkeys(("config.json", "aside.json"), b"x" * 5000))
     second = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 4)
     return data[: second + 42] + struct.pack("<I", 0) + data[second + 46 :]

@@ -35,7 +35,7 @@ class Fake:
         self.time = 1000.0
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        """Give the next answer; the last one again and again."""
+        """Return the next answer; the last one again and again."""
         self.requests.append(request)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):

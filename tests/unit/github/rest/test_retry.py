@@ -20,7 +20,7 @@ SQUARES = [1.0, 4.0, 9.0]
 def waits(
     method: str, status: int | None, headers: dict[str, str] | None = None, body: str = "", *, repeatable: bool = True
 ) -> list[float]:
-    """Give the waits between tries when every try fails in the same way."""
+    """Return the waits between tries when every try fails in the same way."""
     found = []
     for number in range(1, 10):
         attempt = Attempt(

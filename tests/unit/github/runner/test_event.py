@@ -33,7 +33,7 @@ RUNNER = {
 
 
 def payload(name: str) -> dict[str, Any]:
-    """Give an event as GitHub sends it."""
+    """Return an event as GitHub sends it."""
     found: dict[str, Any] = json.loads((EVENTS / name).read_bytes())
     return found
 
@@ -171,7 +171,7 @@ def test_a_review_is_of_its_pull_request(file: Path, name: str) -> None:
 
 
 def written(**about: Any) -> dict[str, Any]:
-    """Give the event of a comment on a pull request, changed in its comment."""
+    """Return the event of a comment on a pull request, changed in its comment."""
     content = payload("issue_comment/01-created.json")
     content["issue"]["pull_request"] = {"url": "https://api.github.com/repos/octo/notes/pulls/1"}
     content["comment"] |= {"body": "/raggate recheck\nplease", "user": {"login": "ada", "type": "User"}, **about}

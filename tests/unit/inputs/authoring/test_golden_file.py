@@ -20,7 +20,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80
 
 
 def added(data: bytes, **fields: Any) -> str:
-    """Give what is added to a file for one case."""
+    """Return what is added to a file for one case."""
     whole = with_cases(data, [make_case("new", question="Größe?", **fields)])
     assert whole.startswith(data)
     return whole[len(data) :].decode()

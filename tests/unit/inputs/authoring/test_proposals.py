@@ -41,7 +41,7 @@ def asked(*texts: str, already: Golden = NONE, passed: tuple[str, ...] = (), mos
 
 
 def questions(proposals: list[Proposal]) -> list[str]:
-    """Give what is asked."""
+    """Return what is asked."""
     return [proposal.case.question for proposal in proposals]
 
 

@@ -18,7 +18,7 @@ def vault(**texts: dict[str, str]) -> Vault:
 
 
 def found(support: Support, notes: Vault, **fields: object) -> list[tuple[str, str, int, str]]:
-    """Give what is found of a case with one support: check, path, line and message."""
+    """Return what is found of a case with one support: check, path, line and message."""
     golden = make_golden(make_case(gold_supports=(support,), line=4, **fields))
     folders = {name: f"vault/{name}" for name in notes.directories}
     findings = [*check_supports(golden, notes, "g"), *check_notes(golden, notes, folders)]

@@ -11,7 +11,7 @@ OPEN = make_case("open", answerable=False, question="What is nowhere?", line=9)
 
 
 def found(*cases: Case) -> list[tuple[str, str, str]]:
-    """Give check, case and message of what is found, with an unanswerable question beside the cases."""
+    """Return check, case and message of what is found, with an unanswerable question beside the cases."""
     return [(item.check, item.key, item.message) for item in check_questions(make_golden(*cases, OPEN), "g.jsonl")]
 
 

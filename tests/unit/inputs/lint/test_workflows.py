@@ -15,7 +15,7 @@ PATH = ".github/workflows/gate.yml"
 def found(
     api: str, inputs: str, *, on: str = "pull_request", uses: str = "me/raggate@abc"
 ) -> list[tuple[str, int, str]]:
-    """Give what is found of a step with these inputs: file, line and key."""
+    """Return what is found of a step with these inputs: file, line and key."""
     text = f"on: {on}\njobs:\n  a:\n    steps:\n      - run: make\n      - uses: {uses}\n        with:\n{inputs}"
     settings = schema.load(f"suite: s\nvault: {{a: a}}\napi: {api}\n".encode(), "raggate.yml")
     findings = check_workflows(settings, {PATH: text.encode()}, "raggate.yml")

@@ -53,7 +53,7 @@ def imported(tmp_path: Path, rows: list[dict[str, Any]], *flags: str | Path) -> 
 
 
 def values(run: Run) -> dict[tuple[str, str], float | None]:
-    """Give the value of each score of each case."""
+    """Return the value of each score of each case."""
     return {(item.case.id, judgement.score): judgement.value for item in run.results for judgement in item.judgements}
 
 

@@ -30,12 +30,12 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Any:
-    """Give what asks the stand-in: cases, its way to misbehave, and keys of the configuration."""
+    """Return what asks the stand-in: cases, its way to misbehave, and keys of the configuration."""
     return lambda cases, *behaviour, **keys: ask_stand_in(tmp_path, cases, DOCS, *behaviour, **keys)
 
 
 def told(log: Path) -> list[dict[str, Any]]:
-    """Give what the stand-in was told, process by process."""
+    """Return what the stand-in was told, process by process."""
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
@@ -45,7 +45,7 @@ def cases(*questions: str, **fields: Any) -> list[Case]:
 
 
 def response(result: Result) -> Response:
-    """Give the response of a result that has one."""
+    """Return the response of a result that has one."""
     assert result.failure is None, result.failure
     assert result.response is not None
     return result.response
@@ -173,7 +173,7 @@ def test_items_of_other_questions(ask: Any) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Say whether a process runs; a zombie does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -138,7 +138,7 @@ def test_groundedness_by_either_rule(folder: Path) -> None:
 
 
 def read_run(directory: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Give the configuration and the results of a raggate run directory."""
+    """Return the configuration and the results of a raggate run directory."""
     path = Path(directory)
     _, lines = results_file.lines(path)
     return json.loads((path / "config.json").read_text()), [json.loads(line) for line in lines]

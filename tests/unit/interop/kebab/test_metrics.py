@@ -372,7 +372,7 @@ def test_strict_chunker_version() -> None:
 
 
 def of_chunkers(*versions: str | None) -> tuple[dict[str, Any], ...]:
-    """Give a row whose hits name these chunkers, in this order; the first hit is of the labelled document."""
+    """Return a row whose hits name these chunkers, in this order; the first hit is of the labelled document."""
     hits = [hit(rank, f"c{rank}", f"d{rank}", chunker_version=name) for rank, name in enumerate(versions, 1)]
     return (row("q1", *hits),)
 
@@ -638,7 +638,7 @@ def test_report_is_safe(name: str) -> None:
 
 
 def group_of(*hits: list[dict[str, object]], expected: tuple[str, ...] = ("d",), **fields: object) -> Any:
-    """Give rows and golden queries of one paraphrase group, a list of hits for each member."""
+    """Return rows and golden queries of one paraphrase group, a list of hits for each member."""
     golden = queries(*(query(f"v{n}", group="g", expected_doc_ids=expected) for n in range(len(hits))))
     return [row(f"v{n}", *hit_list) for n, hit_list in enumerate(hits)], golden
 

@@ -66,7 +66,7 @@ def run(*arguments: str) -> Result:
 
 
 def rows() -> list[dict[str, Any]]:
-    """Give a run of the golden set with answers."""
+    """Return a run of the golden set with answers."""
     return [
         row("q1", hit(1, C1, D1), query="How long does bread bake?", answer=answer("forty minutes")),
         row("q2", hit(2, "x", D1), query="Baking time of bread", answer=answer("forty")),
@@ -129,7 +129,7 @@ def test_runner_errors(here: Path, behaviour: str, message: str) -> None:
 
 
 def without(items: Sequence[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
-    """Give rows whose hits lack some keys."""
+    """Return rows whose hits lack some keys."""
     return [
         {**item, "hits_top_k": [{k: v for k, v in hit.items() if k not in keys} for hit in item["hits_top_k"]]}
         for item in items

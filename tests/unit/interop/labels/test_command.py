@@ -55,7 +55,7 @@ def write_labels(path: Path, *, votes: Sequence[tuple[str, str, str]] = (("ann",
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Give a retrieval export of one annotator."""
+    """Return a retrieval export of one annotator."""
     return write_labels(tmp_path / "retrieval.csv")
 
 

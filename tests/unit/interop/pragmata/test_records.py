@@ -30,7 +30,7 @@ FLAT = ["query", "answer", "context_set", "language", "chunk_id", "doc_id", "chu
 
 
 def flat(**more: str) -> list[dict[str, str]]:
-    """Give the record as a row for every chunk."""
+    """Return the record as a row for every chunk."""
     texts = {key: RECORD[key] for key in ("query", "answer", "context_set", "language")}
     rows = []
     for chunk in RECORD["chunks"]:

@@ -66,7 +66,7 @@ def retrieval(data: bytes) -> tuple[RetrievalJudgment, ...]:
 
 
 def refusal(data: bytes) -> str:
-    """Give the message a file is refused with, empty when it is read."""
+    """Return the message a file is refused with, empty when it is read."""
     try:
         read_sheet(data, "f.csv")
     except UsageError as error:
@@ -225,7 +225,7 @@ def test_byte_order_mark_and_blank_lines() -> None:
 
 
 def damaged(replace: bytes, by: bytes, task: Task = "retrieval") -> bytes:
-    """Give a score input with something replaced."""
+    """Return a score input with something replaced."""
     data = scored(task)
     assert replace in data
     return data.replace(replace, by)

@@ -50,7 +50,7 @@ def listed(query: str, mode: str, *doc_ids: str) -> dict[str, Any]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    """Give queries and results: a hit, and a query without results."""
+    """Return queries and results: a hit, and a query without results."""
     return put(tmp_path / "queries.json", QUERIES), put(tmp_path / "results.jsonl", [listed("One?", "fts", "x", "a")])
 
 

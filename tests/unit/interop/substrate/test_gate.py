@@ -22,7 +22,7 @@ EASY: dict[str, Any] = {"bm25": {"easy": {"hit": 1}}}
 
 
 def status(metric: str, before: float, now: float, policy: Policy | None = None) -> str:
-    """Give what the gate says of one metric."""
+    """Return what the gate says of one metric."""
     (row,) = gate.compare(table(**{metric: before}), table(**{metric: now}), policy).rows
     return row.status
 

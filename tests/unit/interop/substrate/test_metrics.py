@@ -18,7 +18,7 @@ TOLD = headings.Fields(heading_only=True, bodies=True)
 
 
 def entries(*doc_ids: str, **fields: Any) -> list[dict[str, Any]]:
-    """Give ranked results; a field given as a list holds one value per result."""
+    """Return ranked results; a field given as a list holds one value per result."""
     return [
         {"rank": rank, "doc_id": doc_id, **{key: value[rank - 1] for key, value in fields.items()}}
         for rank, doc_id in enumerate(doc_ids, 1)

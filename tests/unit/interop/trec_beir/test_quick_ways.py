@@ -92,7 +92,7 @@ def test_judgements(tmp_path_factory: pytest.TempPathFactory, qrels: bytes, bloc
 
 
 def bits(numbers: list[float]) -> bytes:
-    """Give floats by their bits, as 0.0 and -0.0 are equal."""
+    """Return floats by their bits, as 0.0 and -0.0 are equal."""
     return struct.pack(f"{len(numbers)}d", *numbers)
 
 

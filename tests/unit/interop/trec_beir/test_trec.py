@@ -26,7 +26,7 @@ def put(file: Path, content: str | bytes) -> Path:
 
 
 def refusal(file: Path, content: str | bytes, *, run: bool = False) -> str:
-    """Give the message with which a file is refused, without its directory."""
+    """Return the message with which a file is refused, without its directory."""
     put(file, content)
     with pytest.raises(UsageError) as caught:
         list(trec.iter_run(file) if run else trec.iter_qrels(file))

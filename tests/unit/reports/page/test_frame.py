@@ -21,7 +21,7 @@ TEXT = st.lists(st.sampled_from(MARKS) | st.text(st.characters(exclude_categorie
 
 
 def hashed(text: str) -> str:
-    """Give a text's hash as a policy has it."""
+    """Return a text's hash as a policy has it."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 

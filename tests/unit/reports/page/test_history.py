@@ -24,7 +24,7 @@ def rendered(past: History, *runs: TrendPoint, suite: str = "notes") -> str:
 
 
 def run(number: int, value: float, *, questions: str = "g") -> TrendPoint:
-    """Give a stored run of a day in January 2026."""
+    """Return a stored run of a day in January 2026."""
     values = {"hybrid": {"hit_at_5": value}}
     return TrendPoint(
         kind="run", stamp=f"2026-01-{number:02}T12:00:00Z", name=f"stored-{number}", questions=questions, values=values
@@ -32,7 +32,7 @@ def run(number: int, value: float, *, questions: str = "g") -> TrendPoint:
 
 
 def promoted(version: Revision, **provenance: str) -> Revision:
-    """Give a version with what was said when it was promoted."""
+    """Return a version with what was said when it was promoted."""
     assert version.baseline is not None
     return replace(version, baseline=replace(version.baseline, provenance=provenance))
 

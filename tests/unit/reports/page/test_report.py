@@ -156,7 +156,7 @@ def test_a_long_run_is_listed_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def of_regression(name: str) -> Any:
-    """Give data of the page with a regression: rendered by the first test that reads it, not by every collection."""
+    """Return data of the page with a regression: rendered by the first test that reads it, not by every collection."""
     return data_of(report.render(regression()), name)
 
 
@@ -194,12 +194,12 @@ class TestDetails:
     ROWS = property(lambda _: of_regression("rows")["rows"])
 
     def detail(self, case: str) -> dict[str, object]:
-        """Give the details of a question."""
+        """Return the details of a question."""
         place = next(place for place, row in enumerate(self.ROWS) if row["id"] == case)
         return self.DATA["details"][place]  # type: ignore[no-any-return]
 
     def headings(self, side: str, case: str) -> list[str]:
-        """Give the headings of a question's list."""
+        """Return the headings of a question's list."""
         return [self.DATA["passages"][entry[0]][1] for entry in self.detail(case)[side]]  # type: ignore[attr-defined]
 
     def test_both_lists(self) -> None:
@@ -260,7 +260,7 @@ class TestPassages:
     FORGE = f"https://forge.example/team/notes/blob/{'c' * 40}/services/rag/"
 
     def address(self, vault: str | None, path: str, root: str = "../../../", forge: str = "") -> str:
-        """Give where a note is linked to."""
+        """Return where a note is linked to."""
         notes = {**NOTES, "work/a b.md": "1", "up/x.md": "1", "work/../../x.md": "1"}
         passages = Passages(replace(self.RUN, fingerprint={"notes": notes}), root, forge)
         return passages.notes[passages.of_note(vault, path)][1]

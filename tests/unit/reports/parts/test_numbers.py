@@ -17,7 +17,7 @@ OTHER = "of other questions"
 
 
 def point(number: int, value: float, *, questions: str | None = None, kind: str = "baseline") -> TrendPoint:
-    """Give what was measured on a day, over the questions of the run unless others are named."""
+    """Return what was measured on a day, over the questions of the run unless others are named."""
     return TrendPoint(
         kind="run" if kind == "run" else "baseline",
         stamp=f"2026-01-{number:02}T00:00:00Z",
@@ -28,13 +28,13 @@ def point(number: int, value: float, *, questions: str | None = None, kind: str 
 
 
 def after(*points: TrendPoint, review: Review | None = None) -> Review:
-    """Give a run with these points before it."""
+    """Return a run with these points before it."""
     run = review or passing()
     return replace(run, context=replace(run.context, trend=points))
 
 
 def shown(*values: float) -> str:
-    """Give the bars of versions with these values, the oldest first."""
+    """Return the bars of versions with these values, the oldest first."""
     points = [point(number, value) for number, value in enumerate(values, 1)]
     return numbers.of_baselines(after(*points), "hybrid", "hit_at_5")
 

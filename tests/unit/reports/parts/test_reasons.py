@@ -45,7 +45,7 @@ def test_a_cause_comes_first() -> None:
 
 
 def decided(outcome: VerdictKind, *why: Reason) -> Review:
-    """Give a review with another outcome, for these reasons."""
+    """Return a review with another outcome, for these reasons."""
     passed = review("pass")
     return replace(passed, verdict=replace(passed.verdict, outcome=outcome, reasons=why))
 

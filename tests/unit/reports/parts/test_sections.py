@@ -193,7 +193,7 @@ def test_an_improvement_is_worth_promoting(gained: int, lost: int, *, offered: b
 
 
 def with_ids(name: str, *ids: str) -> Review:
-    """Give a review whose first questions that broke have these ids, and no others."""
+    """Return a review whose first questions that broke have these ids, and no others."""
     ordinary = review(name)
     broke = [flip for flip in ordinary.comparison.flips if flip.kind == "broke"]
     flips = tuple(replace(broke[0], case_id=case) for case in ids)

@@ -22,7 +22,7 @@ VIEWER = "https://traces.example/?a=1&id={trace_id}"
 
 
 def traced(trace_url: str | None = VIEWER) -> Review:
-    """Give a regression whose questions have a trace, with a viewer."""
+    """Return a regression whose questions have a trace, with a viewer."""
     review = regression()
 
     def sent(item: LabelledResult) -> LabelledResult:

@@ -60,7 +60,7 @@ def answer(*chunks: object, debug: dict[str, Any] | None = None, **changes: Any)
 
 
 def refusal(body: bytes, **settings: Any) -> str:
-    """Give the message with which a body is refused."""
+    """Return the message with which a body is refused."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is the result
         adapter(**settings).parse(body, CASE)
     return str(caught.value)

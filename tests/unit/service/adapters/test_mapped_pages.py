@@ -37,7 +37,7 @@ def asked(answer: Answer, query: dict[str, str] | None = None, **sections: Any) 
 
 
 def hits(*ids: int) -> list[dict[str, Any]]:
-    """Give chunks of these ids."""
+    """Return chunks of these ids."""
     return [{"id": str(number)} for number in ids]
 
 

@@ -53,7 +53,7 @@ class Server:
         return self.given(message, given(message["params"]["arguments"]) if callable(given) else given)
 
     def given(self, message: dict[str, Any], result: object) -> httpx.Response:
-        """Give a result."""
+        """Return a result."""
         return said({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
     def calls(self) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ class Server:
 
 
 def said(body: object, status: int = 200) -> httpx.Response:
-    """Give a response that is not read yet, as one from a connection."""
+    """Return a response that is not read yet, as one from a connection."""
     stream = httpx.ByteStream(json.dumps(body).encode())
     return httpx.Response(status, headers={"content-type": "application/json"}, stream=stream)
 
@@ -76,7 +76,7 @@ class Started:
         """It has not."""
 
     def log_tail(self) -> tuple[str, ...]:
-        """Give no log."""
+        """Return no log."""
         return ()
 
 
@@ -240,7 +240,7 @@ class Progress(httpx.AsyncByteStream):
     """A stream that tells of progress for ever."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Give an event from time to time."""
+        """Return an event from time to time."""
         while True:
             yield f"data: {json.dumps(PROGRESS)}\n\n".encode()
             await asyncio.sleep(0.01)

@@ -87,7 +87,7 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 @pytest.fixture
 def host() -> Iterator[str]:
-    """Give the address of the busy engine."""
+    """Yield the address of the busy engine."""
     Busy.seen.clear()
     Busy.over.clear()
     with serving(Busy) as address:

@@ -21,7 +21,7 @@ class FakeEngine:
         self.exposed = exposed
 
     def inspect_image(self, name: str) -> dict[str, Any]:
-        """Give the image, which says what it listens on."""
+        """Return the image, which says what it listens on."""
         if name != "image":
             raise docker.errors.ImageNotFound(name)
         return {"Config": {"ExposedPorts": {name: {} for name in self.exposed} or None}}

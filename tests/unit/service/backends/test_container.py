@@ -21,7 +21,7 @@ SETTINGS = {
 
 
 def place() -> Workspace:
-    """Give a place that no other start has."""
+    """Return a place that no other start has."""
     return Workspace(root=Path("/r"), out=Path("/o"), vaults={"notes": Path("/v")}, environment={})
 
 

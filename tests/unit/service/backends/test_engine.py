@@ -80,7 +80,7 @@ NAME = "import runpy, sys; print(runpy.run_path(sys.argv[1])['own'](), flush=Tru
 
 @pytest.fixture
 def other() -> Iterator[subprocess.Popen[str]]:
-    """Give a process that prints its name and lives until it is told."""
+    """Yield a process that prints its name and lives until it is told."""
     words = [sys.executable, "-c", NAME, engine.__file__]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with process:

@@ -52,7 +52,7 @@ class Silent(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def client() -> Iterator[Any]:
-    """Give a client of the silent engine."""
+    """Yield a client of the silent engine."""
     Silent.over.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -67,7 +67,7 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
-    """Give a context with a Dockerfile, and a run directory in it."""
+    """Return a context with a Dockerfile, and a run directory in it."""
     (tmp_path / "Dockerfile").write_text("FROM scratch\n")
     out = tmp_path / "runs" / "20260101_000000"
     out.mkdir(parents=True)

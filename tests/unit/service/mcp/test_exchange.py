@@ -41,7 +41,7 @@ class Pieces(httpx.AsyncByteStream):
         self._repeated = repeated
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Give the pieces."""
+        """Return the pieces."""
         for piece in self._pieces:
             yield piece
         while self._repeated:
@@ -85,7 +85,7 @@ class Scripted(httpx.AsyncBaseTransport):
 def said(
     body: object, status: int = 200, headers: dict[str, str] | None = None, *, number: int | None = None
 ) -> httpx.Response:
-    """Give a response, its body JSON or bytes, in which MINE is the number of the request."""
+    """Return a response, its body JSON or bytes, in which MINE is the number of the request."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     raw = raw.replace(f'"{MINE}"'.encode(), str(number).encode())
     return httpx.Response(status, headers=JSON if headers is None else headers, stream=httpx.ByteStream(raw))
@@ -116,14 +116,14 @@ def calls_answered(response: Callable[[int], httpx.Response]) -> Script:
 
 
 def failure(response: Callable[[int], httpx.Response]) -> str:
-    """Say why a call failed whose response this is."""
+    """Return why a call failed whose response this is."""
     with pytest.raises(Missed) as caught:
         in_session(Scripted(calls_answered(response)), call)
     return f"{caught.value.miss.failure.kind}: {caught.value}"
 
 
 def result(**more: Any) -> dict[str, Any]:
-    """Give a reply to the request."""
+    """Return a reply to the request."""
     return {"jsonrpc": "2.0", "id": MINE, "result": {"content": [], **more}}
 
 

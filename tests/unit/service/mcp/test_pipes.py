@@ -31,12 +31,12 @@ def greeted(server: Played) -> Played:
 
 
 def reply(number: object, **result: object) -> dict[str, Any]:
-    """Give a reply."""
+    """Return a reply."""
     return {"jsonrpc": "2.0", "id": number, "result": result}
 
 
 def problem(asked: Future[Any]) -> str:
-    """Say why there is no reply."""
+    """Return why there is no reply."""
     error = asked.exception(SECONDS)
     assert isinstance(error, Missed | httpx.ReadError), error
     return str(error)

@@ -16,7 +16,7 @@ from tables import each_row
 
 
 def text(*texts: str, **more: Any) -> dict[str, Any]:
-    """Give a result of text blocks."""
+    """Return a result of text blocks."""
     return {"content": [{"type": "text", "text": part} for part in texts], **more}
 
 

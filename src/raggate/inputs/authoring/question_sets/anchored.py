@@ -52,8 +52,6 @@ def anchored(questions: Iterable[Question], golden: Golden, vault: Vault, severa
 
     Args:
         questions: the questions, in order.
-        golden: the golden set they are to be added to.
-        vault: its notes.
         several: whether any or all contexts of a question are needed, where the file does not say; None refuses.
     """
     index, search = TextIndex(vault), WordSearch(passages(vault))
@@ -122,7 +120,7 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
 
 
 def _of_contexts(question: Question, index: TextIndex) -> list[Stand]:
-    """Give the place of each context; in one cell there may be several, with a mark between them."""
+    """Return the place of each context; in one cell there may be several, with a mark between them."""
     try:
         return [
             _narrowed(_only(text, index, "context", name), text, question.answers, index)
@@ -137,7 +135,7 @@ def _of_contexts(question: Question, index: TextIndex) -> list[Stand]:
 
 
 def _narrowed(stand: Stand, context: str, answers: Sequence[str], index: TextIndex) -> Stand:
-    """Give the section of a context over several in which its answer stands, where that is certain."""
+    """Return the section of a context over several in which its answer stands, where that is certain."""
     given = f" {' '.join(words(context))} "
     inside = [answer for answer in answers if words(answer) and f" {' '.join(words(answer))} " in given]
     places = {place for answer in inside for place in index.within(stand, answer)}
@@ -154,7 +152,7 @@ def _of_answers(answers: Sequence[str], index: TextIndex) -> Stand:
 
 
 def _only(text: str, index: TextIndex, what: str, document: str = "") -> Stand:
-    """Give the one place where a text stands; of several, the one in the note that its document is named after."""
+    """Return the one place where a text stands; of several, the one in the note that its document is named after."""
     if len(words(text)) < SURE_WORDS:
         raise _Unsure(f"its {what} is of fewer than {SURE_WORDS} words, which stand somewhere by chance")
     stands = index.stands(text)
@@ -176,7 +174,7 @@ def _shown(stand: Stand, index: TextIndex) -> Passage:
 
 
 def _supports(question: Question, stands: Sequence[Stand], index: TextIndex) -> tuple[Support, ...]:
-    """Give a support for each place, with the answers as snippets, and the highest grade."""
+    """Return a support for each place, with the answers as snippets, and the highest grade."""
     snippets = tuple(text for text in question.answers if len(words(text)) > 0 and len(text) <= MAX_TEXT)
     grades: dict[Stand, int] = {}
     for stand, grade in zip(stands, question.grades or (1,) * len(stands), strict=False):

@@ -62,7 +62,7 @@ def _question(placed: Placed, keys: Keys, *, joined: bool) -> Question:
 
 
 def _asked(value: Any) -> str:
-    """Give the text of a question; of a conversation what the user said last."""
+    """Return the text of a question; of a conversation what the user said last."""
     if isinstance(value, list):
         turns = [item for item in value if isinstance(item, Mapping) and item.get("role", "user") == "user"]
         value = turns[-1].get("content") if turns else None

@@ -44,7 +44,7 @@ def read(path: Path) -> Iterator[Question]:
 
 
 def _columns(test: Record) -> dict[str, Any]:
-    """Give the variables of a row of a table: all columns that promptfoo has no meaning for."""
+    """Return the variables of a row of a table: all columns that promptfoo has no meaning for."""
     return {key: value for key, value in test.items() if not key.startswith("__") and key not in {"assert", "vars"}}
 
 
@@ -63,5 +63,5 @@ def _answers(test: Record) -> Iterator[str]:
 
 
 def _literal(text: str) -> bool:
-    """Say whether a text is itself, and not the name of a file or a template."""
+    """Return whether a text is itself, and not the name of a file or a template."""
     return bool(text.strip()) and not text.startswith("file://") and "{{" not in text

@@ -50,7 +50,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def texts(value: object) -> Iterator[str]:
-    """Give the texts of a value: one, a list of them as JSON, YAML or Python writes it, or objects with a `text`."""
+    """Yield the texts of a value: one, a list of them as JSON, YAML or Python writes it, or objects with a `text`."""
     if isinstance(value, str):
         yield from (text for text in _listed(value) if text.strip())
     elif isinstance(value, Mapping):
@@ -61,7 +61,7 @@ def texts(value: object) -> Iterator[str]:
 
 
 def first(record: Record, keys: Sequence[str]) -> Any:
-    """Give the value of the first of some keys that a record has; upper and lower case count alike."""
+    """Return the value of the first of some keys that a record has; upper and lower case count alike."""
     by_name = {key.strip().casefold(): value for key, value in record.items()}
     return next((by_name[key] for key in keys if by_name.get(key) not in (None, "")), None)
 
