@@ -66,7 +66,7 @@ def measured_at(run: Run, *, asking: bool) -> str:
 
 @contextmanager
 def merged(request: Request, revision: str) -> Iterator[sources.Source]:
-    """Open what gets merged of a change: in a job what is committed, where there is a repository, else what is on disk."""
+    """Open what gets merged of a change: in a job with a repository what is committed, else what is on disk."""
     with ExitStack() as stack:
         change: sources.Source = sources.WorkTree(request.root, confined=True)
         if request.in_job:
