@@ -122,6 +122,16 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     assert points[1].values == {}
 
 
+def test_a_link_among_the_runs_is_left_out(tmp_path: Path) -> None:
+    """Metrics behind a link are shown on no page: it could lead to any file of this machine."""
+    written(tmp_path, "run1")
+    written(tmp_path, "run2")
+    (tmp_path / "run2" / "metrics.json").rename(tmp_path / "elsewhere.json")
+    assert trend._of_run(tmp_path / "run1", "small", WANTED) is not None
+    (tmp_path / "run2" / "metrics.json").symlink_to(tmp_path / "elsewhere.json")
+    assert trend._of_run(tmp_path / "run2", "small", WANTED) is None
+
+
 def test_versions_of_another_suite_are_left_out() -> None:
     """A file that was the baseline of another suite is no point; one that names none may be of another tool."""
     versions = [revision(number, {"hit_at_5": 0.5}) for number in (1, 2, 3)]

@@ -123,7 +123,7 @@ def of_runs(
 def _of_run(path: Path, suite: str, wanted: Container[str]) -> TrendPoint | None:
     """Read the means of a run from its metrics.json; nothing where suite or build is another, or a part."""
     try:
-        stored = parse_object(read_file(path / "metrics.json"), "metrics.json")
+        stored = parse_object(read_file(path / "metrics.json", follow=False), "metrics.json")
     except (RaggateError, OSError):
         return None
     if stored.get("suite") != suite or stored.get("complete") is not True or stored.get("build"):
