@@ -28,7 +28,6 @@ def revision(number: int, values: dict[str, float | None] | None = None, **field
     )
     defaults = {
         "commit": str(number) * 40,
-        "at": 1_767_225_600 + 86_400 * (number - 1),
         "stamp": f"2026-01-{number:02}T00:00:00Z",
         "subject": "s",
         "path": "b.json",

@@ -18,7 +18,8 @@ from raggate.gate import baseline
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
 from raggate.pipeline import context_file, trend
-from raggate.reports.page import report, trends
+from raggate.reports import plots
+from raggate.reports.page import report
 from reviews import cannot_tell, regression
 from tables import each_row
 
@@ -163,27 +164,27 @@ class TestPlots:
 
     def test_each_value_has_its_place(self) -> None:
         """The lowest value is at the bottom, the highest at the top, and this run comes last."""
-        (plot,) = trends.trends(self.shown(0.9, 1.0))
+        (plot,) = report._trends(self.shown(0.9, 1.0))
         heights = [dot.y for dot in plot.dots]
         assert [dot.kind for dot in plot.dots] == ["baseline", "baseline", "now"]
-        assert (min(heights), max(heights)) == (heights[1], heights[2]) == (7.0, trends.HEIGHT - 7)
-        assert (plot.dots[0].x, plot.dots[-1].x) == (7.0, trends.WIDTH - 7)
+        assert (min(heights), max(heights)) == (heights[1], heights[2]) == (7.0, plots.HEIGHT - 7)
+        assert (plot.dots[0].x, plot.dots[-1].x) == (7.0, plots.WIDTH - 7)
         assert (plot.low, plot.high) == (plot.newest, "100.0%")
 
     def test_other_questions_are_marked(self) -> None:
         """A point whose golden set is another one says so."""
         golden = regression().run.golden.hash
-        (same,), (other,) = (trends.trends(self.shown(1.0, questions=hash_)) for hash_ in (golden, "0000"))
+        (same,), (other,) = (report._trends(self.shown(1.0, questions=hash_)) for hash_ in (golden, "0000"))
         assert [dot.other for dot in same.dots] == [False, False]
         assert other.dots[0].words == "2026-01-01 00:00 · baseline commit1 · 100.0% · other questions"
 
     @each_row("value", [float("nan"), float("inf"), -float("inf")])
     def test_what_is_no_number_is_left_out(self, value: float) -> None:
         """A value from a file that is no number draws nothing."""
-        assert trends.trends(self.shown(value)) == []
+        assert report._trends(self.shown(value)) == []
         assert "NaN" not in report.render(self.shown(value, 1.0))
 
     def test_without_a_verdict_nothing_is_drawn(self) -> None:
         """A run that was cut short is no point of a trend."""
         context = self.shown(1.0).context
-        assert trends.trends(replace(cannot_tell(), context=context)) == []
+        assert report._trends(replace(cannot_tell(), context=context)) == []

@@ -124,7 +124,6 @@ WRITERS = {
     "raggate_interop/helloworld/compare.py": "the lines of helloworld's scripts",
     "raggate_interop/substrate/gate.py": "the lines of substrate's check",
     "raggate_interop/substrate/metrics.py": "substrate's own means, bit for bit",
-    "reports/plot.py": "marks of an axis beyond a thousand, by digits that count",
     "action/main.py": "a moment in whole seconds, read by the post step alone",
 }
 """The modules that give a number its decimals, and why."""

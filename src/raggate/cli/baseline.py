@@ -11,7 +11,6 @@ import click
 from raggate.cli import console, options
 from raggate.cli.options import PATH, choice
 from raggate.cli.options_only import OptionsOnly
-from raggate.cli.run_names import out_of
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text import clock, dates
@@ -72,19 +71,6 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
 )
 @click.option("--all", "everything", is_flag=True, help="Show every metric, not only the gated ones.")
 @choice("--format", "table", "markdown", "json", name="form", help="How it is printed.")
-@click.option(
-    "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the values over time into this file."
-)
-@click.option(
-    "--badge",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a badge of the newest version into this file: .svg, or .json for shields.io.",
-)
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the history as a page, with stored runs, into this file.",
-)
 def log(
     config_file: Path,
     *,
@@ -92,9 +78,6 @@ def log(
     metrics: tuple[str, ...],
     everything: bool,
     form: str,
-    svg: Path | None,
-    badge: Path | None,
-    html: Path | None,
 ) -> Answer[BaselineLog]:
     """Show the history of the baseline from git: every version with its values over all cases.
 
@@ -106,7 +89,6 @@ def log(
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
-    _refuse_other_badges(badge)
     settings = _settings(config_file)
     past = history.revisions(
         config_file.resolve().parent,
@@ -119,12 +101,6 @@ def log(
     _refuse_unknown(wanted, every, past)
     gated = history_table.columns(past, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
     chosen = every if everything else gated
-    if svg is not None:
-        _write_plot(svg, past, chosen, settings.suite)
-    if badge is not None:
-        _write_badge(badge, past, chosen, settings.suite)
-    if html is not None:
-        _write_page(html, past, chosen, settings.suite, out_of(config_file))
     document = _logged(past, every if not wanted else chosen)
     click.echo(_printed(form, past, chosen, document), nl=False)
     if past.shallow:
@@ -140,37 +116,6 @@ def _printed(form: str, history: History, columns: Sequence[Column], document: B
     if form == "markdown":
         return history_table.render_markdown(history, columns)
     return history_table.render_text(history, columns, width=console.width())
-
-
-def _refuse_other_badges(target: Path | None) -> None:
-    if target is not None and target.suffix not in {".svg", ".json"}:
-        raise UsageError(f"--badge {quoted(str(target))}: a badge is written as .svg or .json")
-
-
-def _write_plot(target: Path, history: History, columns: Sequence[Column], suite: str) -> None:
-    from raggate.reports import history_table, plot
-    from raggate.text.files import write_file
-
-    write_file(target, plot.render_all(history_table.plots_of(history, columns, f"Baseline of suite {suite}")).encode())
-
-
-def _write_page(target: Path, history: History, columns: Sequence[Column], suite: str, out: Path) -> None:
-    from raggate.pipeline import trend
-    from raggate.reports.page import history as page
-    from raggate.text.files import write_file
-
-    names = {column.metric for column in columns}
-    versions = list(trend.of_history(history, suite, names))
-    runs = list(trend.of_runs(out, suite, names))
-    write_file(target, page.render(history, columns, suite, versions=versions, runs=runs).encode())
-
-
-def _write_badge(target: Path, history: History, columns: Sequence[Column], suite: str) -> None:
-    from raggate.reports import badge
-    from raggate.text.files import write_file
-
-    made = badge.badge_of(history, columns, suite)
-    write_file(target, (badge.render_svg(made) if target.suffix == ".svg" else badge.render_json(made)).encode())
 
 
 def _settings(config_file: Path) -> Config:

@@ -102,7 +102,7 @@ def _rendered(report: LintReport, form: str) -> str:
     if form == "json":
         return reports.render_json(report)
     if form == "sarif":
-        return sarif.render(reports.all_findings(report), __version__)
+        return sarif.render_findings(reports.all_findings(report), __version__)
     return reports.render(report) if form == "text" else _commands(report)
 
 

@@ -11,7 +11,7 @@ import click
 
 PATH = click.Path(path_type=Path)
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
-FORMAT_NAMES = ("junit", "sarif", "ctrf", "otel", "markdown", "json")
+FORMAT_NAMES = ("junit", "sarif", "markdown", "json")
 """Of `raggate.reports.formats`, which is not loaded for the names alone; a test compares them."""
 
 

@@ -160,8 +160,7 @@ def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
 
 def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read_version: _Read) -> Revision:
     seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
-    at, stamp = _moment(seconds)
-    empty = Revision(commit=commit, at=at, stamp=stamp, subject=subject, path=path)
+    empty = Revision(commit=commit, stamp=_moment(seconds), subject=subject, path=path)
     try:
         content = LongBytes([_content(objects, commit, path)])
         stored = read_version(content, f"{path}@{commit[:12]}")
@@ -187,12 +186,11 @@ def _content(objects: LocalObjects, commit: str, path: str) -> bytes:
     return content
 
 
-def _moment(seconds: str) -> tuple[int | None, str]:
+def _moment(seconds: str) -> str:
     try:
-        at = int(seconds)
-        return at, stamp(datetime.fromtimestamp(at, UTC))
+        return stamp(datetime.fromtimestamp(int(seconds), UTC))
     except (ValueError, OverflowError, OSError):
-        return None, ""
+        return ""
 
 
 def _message(done: subprocess.CompletedProcess[bytes]) -> str:

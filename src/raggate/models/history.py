@@ -12,8 +12,7 @@ class Revision(Struct, frozen=True, kw_only=True):
 
     Attributes:
         commit: the full commit id.
-        at: when it was authored, seconds since 1970; None when the commit says something impossible.
-        stamp: the same as ISO 8601 in UTC, empty when `at` is None.
+        stamp: when it was authored, as ISO 8601 in UTC; empty when the commit says something impossible.
         subject: first line of the commit message: foreign text.
         path: the file's path then, from the top of the repository; it differs from the present one after a rename.
         baseline: what the file said, without its cases; None when it cannot be read.
@@ -21,7 +20,6 @@ class Revision(Struct, frozen=True, kw_only=True):
     """
 
     commit: str
-    at: int | None
     stamp: str
     subject: str
     path: str

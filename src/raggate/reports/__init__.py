@@ -76,5 +76,4 @@ OF_DIFF: Reports[SideBySide] = {
 OF_PROOF: Reports[GateProof] = {
     "proof.md": lambda proof: _module("proof").render(proof),
     "proof.json": lambda proof: _module("proof_file").render_json(proof),
-    "badge.json": lambda proof: _module("proof_file").render_badge(proof),
 }

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
-from raggate.reports import ctrf, failure, junit, markdown, otel, sarif_verdict, verdict_file
+from raggate.reports import failure, junit, markdown, sarif, verdict_file
 
 
 class Format(NamedTuple):
@@ -34,22 +34,10 @@ FORMATS: Mapping[str, Format] = {
         rb'\A<\?xml[^>]*>\s*<testsuites name="raggate" ',
     ),
     "sarif": Format(
-        sarif_verdict.render,
-        sarif_verdict.render_failure,
+        sarif.render,
+        sarif.render_failure,
         "SARIF 2.1.0: code scanning, editors",
         rb'\A\{\n  "\$schema": "[^"\n]*/sarif-schema-2\.1\.0\.json",\n(?s:.*)\n          "name": "raggate",\n',
-    ),
-    "ctrf": Format(
-        ctrf.render,
-        ctrf.render_failure,
-        "Common Test Report Format: dashboards, comments",
-        rb'\A\{\n  "generatedBy": "raggate",\n  "reportFormat": "CTRF",\n',
-    ),
-    "otel": Format(
-        otel.render,
-        otel.render_failure,
-        "OpenTelemetry events as OTLP JSON lines: a collector",
-        rb'\A\{"resourceLogs":\[\{"resource":\{"attributes":\[\{"key":"service\.name","value":\{"stringValue":"raggate"\}',
     ),
     "markdown": Format(
         lambda review, _: markdown.render(review),

@@ -1,4 +1,4 @@
-"""The history of a baseline -> a table for a terminal or as Markdown, and what the plot draws. Newest first."""
+"""The history of a baseline -> a table for a terminal or as Markdown. Newest first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from msgspec import Struct
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
 from raggate.reports.parts import markup
-from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
 from raggate.scoring import figures
 from raggate.text.escape import log_line, plain
 
@@ -137,53 +136,6 @@ def render_markdown(history: History, shown: Sequence[Column]) -> str:
     return markup.table(head, rows, numbers=numbers) + (f"\n\n{signs}" if signs else "") + "\n"
 
 
-def plots_of(history: History, shown: Sequence[Column], title: str) -> list[Plot]:
-    """The plots of all columns: shares apart from other numbers, whose axis is another, and so many each at most.
-
-    Args:
-        title: of every plot; those after the first say which they are.
-    """
-    alike: dict[bool, list[Column]] = {True: [], False: []}
-    for column in shown:
-        values = [value for revision in history.revisions if (value := _value(revision, column)) is not None]
-        # without any value there is nothing to draw, and no place for it
-        if values:
-            alike[all(0 <= value <= 1 for value in values)].append(column)
-    parts = [
-        group[start : start + MAX_SERIES] for group in alike.values() for start in range(0, len(group), MAX_SERIES)
-    ]
-    if len(parts) < 2:
-        return [plot_of(history, shown, title)]
-    return [plot_of(history, part, f"{title}, {number} of {len(parts)}") for number, part in enumerate(parts, 1)]
-
-
-def plot_of(history: History, shown: Sequence[Column], title: str) -> Plot:
-    """Return what the plot draws: the versions from old to new, and a line for every column."""
-    changed = other_questions(history)
-    ordered = history.revisions[::-1]
-    return Plot(
-        title=title,
-        moments=tuple(
-            Moment(
-                at=float(revision.at or 0),
-                stamp=revision.stamp,
-                note=_note(revision, changed),
-                broken=revision.baseline is None,
-                changed=revision.commit in changed,
-            )
-            for revision in ordered
-        ),
-        series=tuple(
-            Series(
-                name=column.name,
-                direction=column.direction,
-                values=tuple(_value(revision, column) for revision in ordered),
-            )
-            for column in shown
-        ),
-    )
-
-
 class _Cells(Struct, frozen=True, kw_only=True):
     head: tuple[str, ...]
     rows: tuple[str, ...]
@@ -277,11 +229,6 @@ def _cases(revision: Revision, changed: Collection[str]) -> str:
     return "– " if count is None else f"{count}{OTHER if revision.commit in changed else ' '}"
 
 
-def _value(revision: Revision, column: Column) -> float | None:
-    value = value_of(revision, column)
-    return None if value is None else value.value
-
-
 def _other(now: Revision, before: Revision) -> bool:
     return _golden(now) != _golden(before)
 
@@ -289,13 +236,3 @@ def _other(now: Revision, before: Revision) -> bool:
 def _golden(revision: Revision) -> object:
     # a metrics file of another tool does not say what was asked; then only the number of cases tells
     return revision.baseline and (revision.baseline.scorecard.fingerprint.get("golden") or cases_of(revision))
-
-
-def _note(revision: Revision, changed: Collection[str]) -> str:
-    what = (
-        f"cannot be read: {revision.problem}"
-        if revision.baseline is None
-        else f"run {revision.baseline.scorecard.run_id}"
-    )
-    asked = "other questions than before" if revision.commit in changed else ""
-    return " · ".join(part for part in (revision.commit[:8], what, asked) if part)

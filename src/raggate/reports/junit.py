@@ -1,4 +1,4 @@
-"""A verdict as JUnit XML, as Jenkins, GitLab, Buildkite and others read it. Pure.
+"""A verdict as JUnit XML, one test for every reason and question, as Jenkins, GitLab and others read it. Pure.
 
 The elements and attributes are those of junit-10.xsd of Jenkins' xUnit plugin.
 """
@@ -9,13 +9,136 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
+from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
+from msgspec import Struct
+
+from raggate.models.comparison import Flip
 from raggate.models.publication import RunFailure
-from raggate.models.verdict import Review
-from raggate.reports.parts.outcomes import Outcome, of_failure, of_review
+from raggate.models.run import LabelledResult
+from raggate.models.verdict import Reason, Review
+from raggate.reports.parts import causes, formatting, ranks
 from raggate.text.escape import plain
 from raggate.text.numbers import fixed
+
+Status = Literal["passed", "failed", "error", "skipped"]
+
+_NAME = 300
+_UNDECIDED = ("cannot tell", "interrupted", "partial")
+
+
+class Outcome(Struct, frozen=True):
+    """One line of a test report. All texts are printable, in one line each.
+
+    Attributes:
+        group: what it stands under.
+        name: what it is; the same from run to run.
+        status: `failed` for what makes a verdict red, `error` for why there is none, `skipped` for a question without
+            an answer.
+        kind: a short word for why; empty where it passed.
+        message: why, or how it went.
+        details: more of it, a line each.
+        seconds: how long it took.
+    """
+
+    group: str
+    name: str
+    status: Status
+    kind: str = ""
+    message: str = ""
+    details: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def of_review(review: Review) -> Sequence[Outcome]:
+    """Return the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
+    return [*_verdict(review), *_questions(review)]
+
+
+def of_failure(failure: RunFailure) -> list[Outcome]:
+    """Return the one outcome of a run without a verdict."""
+    message, *more = (plain(line, limit=1500, middle=True) for line in failure.lines)
+    hint = [plain(failure.hint, limit=1000, middle=True)] if failure.hint else []
+    log = [plain(line, limit=500) for line in failure.log]
+    kind = failure.label.replace(" ", "-")
+    details = (*more, *hint, *log)
+    return [Outcome(group="verdict", name="verdict", status="error", kind=kind, message=message, details=details)]
+
+
+def _verdict(review: Review) -> Iterator[Outcome]:
+    verdict = review.verdict
+    if verdict.exit_code == 0:
+        yield Outcome(group="verdict", name="verdict", status="passed", message=_line(verdict.headline))
+        return
+    status: Status = "error" if verdict.outcome in _UNDECIDED else "failed"
+    # a verdict that is no pass fails the report, whether or not a reason says why
+    kind = verdict.outcome.replace(" ", "-")
+    yield Outcome(group="verdict", name="verdict", status=status, kind=kind, message=_line(verdict.headline))
+    for reason in formatting.deciding(review):
+        message = _line(reason.message)
+        yield Outcome(group="verdict", name=_subject(reason), status=status, kind=plain(reason.code), message=message)
+
+
+def _subject(reason: Reason) -> str:
+    parts = (reason.code, reason.invariant, reason.mode, reason.slice, reason.metric, reason.case_id)
+    return plain(" ".join(part for part in parts if part), limit=_NAME)
+
+
+def _questions(review: Review) -> Iterator[Outcome]:
+    lost = {(flip.mode, flip.case_id): flip for flip in review.lost}
+    decided = review.verdict.exit_code != 0 and review.verdict.outcome not in _UNDECIDED
+    for item in review.run.results:
+        flip = lost.get((item.result.mode, item.case.id))
+        yield _question(item, flip, red=flip is not None and decided and review.verdict.is_red(flip))
+
+
+def _question(item: LabelledResult, flip: Flip | None, *, red: bool) -> Outcome:
+    result, case = item.result, item.case
+    status, kind = _status(item, flip, red=red)
+    shown = flip if status != "skipped" else None
+    return Outcome(
+        group=plain(result.mode),
+        name=plain(f"{case.id}: {case.question}", limit=_NAME),
+        status=status,
+        kind=kind,
+        message=plain(ranks.rank_change(shown)) if shown else _how_it_went(item),
+        details=tuple(about(shown)) if shown else (),
+        seconds=result.elapsed_ms / 1000,
+    )
+
+
+def _status(item: LabelledResult, flip: Flip | None, *, red: bool) -> tuple[Status, str]:
+    failure = item.result.failure
+    if red and flip is not None:
+        return "failed", flip.kind
+    return ("passed", "") if failure is None else ("skipped", failure.kind)
+
+
+def _how_it_went(item: LabelledResult) -> str:
+    failure = item.result.failure
+    if failure is not None:
+        return f"no answer: {plain(failure.message, limit=500)}"
+    rank = next((place for place, matches in enumerate(item.labels.matches, 1) if matches), None)
+    if not item.case.gold_supports:
+        return "no passage is expected"
+    return "not found" if rank is None else f"rank {rank}"
+
+
+def about(flip: Flip) -> Iterator[str]:
+    """Say what is known of a question that was lost, a line each."""
+    if flip.why:
+        yield _line(flip.why)
+    yield f"expected: {_line(flip.gold) if flip.support is not None else 'no answer'}"
+    if risen := causes.instead(flip):
+        yield f"in its place: {_line(risen)}"
+    if flip.trace_id:
+        yield f"trace: {flip.trace_id}"
+
+
+def _line(text: str) -> str:
+    return plain(text, limit=1500, middle=True)
+
 
 _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 

@@ -1,4 +1,4 @@
-"""A proof for programs: `proof.json`, whose keys docs/prove.md lists, and a badge for shields.io."""
+"""A proof for programs: `proof.json`, whose keys docs/prove.md lists."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded, rounded_or_none
 
 SCHEMA = "raggate/proof/1"
-
-_COLORS = {"holds": "brightgreen", "does not hold": "red", "cannot tell": "lightgrey", "interrupted": "lightgrey"}
 
 
 def render_json(proof: GateProof) -> str:
@@ -80,12 +78,3 @@ def _reason(reason: Reason) -> dict[str, str | None]:
         "invariant": reason.invariant,
         "message": plain(reason.message, limit=600, middle=True),
     }
-
-
-def render_badge(proof: GateProof) -> str:
-    """Render what shields.io takes from an address. Pure."""
-    count = sum(trial.caught for trial in proof.harmful)
-    faults = f"{count}/{len(proof.harmful)} faults caught"
-    message = f"{faults}, {len(proof.false_alarms)}/{len(proof.repeats)} false alarms"
-    badge = {"schemaVersion": 1, "label": "gate", "message": message, "color": _COLORS[proof.outcome]}
-    return dumps(badge, pretty=True).decode()

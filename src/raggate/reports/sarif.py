@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, which code scanning and editors read: its frame, and what `raggate lint` found in it. Pure."""
+"""SARIF 2.1.0, which code scanning and editors read: questions that were lost, and what `raggate lint` found. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
+from raggate.config.schema import Config
+from raggate.models.comparison import Flip
 from raggate.models.lint import CHECKS, LintFinding
-from raggate.reports.lint import about
+from raggate.models.publication import RunFailure
+from raggate.models.verdict import Review
+from raggate.reports import lint
+from raggate.reports.junit import about, of_failure
+from raggate.reports.parts import formatting, ranks
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 
@@ -18,9 +24,9 @@ VERSION = "2.1.0"
 MESSAGE_CHARACTERS = 1000
 
 
-def render(findings: Sequence[LintFinding], version: str) -> str:
+def render_findings(findings: Sequence[LintFinding], version: str) -> str:
     """Render findings as one run of one tool; `version` is raggate's own."""
-    return document([*_rules()], [*_results(findings)], version)
+    return document([*_rules()], [*_findings(findings)], version)
 
 
 def document(
@@ -42,13 +48,13 @@ def _rules() -> Iterator[dict[str, Any]]:
         }
 
 
-def _results(findings: Sequence[LintFinding]) -> Iterator[dict[str, Any]]:
+def _findings(findings: Sequence[LintFinding]) -> Iterator[dict[str, Any]]:
     order = {name: place for place, name in enumerate(CHECKS)}
     count: Counter[tuple[str, str, str]] = Counter()
     for finding in findings:
         thing = (finding.check, finding.path, finding.key)
         count[thing] += 1
-        text = f"{plain(about(finding), limit=MESSAGE_CHARACTERS, middle=True)}. {CHECKS[finding.check].remedy}"
+        text = f"{plain(lint.about(finding), limit=MESSAGE_CHARACTERS, middle=True)}. {CHECKS[finding.check].remedy}"
         yield {
             "ruleId": finding.check,
             "ruleIndex": order[finding.check],
@@ -73,3 +79,75 @@ def _uri(path: str) -> str:
 def digest(text: str) -> str:
     """Return what tells results apart from run to run."""
     return sha256(text.encode(errors="replace")).hexdigest()[:32]
+
+
+RULES = {
+    "broke": ("question-broke", "A question that was found before is not found any more"),
+    "fell": ("question-fell", "A question is found, but further down than before"),
+    "missed": ("must-pass-missed", "A question that must pass does not"),
+}
+_ORDER = [rule for rule, _ in RULES.values()]
+
+
+def render(review: Review, prefix: str = "") -> str:
+    """Render what was lost: an error where it makes the verdict red, else a note. `prefix` stands before paths."""
+    verdict = review.verdict
+    level = "note" if verdict.exit_code == 0 else "error"
+    reasons = formatting.deciding(review) or formatting.warnings(review)
+    notes = [_notification(level, verdict.headline), *(_notification(level, reason.message) for reason in reasons)]
+    # code scanning refuses what was not successful; from all else it takes the absence of a result for a fix
+    measured = verdict.outcome not in {"cannot tell", "interrupted"}
+    results = [*_results(review, prefix)] if measured else []
+    whole = measured and review.run.selection is None
+    return _document(results, notes, review.run.provenance.raggate_version or "", successful=whole)
+
+
+def render_failure(failure: RunFailure, _prefix: str = "") -> str:
+    """Render why there is no verdict: no result, and an execution that was not successful."""
+    (outcome,) = of_failure(failure)
+    lines = (outcome.message, *outcome.details)
+    return _document([], [_notification("error", line) for line in lines], "", successful=False)
+
+
+def _document(results: list[dict[str, Any]], notes: list[dict[str, Any]], version: str, *, successful: bool) -> str:
+    rules = [{"id": rule, "shortDescription": {"text": title}} for rule, title in RULES.values()]
+    invocation = {"executionSuccessful": successful, "toolExecutionNotifications": notes}
+    return document(rules, results, version, invocations=[invocation])
+
+
+def _notification(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": plain(text, limit=MESSAGE_CHARACTERS, middle=True) or "–"}}
+
+
+def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
+    config = review.run.config
+    names = {flip.case_id for flip in review.lost}
+    lines = {case.id: case.line for case in review.run.golden.cases if case.id in names}
+    for flip in review.lost:
+        line = lines.get(flip.case_id, 0)
+        if not isinstance(config, Config) or line < 1:
+            continue
+        rule, _ = RULES[flip.kind]
+        red = review.verdict.exit_code != 0 and review.verdict.is_red(flip)
+        yield {
+            "ruleId": rule,
+            "ruleIndex": _ORDER.index(rule),
+            "level": "error" if red else "note",
+            "message": {"text": _message(flip)},
+            "locations": [location(f"{prefix}{config.golden}", line)],
+            **_note(flip, review, prefix),
+            "partialFingerprints": {"raggateQuestion/v1": digest(f"{rule}\0{flip.mode}\0{flip.case_id}")},
+        }
+
+
+def _message(flip: Flip) -> str:
+    first = f"{plain(flip.case_id, limit=100)} ({plain(flip.mode)}): {plain(flip.question)}"
+    return " · ".join([first, plain(ranks.rank_change(flip)), *about(flip)])
+
+
+def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:
+    place = review.context.source_lines.get(flip.case_id)
+    if place is None:
+        return {}
+    message = {"message": {"text": "the passage that answers it"}}
+    return {"relatedLocations": [{"id": 1, **location(f"{prefix}{place.path}", place.line), **message}]}

@@ -41,13 +41,3 @@ def stamp(time: datetime) -> str:
     """Write a time in UTC as files hold it: ISO 8601, to the second."""
     # not by strftime, which writes the year 1 as `1`
     return f"{time.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
-
-
-NO_TIME = 0
-"""Of what is not known to have happened."""
-
-
-def milliseconds(stamp: object) -> int:
-    """Return the time of an ISO 8601 timestamp as milliseconds since 1970, `NO_TIME` when it is not one."""
-    time = moment(stamp)
-    return NO_TIME if time is None else round(time.timestamp() * 1000)

@@ -8,7 +8,6 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -16,7 +15,6 @@ from click.testing import CliRunner
 from builders import make_case_score, make_scorecard
 from checkouts import git
 from here import called
-from pages import Elements
 from raggate.cli.baseline import baseline
 from raggate.cli.main import run_command
 from raggate.errors import UsageError
@@ -224,12 +222,11 @@ def test_log_metric_and_limit() -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_log_all(folder: Path) -> None:
-    """Every metric comes by one flag, in the table, in Markdown and in the plot."""
-    lines = output("log", "--all", "--svg", "all.svg").splitlines()
+def test_log_all() -> None:
+    """Every metric comes by one flag, in the table and in Markdown."""
+    lines = output("log", "--all").splitlines()
     assert lines[0].split()[-2:] == ["hit_at_5", "mrr_at_5"]
     assert output("log", "--all", "--format", "markdown").splitlines()[0].endswith("| hit_at_5 | mrr_at_5 |")
-    assert "mrr_at_5 0.5000" in (folder / "all.svg").read_text()
 
 
 @pytest.mark.usefixtures("repository")
@@ -254,38 +251,6 @@ def test_log_json() -> None:
     assert (document["path"], document["more"], document["shallow"]) == ("baselines/notes.json", False, False)
 
 
-def test_log_svg(repository: Path) -> None:
-    """The plot is written where it is asked for, and the same history gives the same bytes."""
-    output("log", "--svg", "out/history.svg")
-    first = (repository / "out/history.svg").read_bytes()
-    root = ElementTree.fromstring(first)  # noqa: S314
-    title = root.find("{http://www.w3.org/2000/svg}title")
-    assert title is not None
-    assert title.text == "Baseline of suite notes"
-    assert b"hit_at_5 0.5000" in first
-    assert b"cannot be read: not valid JSON" in first
-    output("log", "--svg", "again.svg")
-    assert (repository / "again.svg").read_bytes() == first
-
-
-def test_log_html(repository: Path) -> None:
-    """The page is written where it is asked for, with every version and the stored runs, and the same bytes again."""
-    stored = repository / ".raggate/runs/20260104_000000"
-    stored.mkdir(parents=True)
-    overall = {"overall": {"hit_at_5": 0.25}}
-    metrics = {"suite": "notes", "complete": True, "run_id": stored.name, "by_retriever": {"hybrid": overall}}
-    (stored / "metrics.json").write_text(json.dumps(metrics))
-    output("log", "--html", "out/history.html")
-    first = (repository / "out/history.html").read_bytes()
-    text = Elements(first.decode()).visible
-    assert "Baseline hit@5 50.0% of 2" in text
-    assert "maria: New chunker" in text
-    assert "unreadable: not valid JSON" in text
-    assert "20260104_000000 25.0%" in text
-    output("log", "--html", "again.html")
-    assert (repository / "again.html").read_bytes() == first
-
-
 def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a shallow clone the way to the rest is told on standard error, so that the output stays clean."""
     git(tmp_path, "clone", "--quiet", "--depth=1", repository.as_uri(), "clone")
@@ -305,9 +270,6 @@ def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
         pytest.param(["log", "--config", "none.yml"], "none.yml: No such file", id="no configuration for log"),
         pytest.param(["log", "--all", "--metric", "hit_at_5"], "--all and --metric exclude each other", id="all"),
         pytest.param(["log", "--metric", "hit_at_6"], "--metric 'hit_at_6': no version of", id="metric"),
-        pytest.param(["log", "--svg", "raggate.yml/x.svg"], "cannot write raggate.yml/x.svg", id="svg"),
-        pytest.param(["log", "--html", "raggate.yml/x.html"], "cannot write raggate.yml/x.html", id="html"),
-        pytest.param(["log", "--badge", "x.png"], "--badge 'x.png': a badge is written as .svg or .json", id="badge"),
     ],
 )
 def test_refusals(arguments: list[str], message: str) -> None:

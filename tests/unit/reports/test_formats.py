@@ -6,13 +6,12 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from hypothesis import example, given, strategies as st
-from jsonschema import Draft7Validator, Draft202012Validator
+from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from raggate.cli.options import FORMAT_NAMES
@@ -21,7 +20,7 @@ from raggate.models.publication import RunFailure
 from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.reports.formats import FORMATS, is_report
-from raggate.reports.parts.outcomes import of_review
+from raggate.reports.junit import of_review
 from raggate.reports.public_verdict import verdict_of
 from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
 from tables import each_row
@@ -29,7 +28,6 @@ from tries import tried
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests" / "data"
-CTRF = Draft7Validator(json.loads((DATA / "ctrf-subset.schema.json").read_text()))
 SARIF = Draft202012Validator(
     json.loads((DATA / "sarif-2.1.0-subset.schema.json").read_text()),
     format_checker=Draft202012Validator.FORMAT_CHECKER,
@@ -79,31 +77,6 @@ def junit(text: str) -> ElementTree.Element:
     return root
 
 
-def otel(text: str) -> list[dict[str, Any]]:
-    """Read OTLP log records; times, ids and values have the types of OTLP's JSON, and events the needed attributes."""
-    records = []
-    for line in text.splitlines():
-        (resource,) = json.loads(line)["resourceLogs"]
-        assert {item["key"] for item in resource["resource"]["attributes"]} >= {"service.name"}
-        (scope,) = resource["scopeLogs"]
-        records += scope["logRecords"]
-    for record in records:
-        assert record["eventName"] == "gen_ai.evaluation.result"
-        assert record["timeUnixNano"].isdigit()
-        assert len(record.get("traceId", "0" * 32)) == 32
-        values = attributes(record)
-        assert values["gen_ai.evaluation.name"]
-        assert {"gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label", "error.type"} & values.keys()
-    return records
-
-
-def attributes(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an event."""
-    values = {item["key"]: item["value"] for item in record["attributes"]}
-    assert all(len(value) == 1 for value in values.values())
-    return {key: next(iter(value.values())) for key, value in values.items()}
-
-
 def report(name: str, of: Review | RunFailure, prefix: str = "") -> str:
     """Write a report of a verdict, or of a run without one."""
     form = FORMATS[name]
@@ -116,10 +89,8 @@ def check(name: str, text: str) -> None:
     assert [*map(bool, (re.search(form.mark, text.encode()) for form in FORMATS.values()))].count(True) == 1
     if name == "junit":
         junit(text)
-    elif name == "otel":
-        otel(text)
-    elif name in {"ctrf", "sarif"}:
-        (CTRF if name == "ctrf" else SARIF).validate(json.loads(text))
+    elif name == "sarif":
+        SARIF.validate(json.loads(text))
     # the pages for people are held to theirs where they are made
     assert name == "markdown" or text.replace("\n", "").isprintable()
 
@@ -151,8 +122,6 @@ def test_every_end_without_a_verdict(name: str, error: CannotTell) -> None:
     check(name, text)
     if name == "junit":
         assert junit(text).attrib["errors"] == "1"
-    elif name == "ctrf":
-        assert json.loads(text)["results"]["summary"]["failed"] == 1
     elif name == "sarif":
         (run,) = json.loads(text)["runs"]
         assert (run["results"], run["invocations"][0]["executionSuccessful"]) == ([], False)
@@ -160,29 +129,18 @@ def test_every_end_without_a_verdict(name: str, error: CannotTell) -> None:
 
 @each_row("kind", [*REVIEWS, *BESIDE])
 def test_red_just_where_the_verdict_is(kind: str) -> None:
-    """A failure stands in JUnit and CTRF where the verdict is no pass, and nowhere else."""
+    """A failure stands in JUnit where the verdict is no pass, and nowhere else."""
     shown = review(kind)
     root = junit(report("junit", shown))
-    summary = json.loads(report("ctrf", shown))["results"]["summary"]
     failures = int(root.attrib["failures"]) + int(root.attrib["errors"])
     assert (failures > 0) == (shown.verdict.exit_code != 0)
-    assert summary["failed"] == failures
-    assert summary["tests"] == int(root.attrib["tests"]) == summary["passed"] + summary["failed"] + summary["skipped"]
 
 
-@each_row(
-    ("name", "mark"),
-    [("junit", "<testcase"), ("ctrf", '"rawStatus"'), ("otel", "gen_ai.evaluation.score.label"), ("json", '"case_id"')],
-)
+@each_row(("name", "mark"), [("junit", "<testcase"), ("json", '"case_id"')])
 def test_many_questions(name: str, mark: str) -> None:
-    """What grows with the number of questions comes in pieces, and is the same in any order."""
-    shown = review("regression")
-    whole = report(name, shown)
-    pieces = FORMATS[name].of_review(shown, "")
+    """What grows with the number of questions comes in pieces."""
+    pieces = FORMATS[name].of_review(review("regression"), "")
     assert max(piece.count(mark) for piece in pieces) == 1
-    if name == "otel":
-        # scores that stand elsewhere than their answers have the traces of these all the same
-        assert report(name, replace(shown, run=replace(shown.run, results=shown.run.results[::-1]))) == whole
 
 
 @given(TEXT)
@@ -269,33 +227,6 @@ def test_a_part_closes_no_alert() -> None:
         assert run["invocations"][0]["executionSuccessful"] is whole
 
 
-def test_scores_belong_to_traces() -> None:
-    """Every gated metric of a question is an event in the trace of that question; the verdict comes first."""
-    shown = review("regression")
-    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-    results = tuple(replace(item, result=replace(item.result, trace_id=trace)) for item in shown.run.results)
-    first, *scores = otel(report("otel", replace(shown, run=replace(shown.run, results=results))))
-    assert attributes(first)["gen_ai.evaluation.score.label"] == "regression"
-    assert "traceId" not in first
-    assert {score["traceId"] for score in scores} == {trace}
-    case = shown.scorecard.cases[0]
-    values = {
-        attributes(score)["gen_ai.evaluation.name"]: attributes(score)["gen_ai.evaluation.score.value"]
-        for score in scores
-        if attributes(score)["raggate.case.id"] == case.case_id
-    }
-    assert values
-    assert all(case.values[name] == value for name, value in values.items())
-
-
-def test_times_of_a_run() -> None:
-    """CTRF tells when the run began and ended, in milliseconds since 1970."""
-    shown = review("pass")
-    run = replace(shown.run, started="2026-01-02T03:04:05Z", duration_s=1.5)
-    summary = json.loads(report("ctrf", replace(shown, run=run)))["results"]["summary"]
-    assert (summary["start"], summary["stop"]) == (1767323045000, 1767323046500)
-
-
 def test_the_names_of_the_option() -> None:
     """The command line names the formats without loading them; the action's input and the page name the same."""
     assert tuple(FORMATS) == FORMAT_NAMES
@@ -307,9 +238,9 @@ def test_the_names_of_the_option() -> None:
 
 def test_the_schemas_refuse() -> None:
     """The instruments of this page refuse what is wrong, so that their silence means something."""
-    document = json.loads(report("ctrf", review("pass")))
-    document["results"]["tests"][0]["status"] = "error"
-    assert not CTRF.is_valid(document)
+    document = json.loads(report("sarif", with_lines(review("regression"))))
+    document["runs"][0]["results"][0]["level"] = "failed"
+    assert not SARIF.is_valid(document)
     broken = report("junit", review("pass")).replace('failures="0"', 'failures="1"', 1)
     with pytest.raises(AssertionError):
         junit(broken)

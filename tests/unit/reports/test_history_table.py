@@ -1,4 +1,4 @@
-"""The history of a baseline as a table and as what is plotted: which columns, which marks, and harmless text."""
+"""The history of a baseline as a table: which columns, which marks, and harmless text."""
 
 from __future__ import annotations
 
@@ -97,36 +97,6 @@ def test_what_is_missing_is_said(field: str, said: str) -> None:
     for render in (text, markdown):
         assert said in render(history(one, **{field: True}))
         assert said not in render(history(one))
-
-
-def test_plot() -> None:
-    """The plot goes from old to new, with every value at its version."""
-    drawn = history_table.plot_of(FOUR, history_table.columns(FOUR, lambda name: name == "miss_rate"), "T")
-    assert [moment.stamp[8:10] for moment in drawn.moments] == ["01", "02", "03", "04"]
-    assert [(moment.broken, moment.changed) for moment in drawn.moments] == [
-        (False, False),
-        (False, False),
-        (True, False),
-        (False, True),
-    ]
-    (line,) = drawn.series
-    assert (line.name, line.direction, line.values) == ("miss_rate", "lower", (0.3, 0.1, None, 0.2))
-
-
-def test_many_metrics_are_several_plots() -> None:
-    """Shares stand apart from other numbers, and no plot has more lines than can be told apart."""
-    shares = {f"m{number:02}": number / 20 for number in range(14)}
-    told = history(revision(1, {**shares, "latency_p95_ms": 120.0, "never": None}))
-    shown = history_table.columns(told, lambda _: True)
-    plots = history_table.plots_of(told, shown, "T")
-    assert [plot.title for plot in plots] == ["T, 1 of 3", "T, 2 of 3", "T, 3 of 3"]
-    assert [[line.name for line in plot.series] for plot in plots] == [
-        [f"m{number:02}" for number in range(12)],
-        ["m12", "m13"],
-        ["latency_p95_ms"],
-    ]
-    (alone,) = history_table.plots_of(told, shown[:3], "T")
-    assert alone == history_table.plot_of(told, shown[:3], "T")
 
 
 @given(st.text(max_size=60) | st.sampled_from(["::error::x", "\x1b[31m", "a|b\n\n# x", "@team <img src=x>"]))

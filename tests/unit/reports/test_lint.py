@@ -93,7 +93,7 @@ def test_json() -> None:
 
 def in_sarif(*findings: LintFinding) -> dict[str, Any]:
     """Render findings as SARIF and hold them against the standard."""
-    log: dict[str, Any] = json.loads(sarif.render(findings, "1.2.3"))
+    log: dict[str, Any] = json.loads(sarif.render_findings(findings, "1.2.3"))
     Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(log)
     return log
 
@@ -129,7 +129,7 @@ def test_whatever_the_files_hold(path: str, key: str, message: str) -> None:
     finding = LintFinding("leaked-heading", path or "p", 1, key, message)
     shown = lint.render(report(finding))
     assert len(shown.splitlines()) == 4
-    for text in (shown, lint.render_json(report(finding)), sarif.render([finding], "1.0.0")):
+    for text in (shown, lint.render_json(report(finding)), sarif.render_findings([finding], "1.0.0")):
         assert text.replace("\n", "").replace("\u200b", "").isprintable()
         assert not any(line.startswith("::") or "##[" in line for line in text.splitlines())
     in_sarif(finding)

@@ -1,4 +1,4 @@
-"""The reports of a proof: page, terminal, document and badge, and that foreign text in them stays text."""
+"""The reports of a proof: page, terminal and document, and that foreign text in them stays text."""
 
 from __future__ import annotations
 
@@ -69,20 +69,6 @@ def test_what_decided_is_named(outcome: Any, named: str) -> None:
     """Where too many calls failed, no loss is named as what a fault was caught by."""
     reasons = (Reason(code="too-many-errors", message="x"), *PROOF.trials[0].reasons[:1])
     assert proof_words.verdict_on(trial(outcome=outcome, reasons=reasons), PROOF) == f"caught: {outcome} ({named})"
-
-
-@each_row(
-    ("case", "message", "color"),
-    [
-        (PROOF, "1/1 faults caught, 0/50 false alarms", "brightgreen"),
-        (FAILED, "1/2 faults caught, 1/3 false alarms", "red"),
-        (NOTHING, "0/0 faults caught, 0/1 false alarms", "lightgrey"),
-    ],
-)
-def test_badge(case: GateProof, message: str, color: str) -> None:
-    """The badge is what shields.io reads: version 1, label, message and colour, all of them text."""
-    expected = {"schemaVersion": 1, "label": "gate", "message": message, "color": color}
-    assert json.loads(proof_file.render_badge(case)) == expected
 
 
 @each_row(

@@ -13,29 +13,21 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from raggate.models.comparison import Delta, Flip, GoldenChanges, NoteChange
-from raggate.models.scorecard import EPSILON, OVERALL, oriented
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.trend import TrendPoint
 from raggate.models.verdict import GatedMetric, Preview, Review
-from raggate.reports.page import frame, questions, trends
+from raggate.reports import plots
+from raggate.reports.page import frame, questions
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import advice, causes, evidence, formatting, header, judging, misses, ranks, reasons
+from raggate.reports.plots import ChangePlot, Trend
 from raggate.scoring import figures
 from raggate.scoring.figures import title as metric_title
 from raggate.text.escape import plain
-from raggate.text.numbers import counted, rounded, written
+from raggate.text.numbers import counted, written
 
 Tone = Literal["bad", "warn", "good", "soft", ""]
 """What a value comes to, as the class of an element; words or signs beside it say the same."""
-
-WIDTH = 150.0
-"""Width of the plot of a change; no change stands in its middle."""
-
-
-class ChangePlot(Struct, frozen=True, kw_only=True):
-    """Where on a scale from worse (0) to better (`WIDTH`) a change lies, its interval, and how far it may fall."""
-
-    change: float
-    interval: tuple[float, float] | None
-    allowed: float | None
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):
@@ -78,18 +70,10 @@ def measured(review: Review) -> list[tuple[str, str, str, int]]:
 
 
 def _rows(rows: Sequence[GatedMetric]) -> list[MetricRow]:
-    reach = max((end for row in rows for end in _ends(row)), default=0.0)
-    return [_row(row, reach) for row in rows]
+    return [_row(row, plot) for row, plot in zip(rows, plots.change_plots(rows), strict=True)]
 
 
-def _ends(row: GatedMetric) -> Iterator[float]:
-    """Yield how far from no change everything lies that is drawn of a row."""
-    yield abs(row.delta.delta or 0.0)
-    yield from (abs(end) for end in row.delta.interval or ())
-    yield row.allowed or 0.0
-
-
-def _row(row: GatedMetric, reach: float) -> MetricRow:
+def _row(row: GatedMetric, plot: ChangePlot | None) -> MetricRow:
     delta = row.delta
     return MetricRow(
         mode=delta.mode,
@@ -105,7 +89,7 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
         status=formatting.status(row),
         cases=formatting.cases(delta),
         tone=tone(row),
-        plot=None if delta.delta is None or reach <= EPSILON else _plot(row, reach),
+        plot=plot,
     )
 
 
@@ -113,20 +97,6 @@ def whole(delta: Delta) -> str:
     """Write the run's own value over all its questions, where it is another than the one that is compared."""
     whole = formatting.other_whole(delta)
     return "" if whole is None else f"all {whole.n}: {figures.value(delta.metric, whole)}"
-
-
-def _plot(row: GatedMetric, reach: float) -> ChangePlot:
-    delta = row.delta
-
-    def place(change: float) -> float:
-        share = oriented(delta.current.direction, change) / reach
-        return rounded(WIDTH / 2 * (1 + share * 0.96), 1)
-
-    ends = None if delta.interval is None else sorted(map(place, delta.interval))
-    limit = None if row.allowed is None else rounded(WIDTH / 2 * (1 - row.allowed / reach * 0.96), 1)
-    return ChangePlot(
-        change=place(delta.delta or 0.0), interval=None if ends is None else (ends[0], ends[1]), allowed=limit
-    )
 
 
 def arrow(delta: Delta) -> str:
@@ -345,14 +315,14 @@ def _values(review: Review) -> dict[str, object]:
         "evidence": [*evidence.sentences(review), *judging.sentences(review.run)],
         "several": review.scorecard.several_modes,
         "grids": grids(review),
-        "trends": trends.trends(review),
-        "trend_size": (trends.WIDTH, trends.HEIGHT),
+        "trends": _trends(review),
+        "trend_size": (plots.WIDTH, plots.HEIGHT),
         "lists": list(_lists(review)),
         "rank_change": ranks.rank_change,
         "address": _address,
         "name": metric_title,
         "promotion": formatting.promotion_note(review),
-        "plot_width": WIDTH,
+        "plot_width": plots.CHANGE_WIDTH,
         "most": MOST_QUESTIONS,
         "total": len(review.run.results),
     }
@@ -398,6 +368,26 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
 
 def _time(stamp: str) -> str:
     return f"{stamp.replace('T', ' ').removesuffix('Z')} UTC"
+
+
+def _trends(review: Review) -> list[Trend]:
+    """Return a plot for each metric that decides and was measured before; none for a run without a verdict."""
+    if formatting.undecided(review) or not review.context.trend:
+        return []
+    run = review.run
+    means = {
+        mode: {metric: value.value for metric, value in slices.get(OVERALL, {}).items() if value.value is not None}
+        for mode, slices in review.scorecard.slices.items()
+    }
+    this = TrendPoint(kind="run", stamp=run.started, name=run.run_id, questions=run.golden.hash, values=means)
+    points = (*review.context.trend, this)
+    shown = [row.delta for row in formatting.main_rows(review.verdict.rows)]
+    drawn = [
+        plots.trend_of(delta.mode, delta.metric, points, newest=this)
+        for delta in shown
+        if delta.metric in means.get(delta.mode, {})
+    ]
+    return [plot for plot in drawn if plot is not None]
 
 
 def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import GatedMetric, Review
+from raggate.reports import plots
 from raggate.reports.parts import metric_words
 from raggate.reports.parts.formatting import undecided
 from raggate.reports.parts.reasons import first_cause, greeted
-from raggate.reports.plot import MAX_VALUE
 from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
 from raggate.text.numbers import counted
 
 LEAST = 3
 """Versions from which on there is a course to see."""
-
-_BARS = "▁▂▃▄▅▆▇█"
-_LEAST_SPAN = 0.08
-"""What the bars span at least: a step up or down is a point or more of a share, and noise looks flat."""
 
 
 def of_baselines(review: Review, mode: str, metric: str) -> str:
@@ -30,7 +26,7 @@ def of_baselines(review: Review, mode: str, metric: str) -> str:
     before is not to be compared.
     """
     values = list(_values(review, mode, metric))[::-1]
-    return bars(values) if len(values) >= LEAST else ""
+    return plots.bars(values) if len(values) >= LEAST else ""
 
 
 def _values(review: Review, mode: str, metric: str) -> Iterator[float]:
@@ -39,19 +35,9 @@ def _values(review: Review, mode: str, metric: str) -> Iterator[float]:
             continue
         value = point.values.get(mode, {}).get(metric)
         # a value that is no number is not at most anything either
-        if point.questions != review.run.golden.hash or value is None or not abs(value) <= MAX_VALUE:
+        if point.questions != review.run.golden.hash or value is None or not abs(value) <= plots.MAX_VALUE:
             return
         yield value
-
-
-def bars(values: Sequence[float]) -> str:
-    """Draw numbers between the lowest and the highest of them; at least one of either sign up to 1e12."""
-    low, high = min(values), max(values)
-    span = max(high - low, _LEAST_SPAN)
-    bottom = (low + high - span) / 2
-    # what is added keeps a value between two bars from falling to one or the other by an error of the last bit
-    steps = (int((value - bottom) / span * len(_BARS) + 1e-9) for value in values)
-    return "".join(_BARS[min(max(step, 0), len(_BARS) - 1)] for step in steps)
 
 
 MOST = 5
@@ -119,8 +105,8 @@ def _past(review: Review, row: GatedMetric) -> str:
     """Draw the versions of the baseline that a pass goes on from."""
     if review.verdict.outcome != "pass" or row.delta.baseline.value is None:
         return ""
-    bars = of_baselines(review, row.delta.mode, row.delta.metric)
-    return f" {bars}" if bars else ""
+    past = of_baselines(review, row.delta.mode, row.delta.metric)
+    return f" {past}" if past else ""
 
 
 def _questions(review: Review) -> str:

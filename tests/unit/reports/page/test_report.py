@@ -24,6 +24,7 @@ from raggate.gate.evaluation import evaluate_run
 from raggate.models.case_hash import with_hash
 from raggate.models.scorecard import ListEntry
 from raggate.models.selection import Selection
+from raggate.reports import plots
 from raggate.reports.page import failure, questions, report
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import header
@@ -359,12 +360,12 @@ def test_plots_are_from_worse_to_better() -> None:
     assert row.plot is not None
     assert row.plot.interval is not None
     low, high = row.plot.interval
-    assert 0 <= low < row.plot.change < high <= report.WIDTH
-    assert row.plot.change < report.WIDTH / 2
+    assert 0 <= low < row.plot.change < high <= plots.CHANGE_WIDTH
+    assert row.plot.change < plots.CHANGE_WIDTH / 2
     rising = rows["false_abstention_rate"]
     assert (rising.lower, rising.arrow) == (True, "▼")
     assert rising.plot is not None
-    assert rising.plot.change < report.WIDTH / 2
+    assert rising.plot.change < plots.CHANGE_WIDTH / 2
 
 
 def test_values_have_units() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from builders import make_flip, make_support
 from raggate.models.cause import Cause, CauseCode
+from raggate.reports.junit import about
 from raggate.reports.parts.causes import instead
-from raggate.reports.parts.outcomes import about
 from tables import each_row
 
 

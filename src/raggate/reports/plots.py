@@ -1,4 +1,4 @@
-"""How metrics went as small plots: versions of the baseline that asked the same as a line, runs as dots beside it."""
+"""Plots: how a metric went over time, how far it changed, and bars of its last values. Places and words, no markup."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from raggate.models.scorecard import OVERALL, MetricValue
+from raggate.models.scorecard import EPSILON, oriented
 from raggate.models.trend import TrendPoint
-from raggate.models.verdict import Review
-from raggate.reports.parts import formatting
-from raggate.reports.plot import MAX_VALUE
+from raggate.models.verdict import GatedMetric
 from raggate.scoring import figures
 from raggate.text.numbers import rounded, setting
+
+MAX_VALUE = 1e12
+"""Larger values are left out, as are those that are no numbers."""
 
 WIDTH, HEIGHT = 240.0, 64.0
 _EDGE = 7.0
@@ -41,29 +42,6 @@ class Trend(Struct, frozen=True, kw_only=True):
     high: str
     dots: tuple[Dot, ...]
     lines: tuple[str, ...]
-
-
-def trends(review: Review) -> list[Trend]:
-    """Return a plot for each metric that decides and was measured before; none for a run without a verdict."""
-    if formatting.undecided(review) or not review.context.trend:
-        return []
-    plots = []
-    for row in formatting.main_rows(review.verdict.rows):
-        value = review.scorecard.slices.get(row.delta.mode, {}).get(OVERALL, {}).get(row.delta.metric)
-        plot = _trend(review, row.delta.mode, row.delta.metric, value)
-        if plot is not None:
-            plots.append(plot)
-    return plots
-
-
-def _trend(review: Review, mode: str, metric: str, now: MetricValue | None) -> Trend | None:
-    if now is None or now.value is None:
-        return None
-    run = review.run
-    values = {mode: {metric: now.value}}
-    this = TrendPoint(kind="run", stamp=run.started, name=run.run_id, questions=run.golden.hash, values=values)
-    points = (*review.context.trend, this)
-    return trend_of(mode, metric, points, newest=this)
 
 
 def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: TrendPoint) -> Trend | None:
@@ -122,3 +100,57 @@ def _dot(
         words=" · ".join([*words, *filter(None, [asked])]),
         other=bool(asked),
     )
+
+
+CHANGE_WIDTH = 150.0
+"""Width of the plot of a change; no change stands in its middle."""
+
+
+class ChangePlot(Struct, frozen=True, kw_only=True):
+    """Where a change lies from worse (0) to better (`CHANGE_WIDTH`), with its interval and how far it may fall."""
+
+    change: float
+    interval: tuple[float, float] | None
+    allowed: float | None
+
+
+def change_plots(rows: Sequence[GatedMetric]) -> list[ChangePlot | None]:
+    """Return where each change lies, all on one scale; None for one without a change to draw."""
+    reach = max((end for row in rows for end in _ends(row)), default=0.0)
+    return [None if row.delta.delta is None or reach <= EPSILON else _change_plot(row, reach) for row in rows]
+
+
+def _ends(row: GatedMetric) -> Iterator[float]:
+    """Yield how far from no change everything lies that is drawn of a row."""
+    yield abs(row.delta.delta or 0.0)
+    yield from (abs(end) for end in row.delta.interval or ())
+    yield row.allowed or 0.0
+
+
+def _change_plot(row: GatedMetric, reach: float) -> ChangePlot:
+    delta = row.delta
+
+    def place(change: float) -> float:
+        share = oriented(delta.current.direction, change) / reach
+        return rounded(CHANGE_WIDTH / 2 * (1 + share * 0.96), 1)
+
+    ends = None if delta.interval is None else sorted(map(place, delta.interval))
+    limit = None if row.allowed is None else rounded(CHANGE_WIDTH / 2 * (1 - row.allowed / reach * 0.96), 1)
+    return ChangePlot(
+        change=place(delta.delta or 0.0), interval=None if ends is None else (ends[0], ends[1]), allowed=limit
+    )
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+_LEAST_BAR_SPAN = 0.08
+"""What the bars span at least: a step up or down is a point or more of a share, and noise looks flat."""
+
+
+def bars(values: Sequence[float]) -> str:
+    """Draw numbers between the lowest and the highest of them; at least one of either sign up to 1e12."""
+    low, high = min(values), max(values)
+    span = max(high - low, _LEAST_BAR_SPAN)
+    bottom = (low + high - span) / 2
+    # what is added keeps a value between two bars from falling to one or the other by an error of the last bit
+    steps = (int((value - bottom) / span * len(_BARS) + 1e-9) for value in values)
+    return "".join(_BARS[min(max(step, 0), len(_BARS) - 1)] for step in steps)
