@@ -110,7 +110,7 @@ def run_of(items: Sequence[LabelledResult], **fields: Any) -> Run:
 def baseline_of(run: Run) -> Baseline:
     """Return the baseline that a run becomes, through the file."""
     scorecard = score(run, CUTOFFS)
-    data = baseline.write(scorecard, provenance(run, scorecard)).whole()
+    data = baseline.write(scorecard, provenance(run, scorecard))
     return baseline.read(data, "baselines/notes.json", directions(CUTOFFS))
 
 

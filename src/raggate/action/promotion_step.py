@@ -166,8 +166,8 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
     def file(self, trusted: Inputs, proposal: BaselineCandidate) -> ProposedFile:
         """The file that the baseline is to be, in place of the present one; raises UsageError where it cannot."""
         path = self._baseline_path(trusted.config)
-        commits.check_file(path, data := proposal.data.whole())
-        present = trusted.baseline.content.whole() if trusted.baseline is not None else None
+        commits.check_file(path, data := proposal.data)
+        present = trusted.baseline.data if trusted.baseline is not None else None
         return ProposedFile(path=path, present=present, data=data)
 
     def redacted(self, page: str) -> str:

@@ -48,13 +48,13 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     """Show what a baseline says: where it is from, its values, and what was accepted."""
     from raggate.gate import history
     from raggate.models.baseline import MOST_BYTES
-    from raggate.text.files import long_file
+    from raggate.text.files import read_file
 
     # a baseline that is named needs no configuration, and is judged by one if there is one
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
     path = baseline_file or config_file.parent / (settings.baseline_path if settings else "")
     hint = "Name a baseline file with --baseline, or promote a run with `raggate promote`."
-    content = long_file(path, hint, most_bytes=MOST_BYTES)
+    content = read_file(path, hint, most_bytes=MOST_BYTES)
     stored = history.read(content, str(path), _cutoffs(settings))
     now = clock.now()
     click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))

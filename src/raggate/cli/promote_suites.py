@@ -65,7 +65,7 @@ def promote(
         runs = [shlex.quote(str(run)) for suite, run in chosen.items() if suite.suite in made]
         console.say(promoted_suites.refusal(refused, runs, between=" "))
     elif not dry_run:
-        write_together({target: proposal.data.whole() for target, proposal in made.values()})
+        write_together({target: proposal.data for target, proposal in made.values()})
     return _answer(outcomes, made, written=not refused and not dry_run)
 
 

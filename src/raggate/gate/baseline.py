@@ -7,48 +7,45 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
+from msgspec import Raw
+from msgspec.json import decode
 from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
-from raggate.gate import bare_metrics, baseline_integrity, baseline_lines
+from raggate.gate import bare_metrics, baseline_integrity
 from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
-from raggate.gate.baseline_integrity import RunningDigest
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem, installed
-from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
+from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text import versions
 from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
-from raggate.text.long_bytes import LongBytes
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
 
 
-def pieces(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def laid_out(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> bytes:
     """Lay a file out: keys sorted, a line for each case, slice and accepted metric, and the digest of all the rest.
 
     Args:
         stored: what stands in it beside its cases and the digest.
         cases: the cases, in their order.
     """
-    digest = RunningDigest()
-    before, after = (sorted(key for key in stored if (key < "cases") is early) for early in (True, False))
-    yield b"{\n"
-    for key in before:
-        digest.add(key, stored[key])
-        yield _entry(key, stored[key]) + b",\n"
-    yield b'  "cases": ['
-    between = b"\n    "
-    for line in digest.add_cases(map(dumps, cases)):
-        yield between + line
-        between = b",\n    "
-    yield b"\n  ]" if between.startswith(b",") else b"]"
-    for key in after:
-        digest.add(key, stored[key])
-    for key, value in sorted({"digest": digest.of_all(), **{key: stored[key] for key in after}}.items()):
-        yield b",\n" + _entry(key, value)
-    yield b"\n}\n"
+    lines = [dumps(case) for case in cases]
+    signed = {**stored, "digest": baseline_integrity.digest(stored, lines)}
+    between = b"{\n"
+    document = bytearray()
+    for key in sorted({*signed, "cases"}):
+        document += between
+        document += _case_lines(lines) if key == "cases" else _entry(key, signed[key])
+        between = b",\n"
+    document += b"\n}\n"
+    return bytes(document)
+
+
+def _case_lines(lines: Sequence[bytes]) -> bytes:
+    return b'  "cases": [' + (b"\n    " + b",\n    ".join(lines) + b"\n  " if lines else b"") + b"]"
 
 
 def _entry(key: str, value: object) -> bytes:
@@ -79,8 +76,10 @@ def _lines(value: Any, depth: int, *, spread: int) -> str:
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
-MAX_BYTES = 64 << 20
-"""Bytes of a file that is read as a whole, as it does not stand as raggate writes it."""
+MOST_REST_BYTES = 64 << 20
+"""Bytes of all that stands around the cases, which is parsed as a whole."""
+MOST_CASE_BYTES = 1 << 20
+"""Bytes of a case; one with ten chunks has some 2,300."""
 SCORE_DECIMALS = 6
 """Decimals of the API's scores, of which there are thirty a case."""
 _Rank = Annotated[int, Field(strict=True, ge=1)]
@@ -141,7 +140,7 @@ def write(
     scorecard: Scorecard,
     provenance: dict[str, Any],
     accepted: Mapping[str, Mapping[str, RatchetEntry]] | None = None,
-) -> LongBytes:
+) -> bytes:
     """Serialise a scorecard: sorted keys, 12 decimals, one line per case, per slice and per accepted metric."""
     aggregates = {
         mode: {
@@ -164,7 +163,7 @@ def write(
             mode: {metric: _accepted_out(entry) for metric, entry in metrics.items()}
             for mode, metrics in accepted.items()
         }
-    return LongBytes(pieces(stored, map(_case_out, in_order(scorecard.cases))))
+    return laid_out(stored, map(_case_out, in_order(scorecard.cases)))
 
 
 def _case_out(case: CaseScore) -> dict[str, Any]:
@@ -183,12 +182,14 @@ def _case_out(case: CaseScore) -> dict[str, Any]:
 
 
 def read(
-    data: bytes | LongBytes,
+    document: bytes,
     source: str,
     directions: dict[str, Direction],
     beside: Path | None = None,
 ) -> Baseline:
     """Read a baseline file, or a bare metrics file, of which only the means can be compared.
+
+    Cases are parsed one by one: all of them at once take ten times the file.
 
     Args:
         source: the file's name for messages and reports.
@@ -196,79 +197,97 @@ def read(
         beside: the file's directory if it is on disk; another system may have its settings there.
 
     Raises:
-        FileError: when the file is damaged, from a newer version, or none of these.
+        FileError: when the file is damaged, from another version, or none of these.
     """
-    content = data if isinstance(data, LongBytes) else LongBytes([data])
-    if (baseline := _read_by_lines(content, source, directions)) is not None:
-        return baseline
-    if len(content) > MAX_BYTES:
-        raise FileError(source, f"larger than {MAX_BYTES} bytes, and not as raggate writes it", hint=_REPAIR)
-    document = content.whole()
-    try:
-        value = loads(document)
-    except ValueError as error:
-        lines = enumerate(document.split(b"\n"), 1)
-        if marked := next((number for number, line in lines if line.startswith(MERGE_MARKERS)), 0):
-            raise FileError(f"{source}:{marked}", "unresolved merge conflict", hint=_WHOLE) from None
-        raise FileError(source, f"not valid JSON: {error}", hint=_REPAIR) from None
-    if isinstance(value, dict):
-        system = next((system for system in installed() if system.metrics_key in value), None)
-        if system is not None or OWN_METRICS_KEY in value:
-            reshape = system.bare_metrics if system is not None else None
-            bare = value if reshape is None else reshape(value, source, beside)
-            return _read_bare(bare, source, directions, system)
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        other = value.get("schema") if isinstance(value, dict) else None
+    if len(document) > MOST_BYTES:
+        raise FileError(source, f"larger than {MOST_BYTES} bytes", hint=_REPAIR)
+    content, cases, rest = _split(document, source)
+    system = next((system for system in installed() if system.metrics_key in content), None)
+    if system is not None or OWN_METRICS_KEY in content:
+        reshape = system.bare_metrics if system is not None else None
+        bare = content if reshape is None else reshape(content, source, beside)
+        return _read_bare(bare, source, directions, system)
+    if content.get("schema") != SCHEMA:
+        other = content.get("schema")
         if isinstance(other, str) and other.startswith("raggate/baseline/"):
             raise FileError(source, versions.problem(other, SCHEMA) or "", hint=_REPAIR)
-        raise FileError(source, f"not a baseline: expected {_expected()}", hint=_REPAIR)
+        raise FileError(source, _not_one(), hint=_REPAIR)
     try:
-        stored = _ADAPTER.validate_python(value)
+        stored = _ADAPTER.validate_python(content)
     except ValidationError as error:
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
-    if problem := baseline_integrity.problem(value, document):
+    scores: list[CaseScore] = []
+    own = baseline_integrity.digest(content, _case_of_each(cases, scores, source))
+    if problem := baseline_integrity.problem(content, scores, own, rest):
         raise FileError(source, problem, hint=_WHOLE)
-    return _baseline(stored, tuple(map(_case, stored["cases"])), source, directions)
-
-
-def read_means(content: LongBytes, source: str, directions: dict[str, Direction]) -> Baseline:
-    """Read a baseline file without its cases, which most of the time goes into; it raises as `read`."""
-    rest = baseline_lines.read_rest(content.lines(baseline_lines.MOST_LINE_BYTES))
-    stored = None if rest is None else _stored(rest)
-    if stored is not None:
-        return _baseline(stored, (), source, directions)
-    return read(content, source, directions).without_questions()
-
-
-def _read_by_lines(content: LongBytes, source: str, directions: dict[str, Direction]) -> Baseline | None:
-    """Read a baseline file that is as raggate writes it; None for any other, whatever it is."""
-    lines = content.lines(baseline_lines.MOST_LINE_BYTES)
-    parts = baseline_lines.read(lines, lambda stored: _case(_CASE.validate_python(stored)))
-    stored = None if parts is None else _stored(parts.content)
-    return None if parts is None or stored is None else _baseline(stored, parts.cases, source, directions)
-
-
-def _stored(content: dict[str, Any]) -> _Stored | None:
-    """Return what stands in a file as its format has it; None where it is no baseline of raggate's."""
-    foreign = {OWN_METRICS_KEY, *(system.metrics_key for system in installed())}
-    if content.get("schema") != SCHEMA or content.keys() & foreign:
-        return None
-    try:
-        return _ADAPTER.validate_python(content)
-    except ValidationError:
-        return None
-
-
-def _baseline(stored: _Stored, cases: Sequence[CaseScore], source: str, directions: dict[str, Direction]) -> Baseline:
     return Baseline(
         source=source,
         provenance=stored["provenance"],
-        scorecard=_scorecard(stored, cases, directions),
+        scorecard=_scorecard(stored, tuple(scores), directions),
         accepted={
             mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
             for mode, metrics in stored.get("accepted", {}).items()
         },
     )
+
+
+def _split(document: bytes, source: str) -> tuple[dict[str, Any], Sequence[Raw], bytes]:
+    """Return what stands in a file, with an empty list of cases; its cases, unread; and the file without them."""
+    try:
+        parts = decode(document, type=dict[str, Raw])
+    except (ValueError, RecursionError):
+        if len(document) > MOST_REST_BYTES or isinstance(_parsed(document, document, source), dict):
+            raise FileError(source, "not valid JSON", hint=_REPAIR) from None
+        raise FileError(source, _not_one(), hint=_REPAIR) from None
+    rest, unread = document, parts.get("cases")
+    cases = () if unread is None else _listed(unread)
+    if unread is not None and cases:
+        parts["cases"] = Raw(b"[]")
+        begin = document.find(memoryview(unread))
+        rest = b"%b[]%b" % (document[:begin], document[begin + memoryview(unread).nbytes :])
+    if len(rest) > MOST_REST_BYTES:
+        raise FileError(source, f"more than {MOST_REST_BYTES} bytes beside its cases", hint=_REPAIR)
+    return {key: _parsed(bytes(value), document, source) for key, value in parts.items()}, cases, rest
+
+
+def _listed(unread: Raw) -> Sequence[Raw]:
+    try:
+        return decode(unread, type=list[Raw])
+    except (ValueError, RecursionError):
+        return ()
+
+
+def _parsed(part: bytes, document: bytes, source: str) -> Any:
+    try:
+        return loads(part)
+    except ValueError as error:
+        lines = enumerate(document.split(b"\n"), 1)
+        if marked := next((number for number, line in lines if line.startswith(MERGE_MARKERS)), 0):
+            raise FileError(f"{source}:{marked}", "unresolved merge conflict", hint=_WHOLE) from None
+        raise FileError(source, f"not valid JSON: {error}", hint=_REPAIR) from None
+
+
+def _case_of_each(unread: Sequence[Raw], scores: list[CaseScore], source: str) -> Iterator[bytes]:
+    """Add the score of each case to a list, and yield the case as raggate writes it."""
+    for number, raw in enumerate(unread):
+        if memoryview(raw).nbytes > MOST_CASE_BYTES:
+            raise FileError(source, f"damaged at cases.{number}: more than {MOST_CASE_BYTES} bytes", hint=_REPAIR)
+        line = bytes(raw)
+        stored = _parsed(line, line, source)
+        again = dumps(stored)
+        # of two values people may see one in a diff and the gate count the other
+        if again != line and (problem := baseline_integrity.doubled(line)):
+            raise FileError(source, problem, hint=_WHOLE)
+        try:
+            scores.append(_case(_CASE.validate_python(stored)))
+        except ValidationError as error:
+            problem = first_problem(error, "cases", str(number))
+            raise FileError(source, f"damaged at {problem}", hint=_REPAIR) from None
+        yield again
+
+
+def _not_one() -> str:
+    return f"not a baseline: expected {_expected()}"
 
 
 def _expected() -> str:

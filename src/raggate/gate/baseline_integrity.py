@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from raggate.models.judging_quality import highest
-from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Values
 from raggate.text.jsonio import dumps, key_twice
 from raggate.text.numbers import setting, written
 from raggate.text.quote import cut, quoted
@@ -19,41 +19,32 @@ Means = dict[tuple[str, str, str], tuple[float | None, int]]
 """By mode, slice and metric: the mean, and how many cases it is of."""
 
 
-def digest(content: Mapping[str, Any]) -> str:
-    """Return the digest of everything a baseline file holds but for the digest itself, whatever its layout."""
-    kept = {key: value for key, value in content.items() if key != "digest"}
-    return hashlib.sha256(digested(dumps(kept))).hexdigest()
+def digest(content: Mapping[str, Any], cases: Iterable[bytes]) -> str:
+    """Return the digest of everything a baseline file holds but for the digest itself, whatever its layout.
+
+    Args:
+        content: what stands in the file, beside its cases.
+        cases: the JSON of each case, as `dumps` writes it.
+    """
+    own, begin = hashlib.sha256(), b"{"
+    for key in sorted({*content, "cases"} - {"digest"}):
+        own.update(begin + dumps(key) + b":")
+        if key == "cases":
+            _add_cases(own, cases)
+        else:
+            # what ends a value tells whether a number ends there
+            own.update(digested(dumps(content[key]) + b"}")[:-1])
+        begin = b","
+    own.update(b"}")
+    return own.hexdigest()
 
 
-class RunningDigest:
-    """The digest of a baseline whose keys pass by, in their order, and under `cases` one case after the other."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self._begin = b"{"
-
-    def add(self, key: str, value: object) -> None:
-        """Take a key and what stands under it."""
-        # what ends a value tells whether a number ends there
-        self._hash.update(self._begin + dumps(key) + b":" + digested(dumps(value) + b"}")[:-1])
-        self._begin = b","
-
-    def add_cases(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Take the cases, each as JSON on a line, and give them on."""
-        self._hash.update(self._begin + b'"cases":')
-        begin = b"["
-        for line in lines:
-            self._hash.update(begin + digested(line))
-            begin = b","
-            yield line
-        self._hash.update(b"]" if begin == b"," else b"[]")
-        self._begin = b","
-
-    def of_all(self) -> str:
-        """Return the digest once all have passed by."""
-        ended = self._hash.copy()
-        ended.update(b"}" if self._begin == b"," else b"{}")
-        return ended.hexdigest()
+def _add_cases(own: hashlib._Hash, cases: Iterable[bytes]) -> None:
+    begin = b"["
+    for line in cases:
+        own.update(begin + digested(line))
+        begin = b","
+    own.update(b"]" if begin == b"," else b"[]")
 
 
 def digested(document: bytes) -> bytes:
@@ -61,24 +52,35 @@ def digested(document: bytes) -> bytes:
     return _WHOLE.sub(b"", document)
 
 
-def problem(content: Mapping[str, Any], document: bytes) -> str | None:
+def doubled(document: bytes) -> str | None:
+    """Say that a key stands twice in one object of JSON, None where none does."""
+    try:
+        twice = key_twice(document)
+    except ValueError:
+        return "damaged: it is nested too deeply"
+    return None if twice is None else f"changed by hand: the key {quoted(twice)} stands twice in one place"
+
+
+def problem(content: Mapping[str, Any], cases: Sequence[CaseScore], own: str, rest: bytes) -> str | None:
     """Say what is wrong with a baseline whose layout is right, None when nothing is.
 
     A file that somebody edited does not have the digest of its content. Means and counts must be those of the cases.
+
+    Args:
+        content: what stands in the file, beside its cases.
+        cases: its cases.
+        own: the digest of all that stands in it.
+        rest: the file without its cases.
     """
-    try:
-        if (twice := key_twice(document)) is not None:
-            return f"changed by hand: the key {quoted(twice)} stands twice in one place"
-        own = digest(content)
-    except (ValueError, TypeError):
-        return "damaged: it is nested too deeply"
+    if (twice := doubled(rest)) is not None:
+        return twice
     if content["digest"] != own:
         return "changed by hand: its digest is not that of its content"
-    contradiction = next(_contradictions(content), None)
+    contradiction = next(_contradictions(content, cases), None)
     return None if contradiction is None else f"damaged at {contradiction}"
 
 
-def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
+def _contradictions(content: Mapping[str, Any], cases: Sequence[CaseScore]) -> Iterator[str]:
     counts = {(mode, name): n for mode, numbers in content["counts"].items() for name, n in numbers.items()}
     means: Means = {
         (mode, name, metric): (mean, n)
@@ -86,17 +88,17 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
         for name, metrics in slices.items()
         for metric, (mean, n) in metrics.items()
     }
-    members: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
+    members: dict[tuple[str, str], list[Values]] = {}
     seen: set[tuple[str, str]] = set()
-    for case in content["cases"]:
+    for case in cases:
         # a merge of two baselines can leave both lines
-        if (case["mode"], case["id"]) in seen:
-            yield f"cases: {quoted(case['id'])} ({cut(case['mode'])}) occurs twice"
-        seen.add((case["mode"], case["id"]))
-        for name in dict.fromkeys((OVERALL, *case["slices"])):
-            members.setdefault((case["mode"], name), []).append(case["values"])
-    sizes = {place: len(cases) for place, cases in members.items()}
-    values = {(*place, metric): numbers for place, cases in members.items() for metric, numbers in _by_metric(cases)}
+        if (case.mode, case.case_id) in seen:
+            yield f"cases: {quoted(case.case_id)} ({cut(case.mode)}) occurs twice"
+        seen.add((case.mode, case.case_id))
+        for name in dict.fromkeys(case.slices):
+            members.setdefault((case.mode, name), []).append(case.values)
+    sizes = {place: len(rows) for place, rows in members.items()}
+    values = {(*place, metric): numbers for place, rows in members.items() for metric, numbers in _by_metric(rows)}
     for (mode, name, metric), numbers in values.items():
         most = highest(metric)
         if name == OVERALL and not -EPSILON <= min(numbers) <= max(numbers) <= most + EPSILON:
@@ -118,9 +120,9 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _by_metric(cases: Sequence[Mapping[str, float | None]]) -> Iterator[tuple[str, list[float]]]:
-    for metric in dict.fromkeys(name for case in cases for name in case):
-        numbers = [value for case in cases if (value := case.get(metric)) is not None]
+def _by_metric(rows: Sequence[Values]) -> Iterator[tuple[str, list[float]]]:
+    for metric in dict.fromkeys(name for row in rows for name in row):
+        numbers = [value for row in rows if (value := row.get(metric)) is not None]
         if numbers:
             yield metric, numbers
 

@@ -18,15 +18,11 @@ from raggate.inputs import git
 from raggate.inputs.git import Reader
 from raggate.inputs.git_objects import find
 from raggate.inputs.local_objects import LocalObjects, Missing, TooLarge
-from raggate.models.baseline import Baseline
+from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score
 from raggate.text.dates import stamp
-from raggate.text.long_bytes import LongBytes
 from raggate.text.quote import cut
-
-MAX_BYTES = 256 << 20
-"""Bytes of a version."""
 
 MAX_RENAMES = 20
 """A file that was renamed more often is followed no further."""
@@ -34,7 +30,7 @@ MAX_CUTOFF = 1000
 _PURPOSE = "the history of a baseline is read from it"
 _LONGEST_HEADER = 4096
 
-_Read = Callable[[LongBytes, str], Baseline]
+_Read = Callable[[bytes, str], Baseline]
 
 
 def revisions(
@@ -44,7 +40,7 @@ def revisions(
     limit: int,
     cutoffs: Sequence[int],
     at: str = "HEAD",
-    present: tuple[LongBytes, Baseline] | None = None,
+    present: tuple[bytes, Baseline] | None = None,
 ) -> History:
     """Read the history of a baseline file up to a commit, across renames.
 
@@ -72,9 +68,9 @@ def revisions(
                 hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
             )
 
-        def read_version(content: LongBytes, name: str) -> Baseline:
+        def read_version(content: bytes, name: str) -> Baseline:
             stored = present[1] if present is not None and present[0] == content else None
-            return _with_cutoffs(partial(baseline.read_means, content, name), cutoffs, stored)
+            return _with_cutoffs(partial(baseline.read, content, name), cutoffs, stored)
 
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
@@ -104,7 +100,7 @@ DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for ac
 """What to do about a shallow clone."""
 
 
-def read(data: LongBytes, source: str, cutoffs: Sequence[int]) -> Baseline:
+def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
     """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
 
     Args:
@@ -162,7 +158,7 @@ def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read
     seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
     empty = Revision(commit=commit, stamp=_moment(seconds), subject=subject, path=path)
     try:
-        content = LongBytes([_content(objects, commit, path)])
+        content = _content(objects, commit, path)
         stored = read_version(content, f"{path}@{commit[:12]}")
     except FileError as error:
         return replace(empty, problem=error.problem)
@@ -174,11 +170,11 @@ def _content(objects: LocalObjects, commit: str, path: str) -> bytes:
     try:
         entry = find(objects, objects.tree_of(commit), path)
         file = entry if entry is not None and entry.kind in {"file", "link"} else None
-        content = None if file is None else objects.blob(file, limit=MAX_BYTES)
+        content = None if file is None else objects.blob(file, limit=MOST_BYTES)
     except Missing:
         raise FileError(path, "its content is not in this clone") from None
     except TooLarge:
-        raise FileError(path, f"larger than {MAX_BYTES} bytes") from None
+        raise FileError(path, f"larger than {MOST_BYTES} bytes") from None
     except UsageError as error:
         raise FileError(path, error.message) from None
     if content is None:

@@ -24,8 +24,7 @@ from raggate.text.quote import cut
 from raggate.text.yaml_writing import one_line
 
 if TYPE_CHECKING:
-    from raggate.inputs.trusted import Inputs, LongFile, StoredFile
-    from raggate.text.long_bytes import LongBytes
+    from raggate.inputs.trusted import Inputs, StoredFile
 
 from raggate.config.schema import Config
 from raggate.gate import noise_allowance
@@ -291,15 +290,15 @@ def _shown(value: object) -> str:
 
 
 def _baseline_change(
-    before: LongFile | None, now: LongFile | None, read: Callable[[LongBytes, str], Baseline]
+    before: StoredFile | None, now: StoredFile | None, read: Callable[[bytes, str], Baseline]
 ) -> tuple[BaselineState, tuple[Baseline, Baseline] | None, str | None]:
     """Say what becomes of the baseline; a replaced one with both sides, or why the new one cannot be read."""
     if before is None or now is None:
         return ("same" if before is now else "added" if before is None else "removed"), None, None
-    if before.content == now.content:
+    if before.data == now.data:
         return "same", None, None
     try:
-        sides = (read(side.content, side.place or side.name) for side in (before, now))
+        sides = (read(side.data, side.place or side.name) for side in (before, now))
         return "replaced", (next(sides), next(sides)), None
     except UsageError as error:
         return "replaced", None, error.message
@@ -310,7 +309,7 @@ def _left(
     change: Inputs,
     state: BaselineState,
     sides: tuple[Baseline, Baseline] | None,
-    read: Callable[[LongBytes, str], Baseline],
+    read: Callable[[bytes, str], Baseline],
 ) -> Baseline | None:
     """Return the baseline that a change leaves; None where it leaves none, or edits nothing that depends on it."""
     if sides is not None:
@@ -318,7 +317,7 @@ def _left(
     own = change.baseline
     if state != "same" or own is None or not _edited(trusted, change):
         return None
-    return read(own.content, own.place or own.name)
+    return read(own.data, own.place or own.name)
 
 
 def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:

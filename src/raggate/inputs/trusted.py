@@ -14,31 +14,25 @@ from msgspec.structs import replace
 from raggate.config import schema
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
-from raggate.errors import FileError, UsageError
+from raggate.errors import UsageError
 from raggate.inputs import anchor_check, golden, golden_part, sources, vault
 from raggate.inputs.golden_rules import check_must_pass_asked
 from raggate.models.baseline import MOST_BYTES
 from raggate.models.golden import Golden, Vault
 from raggate.text import yamlio
 from raggate.text.deadlines import beside_notes, within
-from raggate.text.files import long_file
-from raggate.text.long_bytes import LongBytes, TooLongError
+from raggate.text.files import read_file
 from raggate.text.numbers import fixed
 
 
 class StoredFile(Struct, frozen=True, kw_only=True):
-    """A file as it was read: what messages call it, its content, and its commit; None for a file on disk."""
+    """A file as it was read: what reports call it, its content, and its commit; None for a file on disk.
+
+    `place` is what errors call it, where that is another name.
+    """
 
     name: str
     data: bytes
-    commit: str | None = None
-
-
-class LongFile(Struct, frozen=True, kw_only=True):
-    """A file as it was read that may be too long for memory; see `StoredFile`. `place` is what errors call it."""
-
-    name: str
-    content: LongBytes
     commit: str | None = None
     place: str = ""
 
@@ -55,7 +49,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
     config: Config
     golden: Golden
     vault: Vault
-    baseline: LongFile | None
+    baseline: StoredFile | None
     against: str | None
     ignored: tuple[str, ...] = ()
     first_run: bool = False
@@ -271,23 +265,19 @@ def _has(source: sources.Source, path: str) -> bool:
     return True
 
 
-def _find_baseline(source: sources.Source, settings: Config) -> LongFile | None:
+def _find_baseline(source: sources.Source, settings: Config) -> StoredFile | None:
     path = settings.baseline_path
     try:
-        return _long(source, path)
+        return _baseline_file(source, path)
     except FileNotFoundError:
         if source.directory(path).is_dir():
             raise _a_directory(source, path, "Key 'baseline' names the baseline file.") from None
         return None
 
 
-def _long(source: sources.Source, path: str) -> LongFile:
-    place = source.place(path)
-    try:
-        content = LongBytes(source.lines(path), most=MOST_BYTES)
-    except TooLongError as error:
-        raise FileError(place, str(error)) from None
-    return LongFile(name=source.describe(path), content=content, commit=source.commit, place=place)
+def _baseline_file(source: sources.Source, path: str) -> StoredFile:
+    data = source.read(path)
+    return StoredFile(name=source.describe(path), data=data, commit=source.commit, place=source.place(path))
 
 
 def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | None:
@@ -316,16 +306,16 @@ def _stored(source: sources.Source, path: str, hint: str) -> StoredFile | None:
         return None
 
 
-def _chosen_baseline(source: sources.Source, where: InputSource) -> LongFile | None:
+def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile | None:
     """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
     if where.baseline_file is None:
         return None
     on_disk = isinstance(source, sources.WorkTree) and not source.confined
     path = None if on_disk else where.own_baseline
     if path is None:
-        return LongFile(name=str(where.baseline_file), content=long_file(where.baseline_file, most_bytes=MOST_BYTES))
+        return StoredFile(name=str(where.baseline_file), data=read_file(where.baseline_file, most_bytes=MOST_BYTES))
     try:
-        return _long(source, path)
+        return _baseline_file(source, path)
     except FileNotFoundError:
         raise _missing(source, path, "A baseline in the checkout is read from the commit that judges.") from None
 

@@ -12,8 +12,8 @@ from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue, Scorecard
 from raggate.text.jsonio import JsonObject
 
-MOST_BYTES = 4 << 30
-"""Bytes of a baseline file that stands as raggate writes it: those of some 1,800,000 questions with ten chunks each."""
+MOST_BYTES = 256 << 20
+"""Bytes of a baseline file: those of some 110,000 questions with ten chunks each."""
 
 Slices = dict[str, dict[str, dict[str, MetricValue]]]
 """Means by mode, slice and metric."""

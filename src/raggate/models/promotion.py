@@ -8,7 +8,6 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
 from raggate.text.jsonio import JsonObject
-from raggate.text.long_bytes import LongBytes
 
 NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit", "noise-kept", "slice-worse", "slices-gone"))
 """Codes of reasons that are told but need no permission."""
@@ -64,7 +63,7 @@ class BaselineCandidate(Struct, frozen=True, kw_only=True):
     the metrics over all cases, before and after; `reasons` are what is accepted with it, or starts over.
     """
 
-    data: LongBytes
+    data: bytes
     provenance: JsonObject
     comparison: Comparison
     rows: tuple[MetricChange, ...]

@@ -85,7 +85,7 @@ def conclude(
         begun(stack, lambda: directory, inputs.config)
         if inputs.baseline is not None:
             # the run directory tells by itself what it was held against
-            write_atomic(directory / KEPT_BASELINE, inputs.baseline.content.pieces())
+            write_atomic(directory / KEPT_BASELINE, inputs.baseline.data)
         own = source is None
         resolved = False
         if previewing.by_another_commit(inputs):

@@ -37,7 +37,7 @@ from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.judged_places import judged_places
-from raggate.text.files import long_file, read_file, write_file
+from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 from raggate.text.titles import rule
@@ -261,7 +261,7 @@ def promote_directory(
 
     proposal = check.propose(measured, settings, terms, read)
     if not dry_run:
-        write_file(target, proposal.data.pieces())
+        write_file(target, proposal.data)
     return target, proposal
 
 
@@ -344,7 +344,7 @@ def kept_baseline(directory: Path, run: Run, settings: RunConfig) -> Baseline | 
 
 def _baseline_on_disk(path: Path, name: str, settings: RunConfig) -> Baseline:
     if not path.is_dir():
-        content = long_file(path, most_bytes=MOST_BYTES)
+        content = read_file(path, most_bytes=MOST_BYTES)
         return baseline_file.read(content, name, scoring.directions(settings.score.k), path.parent)
     other = run_directory.read(path)
     settings = other.config

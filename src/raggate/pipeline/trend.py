@@ -61,7 +61,7 @@ def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> Histor
             limit=MOST_VERSIONS,
             cutoffs=inputs.config.score.k,
             at=inputs.against or "HEAD",
-            present=None if baseline is None else (inputs.baseline.content, baseline.without_questions()),
+            present=None if baseline is None else (inputs.baseline.data, baseline.without_questions()),
         )
     except RaggateError:
         # without git, or with a baseline that no commit has yet

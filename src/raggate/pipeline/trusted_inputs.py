@@ -81,5 +81,5 @@ def read_baseline(inputs: Inputs) -> Baseline | None:
         return None
     stored = inputs.baseline
     directions = score.directions(inputs.config.score.k)
-    baseline = baseline_file.read(stored.content, stored.place or stored.name, directions)
+    baseline = baseline_file.read(stored.data, stored.place or stored.name, directions)
     return replace(baseline, source=stored.name, commit=stored.commit)

@@ -11,13 +11,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from raggate.errors import FileError, UsageError
 from raggate.text import disk
-
-if TYPE_CHECKING:
-    from raggate.text.long_bytes import LongBytes
 
 MOST_BYTES = 1 << 30
 """Bytes of a file that is read whole and has no smaller bound of its own."""
@@ -48,21 +45,6 @@ def read_file(
     """
     with reading(name or path, hint), opened(path, hint, name=name, follow=follow) as stream:
         return content(stream, str(name or path), hint, most_bytes=most_bytes)
-
-
-def long_file(path: Path, hint: str = "", *, most_bytes: int) -> LongBytes:
-    """Read a file that may be too long for memory; see `read_file`.
-
-    Raises:
-        FileError: as `read_file`.
-    """
-    from raggate.text.long_bytes import LongBytes, TooLongError
-
-    with reading(path, hint), opened(path, hint) as stream:
-        try:
-            return LongBytes(iter(partial(stream.read, _PIECE), b""), most=most_bytes)
-        except TooLongError as error:
-            raise FileError(str(path), str(error), hint=hint) from None
 
 
 def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:

@@ -80,7 +80,7 @@ def content(run_id: str = "run-1", hit: float = 1.0, **provenance: Any) -> bytes
         make_case_score("q2", {"hit_at_5": 0.0, "mrr_at_5": None}),
     )
     scorecard = make_scorecard(*cases, suite="notes", run_id=run_id)
-    return gate_baseline.write(scorecard, {**PROVENANCE, **provenance}, ACCEPTED).whole()
+    return gate_baseline.write(scorecard, {**PROVENANCE, **provenance}, ACCEPTED)
 
 
 @pytest.fixture

@@ -143,4 +143,4 @@ def test_any_json_in_a_bare_metrics_file(path: tuple[str, ...], value: object) -
         means = read({"by_retriever": inner})
     except UsageError:
         return
-    baseline.write(means.scorecard, means.provenance, means.accepted).whole()
+    baseline.write(means.scorecard, means.provenance, means.accepted)

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from builders import make_case_score, make_metric, make_scorecard
 from raggate.errors import UsageError
-from raggate.gate import baseline, baseline_integrity
+from raggate.gate import baseline
 from raggate.gate.baseline_integrity import digest
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
+from raggate.text.jsonio import dumps
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
@@ -42,7 +43,7 @@ def read(value: object) -> Baseline:
 
 def written(scorecard: Scorecard = SCORECARD) -> bytes:
     """Write a scorecard with the provenance of the tests."""
-    return baseline.write(scorecard, PROVENANCE).whole()
+    return baseline.write(scorecard, PROVENANCE)
 
 
 def stored() -> Any:
@@ -52,7 +53,7 @@ def stored() -> Any:
 
 def again(value: dict[str, Any]) -> dict[str, Any]:
     """Return a changed file the digest of its content."""
-    return {**value, "digest": digest(value)}
+    return {**value, "digest": digest(value, map(dumps, value["cases"]))}
 
 
 class TestStored:
@@ -65,7 +66,7 @@ class TestStored:
     def test_write_read_write(self) -> None:
         """Writing what was read gives the same bytes."""
         once = read(written())
-        assert baseline.write(once.scorecard, once.provenance).whole() == written()
+        assert baseline.write(once.scorecard, once.provenance) == written()
 
     def test_order_of_the_cases_does_not_matter(self) -> None:
         """The order in which cases were scored leaves no trace in the file."""
@@ -97,11 +98,11 @@ class TestStored:
     def test_what_other_questions_lowered(self) -> None:
         """A best value that other questions lowered is kept with its record; files without one have no such key."""
         moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
-        data = baseline.write(SCORECARD, PROVENANCE, moved).whole()
+        data = baseline.write(SCORECARD, PROVENANCE, moved)
         once = read(data)
         assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
-        assert baseline.write(once.scorecard, once.provenance, once.accepted).whole() == data
-        assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole()
+        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
+        assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
         value = json.loads(data)
         value["accepted"]["hybrid"]["hit_at_5"]["moved"] = None
         with pytest.raises(UsageError, match=r"damaged at accepted\.hybrid\.hit_at_5\.moved"):
@@ -203,27 +204,27 @@ class TestAccepted:
 
     def test_layout(self) -> None:
         """It stands before all else, a metric a line, and changes nothing of the rest of the file."""
-        assert baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole().decode() == KEPT + LAYOUT.removeprefix(
-            "{\n"
-        ).replace(DIGEST, "bb8d7193f6e5a8006704362f57332d5a80bfed6478df298b3fc04e16c1b116d0")
+        assert baseline.write(SCORECARD, PROVENANCE, ACCEPTED).decode() == KEPT + LAYOUT.removeprefix("{\n").replace(
+            DIGEST, "bb8d7193f6e5a8006704362f57332d5a80bfed6478df298b3fc04e16c1b116d0"
+        )
 
     def test_nothing_accepted_leaves_no_trace(self) -> None:
         """A baseline that keeps nothing is written as before there was anything to keep."""
-        assert baseline.write(SCORECARD, PROVENANCE, {}).whole() == written()
+        assert baseline.write(SCORECARD, PROVENANCE, {}) == written()
         assert read(written()).accepted == {}
 
     def test_write_read_write(self) -> None:
         """Writing what was read gives the same bytes."""
-        data = baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole()
+        data = baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
         once = read(data)
-        assert baseline.write(once.scorecard, once.provenance, once.accepted).whole() == data
+        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
         assert once.accepted["hybrid"]["wrong_rate"].lowered == AcceptedDrop(
             on="2026-01-02", before=0.1, after=0.333333333333, reason="smaller model", by=""
         )
 
     def test_unknown_metrics_are_ignored(self) -> None:
         """A metric this version does not know is left out."""
-        value = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())
+        value = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
         value["accepted"]["hybrid"]["new_metric"] = value["accepted"]["hybrid"]["hit_at_5"]
         assert set(read(again(value)).accepted["hybrid"]) == {"hit_at_5", "wrong_rate"}
 
@@ -233,7 +234,7 @@ class TestAccepted:
     )
     def test_damaged(self, key: str, value: object) -> None:
         """A damaged entry is refused with its place."""
-        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
         whole["accepted"]["hybrid"]["hit_at_5"][key] = value
         with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.hit_at_5\.{key}"):
             read(whole)
@@ -241,7 +242,7 @@ class TestAccepted:
     @each_row(("key", "value"), [("from", "0.1"), ("on", "now"), ("extra", 1)])
     def test_damaged_lowering(self, key: str, value: object) -> None:
         """So is what was lowered."""
-        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
         whole["accepted"]["hybrid"]["wrong_rate"]["lowered"][key] = value
         with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.wrong_rate\.lowered\.{key}"):
             read(whole)
@@ -333,7 +334,7 @@ def test_an_unresolved_merge(marker: bytes) -> None:
 
 def test_larger_than_any_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file larger than any baseline can be is not even parsed."""
-    monkeypatch.setattr(baseline, "MAX_BYTES", 10)
+    monkeypatch.setattr(baseline, "MOST_BYTES", 10)
     with pytest.raises(UsageError, match="larger than 10 bytes"):
         read(b"[" * 11)
 
@@ -370,7 +371,7 @@ def reads_or_refuses(value: object) -> None:
         held = read(value)
     except UsageError:
         return
-    baseline.write(held.scorecard, held.provenance, held.accepted).whole()
+    baseline.write(held.scorecard, held.provenance, held.accepted)
 
 
 @given(JSON)
@@ -402,9 +403,9 @@ VALUES = st.recursive(
 @given(st.dictionaries(NAMES, VALUES, max_size=4), st.lists(st.dictionaries(NAMES, VALUES, max_size=3), max_size=4))
 def test_the_file_holds_everything_and_its_digest(stored: dict[str, Any], cases: list[dict[str, Any]]) -> None:
     """Whatever stands in a file, its JSON is that, with the digest of all of it, keys sorted and a case a line."""
-    data = b"".join(baseline.pieces(stored, cases))
+    data = baseline.laid_out(stored, cases)
     content = json.loads(data)
-    assert content == {**stored, "cases": cases, "digest": baseline_integrity.digest({**stored, "cases": cases})}
+    assert content == {**stored, "cases": cases, "digest": digest(stored, map(dumps, cases))}
     assert list(content) == sorted(content)
     lines = data.decode().split("\n")
     first = next(at for at, line in enumerate(lines) if line.startswith('  "cases": ['))

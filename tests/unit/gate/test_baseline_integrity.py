@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from raggate.errors import ExitCode, UsageError
 from raggate.gate import baseline
 from raggate.gate.baseline_integrity import digest
 from raggate.models.scorecard import OVERALL, Direction
+from raggate.text.jsonio import dumps
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "wrong_rate": "lower"}
@@ -25,10 +27,13 @@ CASES = [
 
 def stored() -> dict[str, Any]:
     """Return a baseline as a JSON value."""
-    value: dict[str, Any] = json.loads(
-        baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}).whole()
-    )
+    value: dict[str, Any] = json.loads(baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}))
     return value
+
+
+def digest_of(value: dict[str, Any]) -> str:
+    """Return the digest that raggate would write."""
+    return digest(value, map(dumps, value["cases"]))
 
 
 def refusal(value: object) -> UsageError:
@@ -81,7 +86,7 @@ def test_means_are_those_of_the_cases(name: str) -> None:
     edit, said = EDITS[name]
     value = stored()
     edit(value)
-    value["digest"] = digest(value)
+    value["digest"] = digest_of(value)
     error = refusal(value)
     assert error.message == f"b.json: damaged at {said}"
     assert error.exit_code == ExitCode.USAGE
@@ -131,7 +136,75 @@ def test_whatever_is_written_is_read(values: list[tuple[float | None, float | No
         make_case_score(f"q{n}", {"hit_at_5": hit, "wrong_rate": rate}, slices=(OVERALL, *sorted(tags)))
         for n, (hit, rate, tags) in enumerate(values)
     ]
-    data = baseline.write(make_scorecard(*cases), {}).whole()
+    data = baseline.write(make_scorecard(*cases), {})
     assert [case.case_id for case in baseline.read(data, "b.json", DIRECTIONS).scorecard.cases] == [
         case.case_id for case in sorted(cases, key=lambda case: case.case_id)
     ]
+
+
+def signed(text: str) -> bytes:
+    """Return an edited file the digest of what it holds."""
+    value = json.loads(text)
+    return text.replace(value["digest"], digest_of(value)).encode()
+
+
+TWICE = {
+    "a value": ('"values":{"hit_at_5":1.0', '"values":{"hit_at_5":0.0,"hit_at_5":1.0'),
+    "a value by an escape": ('"values":{"hit_at_5":1.0', '"values":{"hit_at\\u005f5":0.0,"hit_at_5":1.0'),
+    "all values": ('"values":{', '"values":{"hit_at_5":0.0},"values":{'),
+    "an id": ('"id":"q2"', '"id":"q7","id":"q2"'),
+    "whether it must pass": ('"must_pass":false', '"must_pass":true,"must_pass":false'),
+    "a mean": ('{"hit_at_5":[1.0,2]', '{"hit_at_5":[0.5,2],"hit_at_5":[1.0,2]'),
+    "all means": ('  "aggregates": {', '  "aggregates": {},\n  "aggregates": {'),
+    "a count": ('"overall": 2', '"overall": 9,\n      "overall": 2'),
+}
+
+
+@each_row("edit", TWICE.values(), ids=TWICE)
+def test_a_key_that_stands_twice_is_refused(edit: tuple[str, str]) -> None:
+    """Of two values people may see one in a diff and the gate count the other: neither does, whatever the digest."""
+    text = baseline.write(make_scorecard(*CASES[2:4]), {}).decode()
+    edited = text.replace(*edit, 1)
+    assert edited != text
+    for data in (edited, json_without_spaces(edited)):
+        with pytest.raises(UsageError, match=r"changed by hand: the key .* stands twice in one place"):
+            baseline.read(signed(data), "b.json", DIRECTIONS)
+
+
+def json_without_spaces(text: str) -> str:
+    """Return the same JSON in another layout, keys that stand twice included."""
+    return text.replace("\n", "").replace("  ", "").replace(": ", ":")
+
+
+@each_row("other", ['"hit_at_5":1e0', '"hit_at_5": 1.0', '"hit\\u005fat_5":1.0'])
+def test_a_case_that_is_written_otherwise_is_the_same(other: str) -> None:
+    """The digest is of what a case says, and not of how it is written."""
+    text = baseline.write(make_scorecard(*CASES), {}).decode()
+    edited = text.replace('"hit_at_5":1.0', other)
+    assert edited != text
+    assert baseline.read(edited.encode(), "b.json", DIRECTIONS) == baseline.read(text.encode(), "b.json", DIRECTIONS)
+
+
+@each_row("depth", [300, 900, 5000, 100_000])
+@each_row("place", ['"provenance": {', '"values":{'])
+def test_what_is_nested_too_deeply_is_refused(depth: int, place: str) -> None:
+    """A baseline is refused with a message at any depth."""
+    text = baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}).decode()
+    deep = text.replace(place, f'{place}"x":{"[" * depth}{"]" * depth},', 1)
+    with pytest.raises(UsageError, match=r"nested too deeply|depth limit exceeded|not valid JSON"):
+        baseline.read(deep.encode(), "b.json", DIRECTIONS)
+
+
+def test_a_case_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case that is longer than any can be is not even parsed."""
+    monkeypatch.setattr(baseline, "MOST_CASE_BYTES", 50)
+    assert refusal(stored()).message == "b.json: damaged at cases.0: more than 50 bytes"
+
+
+@given(st.binary(max_size=40), st.integers(0, 3000))
+def test_no_bytes_break_it(noise: bytes, place: int) -> None:
+    """Whatever stands in the middle of a file, it is refused, or says what it said before."""
+    data = baseline.write(make_scorecard(*CASES), {})
+    edited = data[: place % len(data)] + noise + data[place % len(data) :]
+    with suppress(UsageError):
+        assert baseline.read(edited, "b.json", DIRECTIONS) == baseline.read(data, "b.json", DIRECTIONS)

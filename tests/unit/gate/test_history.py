@@ -17,7 +17,6 @@ from raggate.models.baseline import Baseline
 from raggate.models.history import History
 from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
-from raggate.text.long_bytes import LongBytes
 
 Git = Callable[..., str]
 NAME = "baselines/notes.json"
@@ -50,7 +49,7 @@ def root(git: Git, tmp_path: Path) -> Path:
 def stored(run_id: str, metric: str = "hit_at_5", **fields: object) -> bytes:
     """Write a baseline of one case."""
     scorecard = make_scorecard(make_case_score("q1", {metric: 1.0}), run_id=run_id, **fields)
-    return baseline.write(scorecard, {"run_id": run_id}).whole()
+    return baseline.write(scorecard, {"run_id": run_id})
 
 
 def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: int = 1, subject: str = "s") -> None:
@@ -193,7 +192,7 @@ def test_a_version_that_is_known_is_not_read_again(git: Git, root: Path) -> None
     known = replace(known, scorecard=replace(known.scorecard, run_id="known"))
 
     def told_of(present: Baseline) -> list[str]:
-        return runs(history.revisions(root, NAME, limit=9, cutoffs=[1, 5], present=(LongBytes([stored("b")]), present)))
+        return runs(history.revisions(root, NAME, limit=9, cutoffs=[1, 5], present=(stored("b"), present)))
 
     assert told_of(known) == ["known", "a"]
     assert told_of(replace(known, scorecard=replace(known.scorecard, fingerprint={"cutoffs": [7]}))) == ["b", "a"]
@@ -202,7 +201,7 @@ def test_a_version_that_is_known_is_not_read_again(git: Git, root: Path) -> None
 def test_too_large(git: Git, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version that is too large is not even read."""
     commit(git, root, stored("a"))
-    monkeypatch.setattr(history, "MAX_BYTES", 100)
+    monkeypatch.setattr(history, "MOST_BYTES", 100)
     assert runs(told(root)) == ["larger than 100 bytes"]
 
 

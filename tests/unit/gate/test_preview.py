@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from builders import make_baseline, make_case, make_case_score, make_golden, make_metric, make_scorecard
 from raggate.config.schema import Config
 from raggate.gate import baseline, preview
-from raggate.inputs.trusted import Inputs, LongFile, StoredFile
+from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
@@ -19,7 +19,6 @@ from raggate.models.scorecard import OVERALL, ListEntry
 from raggate.models.verdict import Preview, ReportContext
 from raggate.pipeline import context_file
 from raggate.scoring import score
-from raggate.text.long_bytes import LongBytes
 from tables import each_row
 
 DIRECTIONS = score.directions((1, 3, 5, 10))
@@ -38,14 +37,14 @@ def inputs(
         config=Config.model_validate({**BASE, **(config or {})}),
         golden=make_golden(*cases),
         vault=Vault(directories={"work": Path("w")}, texts={}, notes=notes or {}, hash=str(notes)),
-        baseline=LongFile(name="baselines/default.json", content=LongBytes([stored])) if stored else None,
+        baseline=StoredFile(name="baselines/default.json", data=stored) if stored else None,
         against="0" * 40,
     )
 
 
 def stored(**values: float) -> bytes:
     """Write a baseline of one case with these values."""
-    return baseline.write(make_scorecard(make_case_score("q1", dict(values))), {}).whole()
+    return baseline.write(make_scorecard(make_case_score("q1", dict(values))), {})
 
 
 def test_the_same_files_are_an_empty_preview() -> None:
@@ -71,7 +70,7 @@ def test_the_same_files_are_an_empty_preview() -> None:
 def test_settings_that_leave_no_comparable_baseline(config: dict[str, Any], reasons: tuple[str, ...]) -> None:
     """What keeps later runs from being compared with the baseline that stays is told, and nothing where none is."""
     own = preview._known_by(inputs())
-    held = baseline.write(make_scorecard(make_case_score("q1", {"hit_at_1": 1.0}), fingerprint=own), {}).whole()
+    held = baseline.write(make_scorecard(make_case_score("q1", {"hit_at_1": 1.0}), fingerprint=own), {})
     change = preview.changes(inputs(QUESTION, stored=held), inputs(QUESTION, config=config, stored=held), DIRECTIONS)
     assert change.outdated == reasons
     assert preview.changes(inputs(), inputs(config=config), DIRECTIONS).outdated == ()
@@ -81,7 +80,7 @@ def test_a_promotion_beside_other_settings_leaves_a_comparable_baseline() -> Non
     """A change of ask.k that brings a baseline asked so too is compared with that one from then on."""
     before, now = inputs(), inputs(config={"ask": {"k": 7}})
     held, own = (
-        baseline.write(make_scorecard(make_case_score("q1"), fingerprint=preview._known_by(side)), {}).whole()
+        baseline.write(make_scorecard(make_case_score("q1"), fingerprint=preview._known_by(side)), {})
         for side in (before, now)
     )
     sides = inputs(QUESTION, stored=held), inputs(QUESTION, config={"ask": {"k": 7}}, stored=own)
@@ -111,11 +110,11 @@ def test_questions_and_notes_that_let_no_later_run_pass(
     notes_before = {"work/n.md": "a"}
     known = {**preview._known_by(inputs()), "notes": notes_before}
     scores = make_scorecard(*(make_case_score(name, {"hit_at_1": 1.0}) for name in ("q1", "q2")), fingerprint=known)
-    held = baseline.write(scores, {}).whole()
+    held = baseline.write(scores, {})
     before = inputs(make_case("q1"), make_case("q2"), notes=notes_before, stored=held)
     now = inputs(*map(make_case, questions), config={"gate": gate}, notes=notes or notes_before, stored=held)
     assert preview.changes(before, now, DIRECTIONS).outdated == reasons
-    promoted = baseline.write(make_scorecard(make_case_score("q1"), fingerprint=known), {}).whole()
+    promoted = baseline.write(make_scorecard(make_case_score("q1"), fingerprint=known), {})
     after = inputs(make_case("q1"), config={"gate": gate}, notes=notes_before, stored=promoted)
     assert preview.changes(before, after, DIRECTIONS).outdated == ()
 
@@ -282,7 +281,7 @@ def test_a_baseline_that_holds_to_less() -> None:
     """Metrics that are lower, gated beside the default too, and questions that are gone are named; gains are not."""
     old = make_scorecard(*(make_case_score(name, {"hit_at_5": 0.0, "precision_at_1": 1.0}) for name in ("q1", "q2")))
     new = make_scorecard(make_case_score("q1", {"hit_at_5": 1.0, "precision_at_1": 0.5}))
-    before, now = (inputs(stored=baseline.write(side, {}).whole(), config=GATES_PRECISION) for side in (old, new))
+    before, now = (inputs(stored=baseline.write(side, {}), config=GATES_PRECISION) for side in (old, new))
     assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1", "1 question fewer")
     assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
 
@@ -291,14 +290,14 @@ def test_a_baseline_that_holds_the_test_of_all_questions_to_less() -> None:
     """What a composite is made of decides too, though nothing gates it by itself."""
     cards = (make_scorecard(make_case_score("q1", {"precision_at_1": value})) for value in (1.0, 0.5))
     config = {"gate": {"composite": ["precision_at_1"]}}
-    before, now = (inputs(stored=baseline.write(card, {}).whole(), config=config) for card in cards)
+    before, now = (inputs(stored=baseline.write(card, {}), config=config) for card in cards)
     assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1",)
 
 
 def test_a_baseline_of_a_mode_with_a_name_without_end() -> None:
     """It stands beside every metric, and is cut: files and comments of the run hold what is written here."""
     cards = (make_scorecard(make_case_score("q1", mode=mode)) for mode in ("hybrid", "m" * 99_999))
-    old, new = (inputs(stored=baseline.write(card, {}).whole()) for card in cards)
+    old, new = (inputs(stored=baseline.write(card, {})) for card in cards)
     found = preview.changes(old, new, DIRECTIONS)
     assert max(map(len, (*found.lowered, *(name for name, _, _ in found.values)))) < 400
 
@@ -309,7 +308,7 @@ def test_a_baseline_of_other_values_at_the_same_means() -> None:
         baseline.write(
             make_scorecard(*(make_case_score(name, {"hit_at_5": hit}) for name, hit in zip("abc", hits, strict=True))),
             {},
-        ).whole()
+        )
         for hits in ((1.0, 0.0, 1.0), (0.0, 1.0, 1.0))
     )
     found = preview.changes(inputs(stored=old), inputs(stored=new), DIRECTIONS)
@@ -320,7 +319,7 @@ def test_a_baseline_that_is_of_other_questions() -> None:
     """Questions that stay, and that the new baseline has by another hash, are counted: nothing holds them any more."""
     cases = (make_case("q1", hash="hash-q1"), make_case("q2", hash="hash-q2"))
     old, new = (
-        baseline.write(make_scorecard(make_case_score("q1"), make_case_score("q2", hash=of)), {}).whole()
+        baseline.write(make_scorecard(make_case_score("q1"), make_case_score("q2", hash=of)), {})
         for of in ("hash-q2", "hash-of-another")
     )
     before, now = inputs(*cases, stored=old), inputs(*cases, stored=new)
@@ -341,7 +340,7 @@ def test_a_baseline_that_forgets_what_was_given_up() -> None:
         for value, entry in ((0.5, given), (mean, kept)):
             accepted = {"hybrid": {"hit_at_5": entry}} if entry is not None else {}
             card = make_scorecard(make_case_score("q1", {"hit_at_5": value}))
-            sides.append(inputs(stored=baseline.write(card, {}, accepted).whole()))
+            sides.append(inputs(stored=baseline.write(card, {}, accepted)))
         return preview.changes(*sides, DIRECTIONS).lowered
 
     forgotten = ("what was given up of hit_at_5",)

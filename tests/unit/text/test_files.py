@@ -56,7 +56,7 @@ def test_a_line_that_is_too_long(tmp_path: Path) -> None:
         stored(tmp_path / "f")
 
 
-@pytest.mark.parametrize("read", [files.read_file, partial(files.long_file, most_bytes=99), stored, zipped])
+@pytest.mark.parametrize("read", [files.read_file, stored, zipped])
 def test_a_path_that_leads_to_no_file_is_refused_at_once(tmp_path: Path, read: Callable[[Path], object]) -> None:
     """Nobody writes to a pipe, a device has no end, and a directory has no content: each is named."""
     os.mkfifo(tmp_path / "pipe")
