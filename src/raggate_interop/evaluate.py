@@ -45,24 +45,15 @@ def evaluate(
     return totals.evaluation()
 
 
-def evaluate_files(
-    files: Files, *, cutoffs: Sequence[int] = CUTOFFS, per_query: bool = False, processes: int = 1
-) -> Evaluation:
+def evaluate_files(files: Files, *, cutoffs: Sequence[int] = CUTOFFS, per_query: bool = False) -> Evaluation:
     """Score the result lists of a file. Files in which the lines of a query stand apart are held in memory.
 
     Args:
         cutoffs: the values of k, each from 1 to 100,000.
-        processes: how many may work at the same time, as far as files and platform let them; the result is the same.
 
     Raises:
         UsageError: naming file and line, for a file that cannot be read; or when there is nothing to measure.
     """
-    if processes > 1 and not per_query:
-        from raggate_interop.evaluate_parts import evaluate_parts
-
-        evaluation = evaluate_parts(files, cutoffs, processes)
-        if evaluation is not None:
-            return evaluation
     for whole in (False, True) if files.can_be_read_again() else (True,):
         try:
             return evaluate(

@@ -54,7 +54,7 @@ def evaluate(
     if (run is None) == (lists is None):
         raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
     files = Files(qrels=qrels, beir=beir, split=split, run=run, lists=lists, keep_first=keep_first)
-    evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query, processes=files.processes())
+    evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
     evaluated = _evaluated(evaluation)
     if name == "json":
         from raggate.text.jsonio import dumps

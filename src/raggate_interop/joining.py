@@ -54,8 +54,8 @@ class _WaitingGrades:
             yield group
 
 
-def join(rankings: Iterable[Ranking], judgements: Iterable[QueryGrades], totals: Totals) -> set[str]:
-    """Add each list with its judgements to totals, both taken one by one, and give the ids of all queries.
+def join(rankings: Iterable[Ranking], judgements: Iterable[QueryGrades], totals: Totals) -> None:
+    """Add each list with its judgements to totals, both taken one by one.
 
     Raises:
         Scattered: when a query comes twice on either side.
@@ -73,5 +73,3 @@ def join(rankings: Iterable[Ranking], judgements: Iterable[QueryGrades], totals:
     for query in lookup.rest():
         totals.add_missing(query)
     totals.counts.extra = len(extra)
-    lookup.given.update(extra)
-    return lookup.given

@@ -1,18 +1,15 @@
 """Means over queries: their values one after the other in, sums without an error of rounding out.
 
-A sum is that of the values themselves, rounded once: neither the order of the queries shows in it, nor in how many
-parts they were summed.
+A sum is that of the values themselves, rounded once: the order of the queries does not show in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
-from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import astuple
 
 from raggate.errors import UsageError
 from raggate.text.numbers import counted
@@ -144,20 +141,6 @@ class Totals:
         self.counts.missing += 1
         if self._keeps:
             self._keep(query.query_id, [0.0] * len(self._measures.names), [])
-
-    def packed(self) -> tuple[Any, ...]:
-        """Return all but the values of each query as plain values, for `merge` in another process."""
-        self._settle()
-        return astuple(self.counts), self._sums.terms, self._map.terms, self._judged.terms, self._filled
-
-    def merge(self, packed: tuple[Any, ...]) -> None:
-        """Add what was packed of other queries."""
-        counts, sums, precisions, judged, filled = packed
-        self.counts = Counts(*map(add, astuple(self.counts), counts))
-        for own, others in ((self._sums, sums), (self._map, precisions), (self._judged, judged)):
-            for terms, more in zip(own.terms, others, strict=True):
-                terms.extend(more)
-        self._filled += filled
 
     def evaluation(self) -> Evaluation:
         """Divide.

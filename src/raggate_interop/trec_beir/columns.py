@@ -7,10 +7,11 @@ unusual is the block read again line by line, for the exact rule or the exact er
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from raggate.errors import UsageError
-from raggate_interop.trec_beir.stretches import Source, open_binary
+from raggate_interop.trec_beir.grades import open_binary
 
 BLOCK_BYTES = 1 << 15  # what a block splits into still fits into the cache of a core; 1 MiB is three times slower
 MAX_LINE_BYTES = 1 << 20
@@ -31,7 +32,7 @@ class Block(NamedTuple):
         return self.fields[index :: self.stride]
 
 
-def read_blocks(path: Source, columns: Sequence[str]) -> Iterator[Block]:
+def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
     """Read a file in blocks of about 32 KiB. Blank lines, CRLF, tabs and a byte order mark are tolerated.
 
     Args:

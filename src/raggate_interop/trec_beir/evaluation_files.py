@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,11 +11,6 @@ from raggate.errors import UsageError
 from raggate_interop.trec_beir import beir, trec
 from raggate_interop.trec_beir.grades import QueryGrades
 from raggate_interop.trec_beir.rankings import Ranking, iter_lists
-from raggate_interop.trec_beir.stretches import Source, Stretch
-
-PART_BYTES = 1 << 20
-"""A process is worth its start, a few milliseconds, from so many bytes of result lists on."""
-MAX_PROCESSES = 8
 
 
 class Files(Struct, frozen=True, kw_only=True):
@@ -31,11 +25,11 @@ class Files(Struct, frozen=True, kw_only=True):
         keep_first: of a document that occurs twice for a query in qrels or run count the first, in place of an error.
     """
 
-    qrels: Source | None = None
+    qrels: Path | None = None
     beir: Path | None = None
     split: str = "test"
-    run: Source | None = None
-    lists: Source | None = None
+    run: Path | None = None
+    lists: Path | None = None
     keep_first: bool = False
 
     def judgements(self, *, whole: bool) -> Iterator[QueryGrades]:
@@ -63,11 +57,4 @@ class Files(Struct, frozen=True, kw_only=True):
     def can_be_read_again(self) -> bool:
         """Return whether none of the files is a pipe."""
         sources = (self.qrels, self.run, self.lists)
-        return all(source is None or isinstance(source, Stretch) or source.is_file() for source in sources)
-
-    def processes(self) -> int:
-        """How many processes are of use: at most one for each core that may be used, and each with enough to do."""
-        results = self.run or self.lists
-        if not isinstance(results, Path) or not self.can_be_read_again() or not hasattr(os, "sched_getaffinity"):
-            return 1
-        return max(1, min(len(os.sched_getaffinity(0)), MAX_PROCESSES, results.stat().st_size // PART_BYTES))
+        return all(source is None or source.is_file() for source in sources)

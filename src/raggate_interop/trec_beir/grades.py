@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 from raggate.errors import UsageError
+from raggate.text.files import reading
 from raggate.text.quote import quoted
 
 MAX_GRADE = 1000
@@ -38,6 +40,16 @@ class Grades(dict[str, int]):
         if len(self) <= MAX_GRADE:
             self[written] = grade
         return grade
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file, which may be a pipe, to read bytes.
+
+    Raises:
+        UsageError: when there is no such file, or it cannot be read.
+    """
+    with reading(path):
+        return path.open("rb")
 
 
 def bad_grade(place: str, written: str) -> UsageError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from msgspec.json import Decoder
 
 from raggate.errors import UsageError
 from raggate.text.quote import quoted
-from raggate_interop.trec_beir.stretches import Source, open_binary
+from raggate_interop.trec_beir.grades import open_binary
 
 QUERY_KEYS = ("query_id", "qid", "id")
 LIST_KEYS = ("doc_ids", "docs", "results")
@@ -57,7 +58,7 @@ def ranked(doc_ids: Sequence[str]) -> dict[str, int]:
     return ranks if len(ranks) == len(doc_ids) else ranked(list(dict.fromkeys(doc_ids)))
 
 
-def iter_lists(path: Source) -> Iterator[Ranking]:
+def iter_lists(path: Path) -> Iterator[Ranking]:
     """Read result lists one by one; of a document that occurs twice in a list the first counts.
 
     Raises:
@@ -79,15 +80,6 @@ def iter_lists(path: Source) -> Iterator[Ranking]:
                 query_id, doc_ids = _read_other(line, f"{name}:{number}")
             ranks = ranked(doc_ids)
             yield Ranking(query_id, ranks, number, len(doc_ids) - len(ranks))
-
-
-def query_of(line: bytes) -> str:
-    """Return the query of a line of result lists.
-
-    Raises:
-        UsageError: when it is no such line.
-    """
-    return _read_other(line, "")[0]
 
 
 def _read_other(line: bytes, place: str) -> tuple[str, list[str]]:

@@ -22,7 +22,6 @@ from raggate_interop.trec_beir.atomic_stream import write_whole
 from raggate_interop.trec_beir.columns import Block, read_blocks
 from raggate_interop.trec_beir.grades import Grades, QueryGrades, bad_grade
 from raggate_interop.trec_beir.rankings import Ranking, ranked
-from raggate_interop.trec_beir.stretches import Source
 
 QRELS = ("query", "iteration", "document", "grade")
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
@@ -47,7 +46,7 @@ class _Group(NamedTuple):
         self.scores.extend(other.scores)
 
 
-def iter_qrels(path: Source, *, keep_first: bool = False) -> Iterator[QueryGrades]:
+def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]:
     """Read judgements query by query. A query whose lines do not stand together comes more than once.
 
     The documents of a query keep the order of the file.
@@ -86,7 +85,7 @@ def iter_qrels(path: Source, *, keep_first: bool = False) -> Iterator[QueryGrade
         yield QueryGrades(query_id, grades, line)
 
 
-def read_qrels(path: Source, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
+def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
     """Read judgements whole: grade per document per query, both in the order of the file. See `iter_qrels`."""
     qrels: dict[str, dict[str, int]] = {}
     for query in iter_qrels(path, keep_first=keep_first):
@@ -98,7 +97,7 @@ def read_qrels(path: Source, *, keep_first: bool = False) -> dict[str, dict[str,
     return qrels
 
 
-def iter_run(path: Source, *, keep_first: bool = False) -> Iterator[Ranking]:
+def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
     """Read a run list by list. A query whose lines do not stand together comes more than once.
 
     Args:
@@ -119,7 +118,7 @@ def iter_run(path: Source, *, keep_first: bool = False) -> Iterator[Ranking]:
         yield _ranking(last, path, keep_first=keep_first)
 
 
-def read_run(path: Source, *, keep_first: bool = False) -> dict[str, Ranking]:
+def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
     """Read a run whole, in any order of lines. See `iter_run`."""
     groups: dict[str, _Group] = {}
     for group in _groups(path):
@@ -185,7 +184,7 @@ def _spans(values: list[str]) -> Iterator[tuple[int, int]]:
         start, size = end, end - start
 
 
-def _groups(path: Source) -> Iterator[_Group]:
+def _groups(path: Path) -> Iterator[_Group]:
     """Yield the lines of a run in stretches of one query; a stretch may go on in the next one."""
     for block in read_blocks(path, RUN):
         queries, doc_ids, ranks = block.column(0), block.column(2), block.column(3)
@@ -194,7 +193,7 @@ def _groups(path: Source) -> Iterator[_Group]:
             yield _Group(queries[start], doc_ids[start:end], ranks[start:end], scores[start:end], block.lines[start])
 
 
-def _scores(path: Source, block: Block) -> list[float]:
+def _scores(path: Path, block: Block) -> list[float]:
     column = block.column(4)
     scores = _decimals(column) if len(column) >= _MANY else None
     if scores is not None:
@@ -240,7 +239,7 @@ def _is_finite(written: str) -> bool:
         return False
 
 
-def _ranking(group: _Group, path: Source, *, keep_first: bool) -> Ranking:
+def _ranking(group: _Group, path: Path, *, keep_first: bool) -> Ranking:
     query_id, doc_ids, scores = group.query_id, group.doc_ids, group.scores
     count = len(doc_ids)
     places = ranked(doc_ids)
@@ -272,7 +271,7 @@ def _numbers(first: int, count: int) -> list[str]:
     return [str(rank) for rank in range(first, first + count)]
 
 
-def _ranks(group: _Group, path: Source) -> list[int]:
+def _ranks(group: _Group, path: Path) -> list[int]:
     if all(map(_RANK.fullmatch, group.ranks)):
         return [int(written) for written in group.ranks]
     # only now are lines looked up, by reading again; a pipe has nothing left to read
@@ -283,7 +282,7 @@ def _ranks(group: _Group, path: Source) -> list[int]:
     raise UsageError(f"{path}: query {quoted(group.query_id)} has a rank that is not an integer")
 
 
-def _twice(path: Source, columns: Sequence[str], query_id: str) -> UsageError:
+def _twice(path: Path, columns: Sequence[str], query_id: str) -> UsageError:
     """Read the file again to say which document a query has twice, and in which lines."""
     seen: dict[str, int] = {}
     name, hint = str(path), "Remove one of them, or keep the first with --keep-first."
