@@ -19,7 +19,7 @@ from raggate.errors import ExitCode
 from raggate.models.answer import Answer
 from raggate.models.lint_document import LintDocument
 from raggate.models.public_verdict import Verdict
-from raggate_interop import evaluated, results as interop
+from raggate_interop import evaluate, results as interop
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REF = "#/$defs/"
@@ -27,7 +27,7 @@ REF = "#/$defs/"
 _NAMES: Mapping[str, Any] = {
     **{
         name: value
-        for module in (authoring, measured, measuring, stored, evaluated, interop)
+        for module in (authoring, measured, measuring, stored, evaluate, interop)
         for name, value in vars(module).items()
     },
     "Answer": Answer,

@@ -53,8 +53,7 @@ def convert(source: Path, target: Path, **settings: Any) -> Answer[Converted]:
     SOURCE and TARGET are files; a BEIR folder is a directory, TREC files are qrels with topics beside them, and labels
     of pragmata are a CSV file or a directory of them. docs/convert.md says what each format holds.
     """
-    from raggate_interop.convert import convert as run
-    from raggate_interop.golden_formats import Options
+    from raggate_interop.convert import Options, convert as run
 
     flags = {name: settings.pop(name) for name in ("strict", "force")}
     formats = {name: settings.pop(name) for name in ("from_format", "to_format")}

@@ -14,8 +14,7 @@ from raggate.text.numbers import counted
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
-    from raggate_interop.evaluated import Evaluated
-    from raggate_interop.totals import Evaluation
+    from raggate_interop.evaluate import Evaluated, Evaluation
 
 _FILE = click.Path(path_type=Path)
 
@@ -46,8 +45,7 @@ def evaluate(
 
     Needs no configuration and starts nothing. A line of --lists is {"query_id": "q1", "doc_ids": ["d3", "d1"]}.
     """
-    from raggate_interop.evaluate import evaluate_files
-    from raggate_interop.trec_beir.evaluation_files import Files
+    from raggate_interop.evaluate import Files, evaluate_files
 
     if (qrels is None) == (beir is None):
         raise UsageError("expected judgements from one place: --qrels FILE or --beir DIR")
@@ -77,7 +75,7 @@ def _evaluated(evaluation: Evaluation) -> Evaluated:
     from functools import cache
 
     from raggate.text.numbers import STORED_DECIMALS, rounded
-    from raggate_interop.evaluated import Evaluated, EvaluatedMean
+    from raggate_interop.evaluate import Evaluated, EvaluatedMean
 
     @cache
     def stored(value: float | None) -> float | None:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from raggate.errors import UsageError
+from raggate.errors import CannotTell, UsageError
 from raggate.inputs import vault
-from raggate.models.run import Chunk
+from raggate.models.run import Chunk, LabelledResult, Run
+from raggate.pipeline import run_directory
 from raggate.text.jsonio import dumps
-from raggate.text.quote import quoted
-from raggate_interop import run_lists
+from raggate.text.quote import cut, quoted
 from raggate_interop.trec_beir import beir, trec
-from raggate_interop.trec_beir.atomic_stream import write_whole
 from raggate_interop.trec_beir.beir import Document
+from raggate_interop.trec_beir.rankings import write_whole
 
 Unit = Literal["document", "note", "chunk"]
 """What a list names: documents by their ids (by their paths where the API gives none), notes by path, or chunks."""
@@ -30,7 +30,7 @@ def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, 
         CannotTell: for a run that did not ask all of its questions.
     """
     lists: dict[str, tuple[str, ...] | None] = {}
-    for item in run_lists.results(directory, mode):
+    for item in results(directory, mode):
         response = item.result.response
         names = None if response is None else tuple(dict.fromkeys(_name(chunk, unit) for chunk in response.chunks))
         if names is not None and "" in names:
@@ -101,3 +101,48 @@ def _name(chunk: Chunk, unit: Unit) -> str:
     if unit == "chunk":
         return chunk.chunk_id
     return chunk.rel_path if unit == "note" or chunk.doc_id is None else chunk.doc_id
+
+
+def whole(directory: Path) -> Run:
+    """Read a run that asked all of its questions: what other tools read has no place to say that it is a part.
+
+    Raises:
+        UsageError: when the directory cannot be read.
+        CannotTell: for a run that did not.
+    """
+    run = run_directory.read(directory)
+    if run.shortfall:
+        raise CannotTell(f"{directory}: not a whole run: {cut(run.shortfall)}", hint="Ask all questions first.")
+    return run
+
+
+def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, ...]:
+    """Return the results of a run in one mode.
+
+    Args:
+        mode: the retrieval mode; None when the run has only one.
+
+    Raises:
+        UsageError: when the directory cannot be read, or the mode is not there or not given.
+        CannotTell: for a run that did not ask all of its questions.
+    """
+    run = whole(directory)
+    modes = tuple(dict.fromkeys(item.result.mode for item in run.results))
+    if mode is None and len(modes) > 1:
+        raise UsageError(f"{directory}: the run has the modes {cut(', '.join(modes))}", hint="Choose one with --mode.")
+    if mode is not None and mode not in modes:
+        raise UsageError(f"{directory}: no mode {quoted(mode)} here, but {cut(', '.join(modes))}")
+    return tuple(item for item in run.results if mode in {None, item.result.mode})
+
+
+def only_mode(run: Run, wanted: str | None) -> str:
+    """Return the mode that `--mode` names, or the only one of the run where it names none.
+
+    Raises:
+        UsageError: when the run has several modes and none is named, or not the one that is.
+    """
+    modes = list(dict.fromkeys(item.result.mode for item in run.results))
+    mode = modes[0] if wanted is None and len(modes) == 1 else wanted
+    if mode is None or mode not in modes:
+        raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
+    return mode

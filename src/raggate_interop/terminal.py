@@ -1,4 +1,4 @@
-"""What the commands of other systems have in common: what they say beside their output, and where they do not write."""
+"""What the commands of other systems have in common: options, what they say, and where they do not write."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from pathlib import Path
 
 import click
 
+from raggate.cli.options import DIRECTORY
 from raggate.errors import UsageError
 from raggate.text.escape import log_line
+
+OUT = click.option("--out", type=DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+SUITE = click.option(
+    "--suite", default="default", show_default=True, help="The suite whose baseline it is compared with."
+)
+MODE = click.option("--mode", help="Which retrieval mode; needed when the run has several.")
 
 
 def warn(text: str) -> None:

@@ -6,7 +6,7 @@ from tools.generate_docs import FACTS, PAGES, metric_facts
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
 
 from raggate.scoring.metrics import METRICS
-from raggate_interop import measures
+from raggate_interop import evaluate
 from raggate_interop.helloworld import compare, metrics
 from raggate_interop.kebab import metrics as kebab
 from raggate_interop.labels.metrics import LABEL_METRICS
@@ -33,7 +33,7 @@ def test_a_metric_says_everything_of_itself(name: str) -> None:
 
 def test_other_numbers_are_defined_in_full() -> None:
     """The metrics of labels, of `evaluate` and of the systems are all defined, with no empty field."""
-    assert set(EVALUATED) == {*measures.AT_CUTOFF, "judged", "unjudged", "map"}
+    assert set(EVALUATED) == {*evaluate.AT_CUTOFF, "judged", "unjudged", "map"}
     assert tuple(KEBAB) == kebab.METRICS
     assert {name for name, definition in KEBAB.items() if definition.direction == "lower"} == kebab.LOWER_IS_BETTER
     assert {*metrics.MEANS.values(), *compare.DIRECTIONS} - set(HELLOWORLD) == UNDEFINED

@@ -19,7 +19,7 @@ from raggate.scoring import score
 from raggate.text.files import read_file
 from raggate.text.numbers import counted
 from raggate.text.quote import quoted
-from raggate_interop import lenient_golden
+from raggate_interop import golden_rows
 from raggate_interop.helloworld import baseline, judged, metrics as helloworld_metrics, read as reader
 from raggate_interop.helloworld.compare import Side
 from raggate_interop.helloworld.read import RunFiles
@@ -163,7 +163,7 @@ def _asked_part(files: RunFiles, cases: Golden, say: Say) -> Golden:
 def _load(golden_file: Path, say: Say, *, lenient: bool) -> Golden:
     if not lenient:
         return golden.load(read_file(golden_file), str(golden_file))
-    cases, notes = lenient_golden.load(read_file(golden_file), str(golden_file))
+    cases, notes = golden_rows.load(read_file(golden_file), str(golden_file))
     for note in notes:
         say(note)
     return cases

@@ -24,7 +24,7 @@ from raggate.text.jsonio import fields, parse_object
 from raggate.text.numbers import setting
 from raggate.text.problems import first_problem
 from raggate.text.quote import quoted
-from raggate_interop.helloworld.shape import CACHE_LINE
+from raggate_interop.helloworld.read import CACHE_LINE
 
 SCORES = ("groundedness", "correctness")
 PROMPT_VERSION = "v1.0"

@@ -14,8 +14,7 @@ from raggate.errors import CannotTell
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, written
-from raggate_interop.options import MODE, OUT, SUITE
-from raggate_interop.terminal import refuse_existing, warn
+from raggate_interop.terminal import MODE, OUT, SUITE, refuse_existing, warn
 
 if TYPE_CHECKING:
     from raggate_interop.kebab.golden import GoldenFile
@@ -143,7 +142,7 @@ def compare(
     Ends with 1 when a question that was answered is not any more, or a metric fell too far; with 3 when the runs cannot
     be compared, or nothing of them can be measured.
     """
-    from raggate_interop.kebab import compare as kebab_compare, inputs, report as kebab_report, verdict as kebab_verdict
+    from raggate_interop.kebab import compare as kebab_compare, compare as kebab_verdict, inputs, report as kebab_report
 
     golden, queries = _golden(golden_file)
     runs = [_stored(source, golden) for source in (source_a, source_b)]
@@ -172,7 +171,7 @@ def compare(
 @click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
 def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> Answer[SystemDocument]:
     """Return how much the documents found depend on the words of a question, by paraphrase group."""
-    from raggate_interop.kebab import report as kebab_report, variants as kebab_variants
+    from raggate_interop.kebab import report as kebab_report, report as kebab_variants
 
     golden, queries = _golden(golden_file)
     stored = _stored(source, golden)
@@ -268,10 +267,10 @@ def import_run(
 def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExported]:
     """Write a raggate run as a per_query.jsonl of kebab."""
     from raggate.text.files import write_file
+    from raggate_interop.export import whole
     from raggate_interop.kebab import inputs
     from raggate_interop.kebab.rows import write_rows
     from raggate_interop.results import KebabExported
-    from raggate_interop.run_lists import whole
 
     run = whole(directory)
     rows = inputs.rows_of(run, mode)

@@ -12,12 +12,11 @@ from raggate.models.golden import Golden
 from raggate.models.run import Run
 from raggate.text.files import read_file
 from raggate.text.quote import cut, quoted
-from raggate_interop import run_lists
-from raggate_interop.kebab import export, golden as kebab_golden, run as kebab_run
+from raggate_interop import export
+from raggate_interop.kebab import golden as kebab_golden, run as kebab_run
 from raggate_interop.kebab.golden import GoldenFile, Unlabelled
-from raggate_interop.kebab.metrics import Queries, Rules
+from raggate_interop.kebab.metrics import ChunkSpans, Queries, Rules, read_spans
 from raggate_interop.kebab.rows import StoredRun, read_rows
-from raggate_interop.kebab.spans import ChunkSpans, read_spans
 from raggate_interop.kebab.sqlite import is_store, open_store
 
 ROWS = "per_query.jsonl"
@@ -132,7 +131,7 @@ def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:
     Raises:
         UsageError: when the run has several modes and none is named, or not the one that is.
     """
-    return export.to_rows(run, run_lists.only_mode(run, mode))
+    return kebab_run.to_rows(run, export.only_mode(run, mode))
 
 
 def _split(source: str) -> tuple[Path, str]:

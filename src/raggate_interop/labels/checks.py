@@ -1,14 +1,31 @@
-"""Judgments as annotators gave them -> what contradicts itself, what is doubled, and what is not judged yet."""
+"""Judgments as annotators gave them: what contradicts itself, is doubled, agrees, or got worse."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from math import fsum
 
 from msgspec import Struct
 
-from raggate.labels.models import Discarded, Judgment, Panel, RetrievalJudgment, Task, Violation
+from raggate.errors import UsageError
+from raggate.labels.intervals import DEFAULT, Sampling, bootstrap_mean, paired
+from raggate.labels.models import (
+    Discarded,
+    Interval,
+    Joined,
+    Judgment,
+    LabelDelta,
+    LabelStatus,
+    Panel,
+    RetrievalJudgment,
+    Task,
+    Violation,
+)
+from raggate.models.scorecard import EPSILON, oriented
 from raggate.text.anchors import fold
+from raggate.text.dates import moment
 from raggate.text.quote import cut, quoted
+from raggate_interop.labels.metrics import LABEL_METRICS
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -141,3 +158,123 @@ def _violation(rule: str, judgment: Judgment, message: str, *, unusual: bool = F
         message=message,
         unusual=unusual,
     )
+
+
+class Selection(Struct, frozen=True, kw_only=True):
+    """Which judgments count: none by those in `without`, none earlier than `after` or later than `before`.
+
+    Both times are ISO 8601, in UTC where they name no zone. Where some rows are of the calibration set, others only
+    count with `production`.
+    """
+
+    without: tuple[str, ...] = ()
+    after: str | None = None
+    before: str | None = None
+    production: bool = False
+
+
+def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgment, ...]:
+    """Return the judgments of one task that count.
+
+    The calibration set is what several people were asked to judge, to see how far they agree. Where no judgment is
+    marked as belonging to it, all count.
+
+    Raises:
+        UsageError: when a time is needed that a row does not tell.
+    """
+    calibrated = not selection.production and any(judgment.calibration for judgment in judgments)
+    return tuple(
+        judgment
+        for judgment in judgments
+        if (judgment.calibration or not calibrated)
+        and judgment.annotator not in selection.without
+        and within(judgment.created, selection, f"{judgment.place}: column created_at")
+    )
+
+
+def check_names(annotators: Collection[str], without: Sequence[str]) -> None:
+    """Refuse an annotator to leave out who is not there: a misspelled name would leave out nobody.
+
+    Raises:
+        UsageError: naming those who are.
+    """
+    unknown = next((name for name in without if name not in annotators), None)
+    if unknown is not None:
+        raise UsageError(
+            f"--exclude-annotator: no row is by {quoted(unknown)}",
+            hint=f"Annotators here are {cut(', '.join(sorted(annotators)), limit=400) or 'not named'}.",
+        )
+
+
+def within(made: str, selection: Selection, place: str) -> bool:
+    """Return whether what was judged at a time counts; `place` is where the time stands, for messages.
+
+    Raises:
+        UsageError: when a time is needed, and that is none.
+    """
+    if selection.after is None and selection.before is None:
+        return True
+    created = moment(made)
+    if created is None:
+        raise UsageError(
+            f"{place}: is {quoted(made)}, expected an ISO 8601 time",
+            hint="--after and --before need the time of every row.",
+        )
+    first, last = moment(selection.after), moment(selection.before)
+    return (first is None or first <= created) and (last is None or created <= last)
+
+
+TOLERANCE = 0.05
+
+MIN_PAIRS = 10
+"""With fewer paired queries no interval is believed, and the tolerance decides alone."""
+
+
+def compare(
+    current: Joined, baseline: Joined, *, tolerance: float = TOLERANCE, sampling: Sampling = DEFAULT
+) -> tuple[LabelDelta, ...]:
+    """Compare two runs that were joined with the same labels, metric by metric, over the queries both have.
+
+    A metric is `worse` when its paired mean is worse by more than the tolerance and, from `MIN_PAIRS` queries on, the
+    whole bootstrap interval of the difference lies on the worse side of zero. `maybe worse` is beyond the tolerance
+    with an interval that reaches zero, `slightly worse` the other way round. `vanished` means that the baseline has a
+    value and no query can be paired.
+
+    Args:
+        tolerance: how much worse a mean may get, on the scale of the metric.
+    """
+    return tuple(_delta(name, current, baseline, tolerance, sampling) for name in current.values)
+
+
+def _delta(name: str, current: Joined, baseline: Joined, tolerance: float, sampling: Sampling) -> LabelDelta:
+    ours, theirs = current.values[name], baseline.values.get(name, {})
+    differences = paired(ours, theirs)
+    n = len(differences)
+    if not n:
+        had = any(value is not None for value in theirs.values())
+        status: LabelStatus = "vanished" if had else "same"
+        return LabelDelta(metric=name, baseline=None, current=None, delta=None, interval=None, n=0, status=status)
+    interval = bootstrap_mean(tuple(differences.values()), sampling)
+    delta = fsum(differences.values()) / n
+    return LabelDelta(
+        metric=name,
+        baseline=fsum(theirs[query] or 0.0 for query in differences) / n,
+        current=fsum(ours[query] or 0.0 for query in differences) / n,
+        delta=delta,
+        interval=interval,
+        n=n,
+        status=_status(name, delta, interval, n, tolerance),
+    )
+
+
+def _status(name: str, delta: float, interval: Interval | None, n: int, tolerance: float) -> LabelStatus:
+    direction = LABEL_METRICS[name].direction
+    worse = -oriented(direction, delta)
+    # the ends of the interval, the one nearest to getting better first; one query has none but its own difference
+    ends = (delta, delta) if interval is None else (interval.lower, interval.upper)
+    least, most = sorted(-oriented(direction, end) for end in ends)
+    if worse > tolerance + EPSILON:
+        return "worse" if n < MIN_PAIRS or least > EPSILON else "maybe worse"
+    if least > EPSILON:
+        return "slightly worse"
+    return "better" if most < -EPSILON else "same"

@@ -16,13 +16,182 @@ from raggate.models.answer import Answer
 from raggate.text.clock import now
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, percent, written
-from raggate_interop.labels.agreement_command import agreement
-from raggate_interop.labels.options import CI, FILES, RESAMPLES, SEED, interval, number, sampling
 from raggate_interop.terminal import warn
 
 if TYPE_CHECKING:
     from raggate.labels.models import Joined, LabelDelta, LabelScores, MetricScore, Task
     from raggate_interop.results import LabelReport, LabelReportsShown, LabelsChecked, LabelsJoined, LabelsScored
+
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raggate.labelling.label_file import Labels
+    from raggate.labels.models import Judgment, TaskAgreement
+    from raggate_interop.labels.checks import Selection
+    from raggate_interop.results import AgreementShown, GradedAgreement
+
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raggate.labels.intervals import Sampling
+    from raggate.labels.models import Interval
+
+
+FILES = click.argument("files", nargs=-1, required=True, type=PATH)
+CI = click.option(
+    "--ci",
+    "level",
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
+RESAMPLES = click.option(
+    "--resamples",
+    type=click.IntRange(1, 1_000_000),
+    default=1000,
+    show_default=True,
+    help="How many resamples a bootstrap draws.",
+)
+SEED = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
+
+
+def sampling(settings: dict[str, Any]) -> Sampling:
+    """Take out of the settings of a command how intervals are drawn."""
+    from raggate.labels.intervals import Sampling
+
+    return Sampling(**{name: settings.pop(name) for name in ("level", "resamples", "seed")})
+
+
+def number(value: float | None) -> str:
+    """Write a value, or a dash as wide as one."""
+    return f"{written(value):>6}"
+
+
+def interval(ends: Interval | None) -> str:
+    """Write the ends of an interval, as wide as any other."""
+    return "[      –       ]" if ends is None else f"[{written(ends.lower)}, {written(ends.upper)}]"
+
+
+LABEL_FILE = ".labels.jsonl"
+"""How the files end that `raggate label` writes."""
+
+
+def _time(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Check an ISO 8601 time."""
+    from raggate.text.dates import moment
+
+    if value is not None and moment(value) is None:
+        raise click.BadParameter(f"{value!r} is no ISO 8601 time such as 2026-05-01", context, parameter)
+    return value
+
+
+@click.command()
+@FILES
+@CI
+@RESAMPLES
+@SEED
+@click.option(
+    "--constant",
+    type=FiniteRange(-1, 1),
+    help="Alpha of a label whose values are all the same; without it, such a label has none.",
+)
+@click.option("--exclude-annotator", "without", multiple=True, metavar="ID", help="Leave one out. Repeatable.")
+@click.option("--after", callback=_time, metavar="TIME", help="Only what was judged then or later (ISO 8601).")
+@click.option("--before", callback=_time, metavar="TIME", help="Only what was judged then or earlier (ISO 8601).")
+@click.option("--production", is_flag=True, help="Also count rows outside the calibration set, if one is marked.")
+@click.option("--out", type=DIRECTORY, help="Write report.json here.")
+def agreement(
+    files: tuple[Path, ...], constant: float | None, out: Path | None, **settings: Any
+) -> Answer[AgreementShown]:
+    """Return how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
+
+    Counts the rows of the calibration set alone where rows are marked as such. FILES may also be the id of an export
+    in annotation/exports. Of a .labels.jsonl, which `raggate label` writes, it is told whether a passage answers
+    (grade 1 or more), and kappa of the grades with quadratic weights. Exits 3 when no row is left to compare.
+    """
+    from raggate.labelling import label_file
+    from raggate.labels import agreement as agreement_metrics
+    from raggate.labels.models import TaskAgreement
+    from raggate.text.files import read_file
+    from raggate_interop.labels import checks
+    from raggate_interop.pragmata.files import read_sheets, write_agreement
+    from raggate_interop.results import AgreementShown
+
+    bootstrap = sampling(settings)
+    selection = checks.Selection(**settings)
+    own = [path for path in files if path.name.endswith(LABEL_FILE)]
+    others = [path for path in files if path not in own]
+    if out is not None and own:
+        raise UsageError(f"--out: {own[0]}: report.json is of annotation exports, and has no place for grades")
+    sheets = read_sheets(others) if others else ()
+    labels = {path: label_file.read(read_file(path), str(path)) for path in own}
+    people = {name for units in labels.values() for votes in units.values() for name in votes}
+    people |= {judgment.annotator for sheet in sheets for judgment in sheet.judgments if judgment.annotator is not None}
+    checks.check_names(people, selection.without)
+    graded = [_graded(path, units, selection) for path, units in labels.items()]
+    agreements = []
+    for task in dict.fromkeys(sheet.task for sheet in sheets):
+        judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
+        chosen = checks.selected(judgments, selection)
+        of_all = "" if len(chosen) == len(judgments) else f"{len(chosen)} of "
+        click.echo(f"{task}: {of_all}{counted(len(judgments), 'judgment')}{_why(chosen, judgments)}")
+        if chosen:
+            by_label = agreement_metrics.label_agreement(chosen, bootstrap, without_variation=constant)
+            agreements.append(TaskAgreement(task=task, labels=by_label, pairs=agreement_metrics.pair_agreement(chosen)))
+            _say_agreement(agreements[-1])
+    if out is not None:
+        report = write_agreement(agreements, sheets, out, created_at=now(), sampling=bootstrap)
+        click.echo(log_line(f"wrote {report}"))
+    compared = agreements or any(file.agreement.passages for file in graded)
+    shown = AgreementShown(tasks=tuple(agreements), graded=tuple(graded))
+    return Answer(shown, ExitCode.PASS if compared else ExitCode.CANNOT_TELL)
+
+
+def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement:
+    """Return how far people agree whose grades `raggate label` has written."""
+    from raggate.labelling.grades import agreement, of_same_words
+    from raggate_interop.labels.checks import within
+    from raggate_interop.results import GradedAgreement
+
+    chosen = [
+        {
+            name: vote
+            for name, vote in votes.items()
+            if name not in selection.without and within(vote.at, selection, f"{path}: key at of case {unit.case}")
+        }
+        for unit, votes in labels.items()
+    ]
+    agreed = agreement(part for votes in chosen for part in of_same_words(votes))
+    people = len({name for votes in chosen for name in votes})
+    click.echo(log_line(f"{path}: {counted(agreed.passages, 'passage')} graded by several of {people} annotators"))
+    if agreed.passages:
+        click.echo(f"  {'answers':27} alpha {number(agreed.alpha)}  agreement {number(agreed.percent)}")
+    for pair in agreed.pairs:
+        names = log_line(f"{pair.first} / {pair.second}", limit=60)
+        click.echo(f"  {names:27} kappa {number(pair.kappa)}  units={pair.shared}")
+    return GradedAgreement(file=path, agreement=agreed)
+
+
+def _say_agreement(agreement: TaskAgreement) -> None:
+    for label in agreement.labels:
+        click.echo(
+            f"  {label.label:27} alpha {number(label.alpha)} {interval(label.interval)}  "
+            f"agreement {number(label.percent)}  units={label.items}  annotators={label.annotators}"
+            f"{'  one unit gives no interval' if label.items == 1 else ''}"
+        )
+    for pair in agreement.pairs:
+        names = log_line(f"{pair.first} / {pair.second}", limit=60)
+        click.echo(f"  {names:27} kappa {number(pair.mean)}  units={pair.shared}")
+
+
+def _why(chosen: Sequence[Judgment], judgments: Sequence[Judgment]) -> str:
+    """Say that the calibration set alone counts, where it does."""
+    whole = len(chosen) == len(judgments) or any(not judgment.calibration for judgment in chosen)
+    return "" if whole or not chosen else " (the calibration set)"
+
 
 _EXAMPLES = 5
 """How many queries are named before a list is cut."""
@@ -198,7 +367,7 @@ def join(
     calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
     """
     from raggate.labels.models import RetrievalJudgment
-    from raggate_interop.labels import checks, compare, score as label_scores
+    from raggate_interop.labels import checks, score as label_scores
     from raggate_interop.pragmata.files import read_sheets, result_lists
     from raggate_interop.results import LabelsJoined
 
@@ -218,7 +387,7 @@ def join(
         return Answer(joined(deltas=(), doubts=tuple(doubts)), code)
     before = label_scores.join(judgments, result_lists(baseline, judgments, mode), **policy)
     bootstrap = sampling(settings)
-    deltas = compare.compare(current, before, sampling=bootstrap, **settings)
+    deltas = checks.compare(current, before, sampling=bootstrap, **settings)
     click.echo(log_line(f"against {baseline}, over the queries both have:"))
     for delta in deltas:
         _say_delta(delta)

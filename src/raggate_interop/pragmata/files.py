@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from raggate.errors import UsageError
 from raggate.labels.intervals import Sampling
-from raggate.labels.models import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task, TaskAgreement
+from raggate.labels.models import (
+    METRICS,
+    TASKS,
+    Interval,
+    LabelAgreement,
+    LabelScores,
+    MetricScore,
+    PairAgreement,
+    RetrievalJudgment,
+    ScoreReport,
+    ScoreSource,
+    Sheet,
+    Task,
+    TaskAgreement,
+)
 from raggate.models.run import LabelledResult
 from raggate.text.anchors import fold
+from raggate.text.csv_table import parse_json
 from raggate.text.files import read_file, write_file
-from raggate.text.jsonio import parse_object
+from raggate.text.jsonio import dumps, parse_object
 from raggate.text.quote import cut, quoted
-from raggate_interop import run_lists
-from raggate_interop.pragmata import agreement_files, score_files
+from raggate_interop import export
+from raggate_interop.json_shapes import check_keys
 from raggate_interop.pragmata.sheets import META, read_sheet
 
 EXPORTS = Path("annotation", "exports")
@@ -66,7 +83,7 @@ def result_lists(
     """
     records = {judgment.record for judgment in judgments}
     lists: dict[str, tuple[str, ...] | None] = {}
-    for item in run_lists.results(directory, mode):
+    for item in export.results(directory, mode):
         key = item.case.id if item.case.id in records else fold(item.case.question)
         if key in lists:
             raise UsageError(
@@ -87,11 +104,11 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
         UsageError: when it cannot be written.
     """
     paths = [Path(sheet.name) for sheet in sheets]
-    export = export_id(sheets)
+    named_export = export_id(sheets)
     named = ", ".join(path.as_posix() for path in paths)
     source = ScoreSource(
-        kind="direct_path" if export is None else "annotation_export",
-        ref=named if export is None else export,
+        kind="direct_path" if named_export is None else "annotation_export",
+        ref=named if named_export is None else named_export,
         resolved_path=named,
     )
     report = ScoreReport(
@@ -104,7 +121,7 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
         top_k=scores.top_k,
         notes="" if scores.k is None else f"K fixed at {scores.k}; ranks without a label count as irrelevant",
     )
-    return _written(directory / score_files.file_name(scores.task), score_files.write_scores(report))
+    return _written(directory / file_name(scores.task), write_scores(report))
 
 
 def write_agreement(
@@ -123,9 +140,9 @@ def write_agreement(
     Raises:
         UsageError: when it cannot be written.
     """
-    export = export_id(sheets) or ", ".join(Path(sheet.name).as_posix() for sheet in sheets)
-    report = agreement_files.write_agreement(tasks, export_id=export, created_at=created_at, sampling=sampling)
-    return _written(directory / agreement_files.FILE_NAME, report)
+    names = export_id(sheets) or ", ".join(Path(sheet.name).as_posix() for sheet in sheets)
+    report = agreement_bytes(tasks, export_id=names, created_at=created_at, sampling=sampling)
+    return _written(directory / FILE_NAME, report)
 
 
 def export_id(sheets: Sequence[Sheet]) -> str | None:
@@ -159,9 +176,176 @@ def read_report(path: Path) -> ScoreReport:
     Raises:
         UsageError: naming file and key of the first thing that is not as it should be.
     """
-    return score_files.read_scores(read_file(path), str(path))
+    return read_scores(read_file(path), str(path))
 
 
 def _chunks(item: LabelledResult) -> tuple[str, ...] | None:
     response = item.result.response
     return None if response is None else tuple(chunk.chunk_id for chunk in response.chunks)
+
+
+_KINDS = ("direct_path", "annotation_export", "model_prediction")
+_METHODS = ("wilson", "bootstrap")
+_NULLABLE = {"conditional_fabrication_rate"}
+_SCORE = ("point", "ci_lower", "ci_upper", "method", "n")
+_SOURCE = ("kind", "ref", "resolved_path")
+_HEAD = ("task", "source", "notes", "created_at", "n_examples", "ci_level")
+
+
+def file_name(task: Task) -> str:
+    """Return the name a report has."""
+    return f"{task}_scores.json"
+
+
+def write_scores(report: ScoreReport) -> bytes:
+    """Write a report.
+
+    Raises:
+        UsageError: when a metric has no value that their shape wants one for.
+    """
+    content: dict[str, Any] = {
+        "task": report.task,
+        "source": {
+            "kind": report.source.kind,
+            "ref": report.source.ref,
+            "resolved_path": report.source.resolved_path,
+        },
+        "notes": report.notes,
+        "created_at": report.created_at,
+        "n_examples": report.n_examples,
+        "ci_level": report.level,
+    }
+    if report.task == "retrieval":
+        content["top_k"] = report.top_k
+    for name in METRICS[report.task]:
+        score = report.metrics[name]
+        if score is None and name not in _NULLABLE:
+            raise UsageError(f"{name} has no value, and a score report cannot say so")
+        content[name] = None if score is None else _written_score(score)
+    return dumps(content, pretty=True)
+
+
+def _written_score(score: MetricScore) -> dict[str, Any]:
+    # their shape wants two numbers, and they give one query its own value for both
+    ends = score.interval or Interval(score.point, score.point)
+    return {
+        "point": score.point,
+        "ci_lower": ends.lower,
+        "ci_upper": ends.upper,
+        "method": score.method,
+        "n": score.n,
+    }
+
+
+def read_scores(data: bytes, name: str) -> ScoreReport:
+    """Read a report.
+
+    Raises:
+        UsageError: naming file and key of the first thing that is not as it should be.
+    """
+    content = parse_json(data, name)
+    task = content.get("task") if isinstance(content, dict) else None
+    if task not in TASKS:
+        raise UsageError(f"{name}: task: expected one of {', '.join(TASKS)}")
+    names = METRICS[task]
+    keys = (*_HEAD, *(("top_k",) if task == "retrieval" else ()), *names)
+    # what has a default there may be missing here
+    check_keys(content, keys, name, optional={"notes", *_NULLABLE})
+    source = content["source"]
+    check_keys(source, _SOURCE, f"{name}: source")
+    if source["kind"] not in _KINDS:
+        raise UsageError(f"{name}: source.kind: expected one of {', '.join(_KINDS)}")
+    return ScoreReport(
+        task=task,
+        source=ScoreSource(kind=source["kind"], ref=str(source["ref"]), resolved_path=str(source["resolved_path"])),
+        notes=str(content.get("notes", "")),
+        created_at=str(content["created_at"]),
+        n_examples=_count(content, "n_examples", name),
+        level=_share(content, "ci_level", name),
+        top_k=_count(content, "top_k", name) if task == "retrieval" else None,
+        metrics={metric: _score(content.get(metric), metric, name) for metric in names},
+    )
+
+
+def _score(content: Any, metric: str, name: str) -> MetricScore | None:
+    if content is None and metric in _NULLABLE:
+        return None
+    place = f"{name}: {metric}"
+    check_keys(content, _SCORE, place)
+    if content["method"] not in _METHODS:
+        raise UsageError(f"{place}: method: expected one of {', '.join(_METHODS)}")
+    interval = Interval(_share(content, "ci_lower", place), _share(content, "ci_upper", place))
+    if interval.lower > interval.upper:
+        raise UsageError(f"{place}: ci_lower is above ci_upper")
+    n = _count(content, "n", place)
+    return MetricScore(
+        point=_share(content, "point", place),
+        interval=None if n == 1 and content["method"] == "bootstrap" else interval,
+        method=content["method"],
+        n=n,
+    )
+
+
+def _share(content: Mapping[str, Any], key: str, place: str) -> float:
+    value = content[key]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not isfinite(value) or not 0 <= value <= 1:
+        raise UsageError(f"{place}: {key}: expected a number from 0 to 1")
+    return float(value)
+
+
+def _count(content: Mapping[str, Any], key: str, place: str) -> int:
+    value = content[key]
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{place}: {key}: expected a whole number from 1")
+    return value
+
+
+FILE_NAME = "report.json"
+"""How it is called there, in the directory `iaa` of an export."""
+
+
+def agreement_bytes(tasks: Sequence[TaskAgreement], *, export_id: str, created_at: str, sampling: Sampling) -> bytes:
+    """Write a report; a pair without any defined kappa is left out, as it has no place there.
+
+    Args:
+        created_at: ISO 8601.
+    """
+    return dumps(
+        {
+            "export_id": export_id,
+            "created_at": created_at,
+            "tasks": [
+                {
+                    "task": task.task,
+                    "labels": [_label(label) for label in task.labels],
+                    "pairwise_kappa": [_pair(pair) for pair in task.pairs if pair.mean is not None],
+                }
+                for task in tasks
+            ],
+            "n_bootstrap_resamples": sampling.resamples,
+            "ci_level": sampling.level,
+        },
+        pretty=True,
+    )
+
+
+def _label(agreement: LabelAgreement) -> dict[str, Any]:
+    return {
+        "label": agreement.label,
+        "alpha": agreement.alpha,
+        "ci_lower": agreement.interval.lower if agreement.interval else None,
+        "ci_upper": agreement.interval.upper if agreement.interval else None,
+        "n_items": agreement.items,
+        "n_annotators": agreement.annotators,
+        "pct_agreement": agreement.percent,
+    }
+
+
+def _pair(agreement: PairAgreement) -> dict[str, Any]:
+    return {
+        "annotator_a": agreement.first,
+        "annotator_b": agreement.second,
+        "kappa": agreement.mean,
+        "n_shared_items": agreement.shared,
+    }

@@ -122,8 +122,8 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     3 when something that the baseline has is not measured any more.
     """
     from raggate_interop.substrate import gate, inputs
-    from raggate_interop.substrate.files import script_mode
     from raggate_interop.substrate.metrics_files import read_shaped, read_thresholds, render_metrics
+    from raggate_interop.substrate.records import script_mode
 
     thresholds = settings.pop("thresholds_file")
     policy = gate.Policy(
@@ -184,8 +184,8 @@ def update(
     """
     from raggate_interop.results import SubstrateBaseline
     from raggate_interop.substrate import gate, records
-    from raggate_interop.substrate.files import read_bytes
     from raggate_interop.substrate.metrics_files import read_shaped
+    from raggate_interop.substrate.records import read_bytes
 
     table, shape = read_shaped(metrics)
     run_record = None if key else records.read_record(record or metrics)
@@ -232,10 +232,10 @@ def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
 @click.option("--out", type=_FILE, help="Write it here.")
 def results(directory: Path, out: Path | None) -> Answer[Lines]:
     """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
-    from raggate_interop import run_lists
+    from raggate_interop import export
     from raggate_interop.substrate.results import from_run, render_results
 
-    return _give(render_results(from_run(run_lists.whole(directory))), out)
+    return _give(render_results(from_run(export.whole(directory))), out)
 
 
 def _say_comparison(comparison: Comparison) -> None:

@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from raggate.errors import CannotTell, UsageError
 from raggate.models.case_hash import digest
 from raggate.models.golden import Golden
-from raggate_interop import run_lists
-from raggate_interop.substrate import floors as floor_tables, gate, metrics as substrate_metrics, records
-from raggate_interop.substrate.cases import to_cases
-from raggate_interop.substrate.files import read_lines
-from raggate_interop.substrate.golden import Document, QuerySet, read_corpus
+from raggate_interop import export
+from raggate_interop.substrate import gate, gate as floor_tables, metrics as substrate_metrics, records
+from raggate_interop.substrate.golden import Document, QuerySet, read_corpus, to_cases
 from raggate_interop.substrate.metrics_files import Shape, Table, read_limits, read_targets
+from raggate_interop.substrate.records import read_lines
 from raggate_interop.substrate.results import from_run, read_results, with_texts
 from raggate_interop.substrate.trace import read_trace, to_rows
 
@@ -53,7 +52,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         CannotTell: for a run that did not ask all of its questions.
     """
     if path.is_dir():
-        return from_run(run_lists.whole(path))
+        return from_run(export.whole(path))
     first = next((value for _, value in read_lines(path)), None)
     if isinstance(first, dict) and "rank" in first and "results" not in first:
         return to_rows(read_trace(path))

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.models.scorecard import OVERALL
-from raggate_interop.substrate import headings
 from raggate_interop.substrate.golden import DEFAULT_DIFFICULTY
 
 Row = Mapping[str, Any]
@@ -118,7 +117,7 @@ def score(asked: Sequence[RankedQuery], definitions: Definitions | None = None) 
     a miss. What the results do not tell, such as bodies, gives None.
     """
     chosen = definitions or Definitions()
-    fields = headings.Fields.of(_lists(asked))
+    fields = Fields.of(_lists(asked))
     by_mode: dict[str, list[_Scored]] = {}
     for item in asked:
         by_mode.setdefault(item.mode, []).append((item, _values(item, chosen, fields)))
@@ -197,7 +196,7 @@ def build_metrics(asked: Sequence[RankedQuery], k: int = 10, heading_threshold: 
     for mode, difficulty, members in _groups(asked):
         binary = [replace(item, grades=dict.fromkeys(item.grades, 1)) for item in members]
         average = sum(ndcg(item, k, deduplicated=False) for item in binary) / len(members)
-        dominance = headings.dominance_of_results(_lists(members), mode, k, heading_threshold)
+        dominance = dominance_of_results(_lists(members), mode, k, heading_threshold)
         table.setdefault(mode, {})[difficulty] = {
             f"ndcg_at_{k}": round(average, _ROUNDED),
             "heading_dominance_rate": round(dominance, _ROUNDED),
@@ -254,17 +253,17 @@ def _ranked_query(labels: Row, mode: str, results: Sequence[Row]) -> RankedQuery
     )
 
 
-def _values(item: RankedQuery, chosen: Definitions, fields: headings.Fields) -> dict[str, float | None]:
+def _values(item: RankedQuery, chosen: Definitions, fields: Fields) -> dict[str, float | None]:
     """Score one query; dominance of results is the one rate that is not a mean over queries."""
     values: dict[str, float | None] = {}
     ranked: dict[str, Callable[[RankedQuery, int], float]] = {"hit": hit, "mrr": mrr, "ndcg": ndcg}
     for name, function in ranked.items():
         values.update({f"{name}_at_{k}": function(item, k) for k in chosen.cutoffs})
     if chosen.heading == "heading_bias":
-        values["heading_dominance_rate"] = headings.dominance_of_documents(item.results, chosen.k, fields)
+        values["heading_dominance_rate"] = dominance_of_documents(item.results, chosen.k, fields)
     else:
-        values["heading_dominance_rate"] = headings.dominance_of_query(item.results, fields)
-    values["heading_only_hit_rate"] = headings.heading_only_hits(item.results, chosen.k, fields)
+        values["heading_dominance_rate"] = dominance_of_query(item.results, fields)
+    values["heading_only_hit_rate"] = heading_only_hits(item.results, chosen.k, fields)
     values["duplicate_doc_rate"] = duplicate_doc_rate(item, chosen.k)
     values["diversity_rate"] = diversity_rate(item, chosen.diversity_k, chosen.clusters)
     return values
@@ -274,7 +273,7 @@ def _bucket(members: Sequence[_Scored], chosen: Definitions) -> dict[str, float 
     bucket = {name: _mean(values[name] for _, values in members) for name in members[0][1]}
     if chosen.heading == "build_metrics":
         queries = [item for item, _ in members]
-        rate = headings.dominance_of_results(_lists(queries), queries[0].mode, chosen.k, chosen.heading_threshold)
+        rate = dominance_of_results(_lists(queries), queries[0].mode, chosen.k, chosen.heading_threshold)
         bucket["heading_dominance_rate"] = rate
     return {**bucket, "count": len(members)}
 
@@ -309,3 +308,86 @@ def _by_difficulty(scored: Sequence[_Scored]) -> list[tuple[str, list[_Scored]]]
     for pair in scored:
         groups.setdefault(pair[0].difficulty, []).append(pair)
     return [(name, groups[name]) for name in dict.fromkeys((*DIFFICULTIES, *groups)) if name in groups]
+
+
+LEXICAL = ("fts", "retrieval")
+"""Channels that heading words dominate."""
+
+
+class Fields(Struct, frozen=True, kw_only=True):
+    """What the results of a run tell at all; what no result tells is not measured, rather than 0."""
+
+    heading_only: bool
+    bodies: bool
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[Row]]) -> Fields:
+        """Look through all result lists of a run."""
+        entries = [entry for results in lists for entry in results]
+        return cls(
+            heading_only=any(entry.get("heading_only") is not None for entry in entries),
+            bodies=any(entry.get("body_text") is not None for entry in entries),
+        )
+
+
+def dominance_of_query(results: Sequence[Row], fields: Fields) -> float | None:
+    """(a) The specification: 1 if the first result is a heading-only match, else 0; 0 for an empty list.
+
+    None where that is not told of the first result, or of any result of the run.
+    """
+    if not fields.heading_only:
+        return None
+    if not results:
+        return 0.0
+    flag = results[0].get("heading_only")
+    return None if flag is None else float(flag)
+
+
+def dominance_of_results(lists: Sequence[Sequence[Row]], mode: str, k: int, threshold: float) -> float:
+    """(b) `build_metrics.py`: share of all results in the first k of which the lexical channel makes up the score.
+
+    That is max(fts, retrieval) / score >= threshold; without scores by channel every result of bm25 counts. A score of
+    0 or less never counts. 0 for no results.
+    """
+    entries = [entry for results in lists for entry in results[:k]]
+    return sum(is_dominated(entry, mode, threshold) for entry in entries) / len(entries) if entries else 0.0
+
+
+def is_dominated(entry: Row, mode: str, threshold: float) -> bool:
+    """Return whether the lexical channel makes up the score of a result."""
+    scores = entry.get("scores")
+    if not scores:
+        return mode == "bm25"
+    total = entry.get("score") or 0.0
+    return total > 0 and bool(max(scores.get(channel, 0.0) for channel in LEXICAL) / total >= threshold)
+
+
+def dominance_of_documents(results: Sequence[Row], k: int, fields: Fields) -> float | None:
+    """(c) `heading_bias.py`: share, among documents with several chunks in the first k, whose first chunk has no body.
+
+    0 where no document has several. None where bodies are not told.
+    """
+    first = results[:k]
+    if not _has_bodies(first, fields):
+        return None
+    chunks: dict[str, list[Row]] = {}
+    for entry in first:
+        chunks.setdefault(entry["doc_id"], []).append(entry)
+    several = [entries for entries in chunks.values() if len(entries) > 1]
+    return sum(_bodiless(entries[0]) for entries in several) / len(several) if several else 0.0
+
+
+def heading_only_hits(results: Sequence[Row], k: int, fields: Fields) -> float | None:
+    """`heading_bias.py`: share of the first k results without a body; 0 for an empty list, None where not told."""
+    first = results[:k]
+    if not _has_bodies(first, fields):
+        return None
+    return sum(_bodiless(entry) for entry in first) / len(first) if first else 0.0
+
+
+def _has_bodies(results: Sequence[Row], fields: Fields) -> bool:
+    return fields.bodies and all(entry.get("body_text") is not None for entry in results)
+
+
+def _bodiless(entry: Row) -> bool:
+    return not str(entry["body_text"]).strip()

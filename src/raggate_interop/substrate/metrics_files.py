@@ -24,7 +24,7 @@ from raggate.text.jsonio import key_twice, loads, parse
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import Number, check
-from raggate_interop.substrate.files import read_bytes, script_mode
+from raggate_interop.substrate.records import read_bytes, script_mode
 
 Shape = Literal["seed", "by_mode", "bare"]
 Bucket = Mapping[str, float | None]

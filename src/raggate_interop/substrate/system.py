@@ -10,7 +10,7 @@ from raggate.models.scorecard import Scorecard
 
 def _restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
     # loaded only for those who have such a baseline
-    from raggate_interop.substrate.restate import restate
+    from raggate_interop.substrate.results import restate
 
     return restate(run, scorecard, baseline)
 

@@ -21,7 +21,7 @@ from raggate.errors import UsageError
 from raggate.text.jsonio import parse
 from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import Name, Number, Rank, check
-from raggate_interop.substrate.files import read_lines, script_mode
+from raggate_interop.substrate.records import read_lines, script_mode
 
 CHANNELS = ("fts", "vector", "rrf", "rerank", "retrieval", "bonus")
 """Channels whose scores their code repeats under `source_channel_ranks`, in its order."""

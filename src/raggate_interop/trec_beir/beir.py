@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from raggate.errors import UsageError
 from raggate.text.quote import cut, quoted
-from raggate_interop.trec_beir.atomic_stream import write_whole
-from raggate_interop.trec_beir.grades import Grades, bad_grade, open_binary
+from raggate_interop.trec_beir.rankings import Grades, bad_grade, open_binary, write_whole
 
 CORPUS = "corpus.jsonl"
 QUERIES = "queries.jsonl"

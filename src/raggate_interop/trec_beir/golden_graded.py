@@ -19,8 +19,7 @@ from raggate.models.golden import Case, Support
 from raggate.text.quote import quoted
 from raggate_interop.golden_rows import Note, note
 from raggate_interop.trec_beir import beir, trec
-from raggate_interop.trec_beir.atomic_stream import write_whole
-from raggate_interop.trec_beir.grades import open_binary
+from raggate_interop.trec_beir.rankings import open_binary, write_whole
 
 Unit = Literal["document", "chunk"]
 MAX_TOPICS_BYTES = 256 << 20

@@ -8,17 +8,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 from msgspec import Struct
 from msgspec.json import Decoder
 
 from raggate.errors import UsageError
+from raggate.text import disk
+from raggate.text.files import reading
 from raggate.text.quote import quoted
-from raggate_interop.trec_beir.grades import open_binary
+
+MAX_GRADE = 1000
+"""The largest grade, up or down: twice this power of two would no longer be a float."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+class QueryGrades(NamedTuple):
+    """The judgements of one query that stand together in a file: grade per document id, and their first line."""
+
+    query_id: str
+    grades: Mapping[str, int]
+    line: int = 0
+
+
+class Grades(dict[str, int]):
+    """Grades by how they are written. A file has few different ones, so each is parsed once."""
+
+    def __missing__(self, written: str) -> int:
+        """Parse a grade.
+
+        Raises:
+            ValueError: when it is not an integer from -1000 to 1000.
+        """
+        if not _INTEGER.fullmatch(written) or abs(int(written)) > MAX_GRADE:
+            raise ValueError(written)
+        grade = int(written)
+        if len(self) <= MAX_GRADE:
+            self[written] = grade
+        return grade
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file, which may be a pipe, to read bytes.
+
+    Raises:
+        UsageError: when there is no such file, or it cannot be read.
+    """
+    with reading(path):
+        return path.open("rb")
+
+
+def bad_grade(place: str, written: str) -> UsageError:
+    """Return the error for a grade that is none."""
+    return UsageError(f"{place}: grade {quoted(written)}, expected an integer from {-MAX_GRADE} to {MAX_GRADE}")
+
 
 QUERY_KEYS = ("query_id", "qid", "id")
 LIST_KEYS = ("doc_ids", "docs", "results")
@@ -119,3 +168,28 @@ def _id(value: object) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) and value else None
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to write bytes; it appears under its name only when the block ends well.
+
+    Raises:
+        OSError: when the directory cannot be written; the old file is then untouched.
+    """
+    import tempfile
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent, delete=False) as stream:
+        place = Path(stream.name)
+        try:
+            yield stream
+            stream.close()
+            # temporary files are private; what is written here is meant to be read by the next step
+            place.chmod(0o644)
+            place.replace(path)
+        except BaseException as error:
+            place.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename is None:
+                raise disk.naming(error, path) from error
+            raise

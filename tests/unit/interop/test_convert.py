@@ -19,9 +19,8 @@ from raggate.inputs import golden
 from raggate.models.golden import Case, Support
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
-from raggate_interop.convert import PRAGMATA, Conversion, convert, read
+from raggate_interop.convert import FORMATS, PRAGMATA, Conversion, Options, convert, read, rows_of
 from raggate_interop.convert_command import SOURCES, TARGETS, convert as command
-from raggate_interop.golden_formats import FORMATS, Options, rows_of
 from raggate_interop.kebab.golden import GoldenFile, GoldenQuery
 from raggate_interop.substrate.golden import Query, QuerySet
 from raggate_interop.trec_beir.golden_graded import Graded

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Case, Support
-from raggate_interop.convert import through
-from raggate_interop.golden_formats import FORMATS, Options
+from raggate_interop.convert import FORMATS, Options, through
 from tables import each_row
 
 PAGE = Path(__file__).parents[3] / "docs" / "convert.md"

@@ -19,13 +19,20 @@ from hypothesis import given, strategies as st
 from builders import make_ranked
 from raggate.errors import UsageError
 from raggate.scoring.metrics import retrieval
-from raggate_interop.evaluate import Scattered, evaluate, evaluate_files
-from raggate_interop.measures import CUTOFFS, Measures
-from raggate_interop.totals import BATCH, Counts, Evaluation, Mean
+from raggate_interop.evaluate import (
+    BATCH,
+    CUTOFFS,
+    Counts,
+    Evaluation,
+    Files,
+    Mean,
+    Measures,
+    Scattered,
+    evaluate,
+    evaluate_files,
+)
 from raggate_interop.trec_beir import trec
-from raggate_interop.trec_beir.evaluation_files import Files
-from raggate_interop.trec_beir.grades import QueryGrades
-from raggate_interop.trec_beir.rankings import Ranking, iter_lists, ranked
+from raggate_interop.trec_beir.rankings import QueryGrades, Ranking, iter_lists, ranked
 from tables import each_row
 
 D2, D3, D4 = 1 / log2(3), 1 / 2, 1 / log2(5)

@@ -14,7 +14,7 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Golden, Support
 from raggate.scoring import score
-from raggate_interop import lenient_golden
+from raggate_interop import golden_rows
 from raggate_interop.helloworld import metrics as helloworld_metrics
 from tables import each_row
 
@@ -28,13 +28,13 @@ def lines(*rows: Any) -> bytes:
 
 def read(*rows: Any, rules: bool = False) -> tuple[Golden, tuple[str, ...]]:
     """Read rows leniently."""
-    return lenient_golden.load(lines(*rows), "g.jsonl", rules=rules)
+    return golden_rows.load(lines(*rows), "g.jsonl", rules=rules)
 
 
 def test_a_golden_set_that_is_right_is_read_the_same() -> None:
     """Nothing is left out of a golden set that the strict reader takes, and its hash is the same."""
     data = lines(*CASES, b"", LINE)
-    assert lenient_golden.load(data, "g.jsonl") == (golden.load(data, "g.jsonl"), ())
+    assert golden_rows.load(data, "g.jsonl") == (golden.load(data, "g.jsonl"), ())
 
 
 @each_row(
@@ -160,7 +160,7 @@ def test_numbers_are_those_of_their_scripts() -> None:
 def test_any_bytes(rows: list[bytes]) -> None:
     """Whatever stands in a file, there is a golden set or one clear error."""
     try:
-        cases, _ = lenient_golden.load(b"\n".join(rows), "g.jsonl")
+        cases, _ = golden_rows.load(b"\n".join(rows), "g.jsonl")
     except UsageError as error:
         assert "no case is left" in error.message  # noqa: PT017
     else:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import example, given, strategies as st
 
-from raggate_interop.helloworld.citations import MAX_ANSWER, citations
+from raggate_interop.helloworld.metrics import MAX_ANSWER, citations
 from tables import each_row
 
 # as in their score_retrieval.py

@@ -12,7 +12,7 @@ from helloworld_files import make_chunk_row, make_row
 from raggate.errors import UsageError
 from raggate_interop.helloworld import metrics
 from raggate_interop.helloworld.baseline import failed_calls
-from raggate_interop.helloworld.citations import citations
+from raggate_interop.helloworld.metrics import citations
 from tables import each_row
 
 

@@ -37,7 +37,7 @@ from raggate.scoring.metrics.answers import citation_presence_rate
 from raggate.service.adapters.ask import AskAdapter
 from raggate_interop.helloworld import compare as run_comparison, metrics as helloworld_metrics, read as reader, write
 from raggate_interop.helloworld.baseline import bare_metrics
-from raggate_interop.helloworld.summary import summary
+from raggate_interop.helloworld.write import summary
 from tables import each_row
 
 PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"

@@ -17,7 +17,7 @@ from builders import make_case
 from kebab_builders import ask_stand_in
 from raggate.models.golden import Case
 from raggate.models.run import Response, Result
-from raggate_interop.kebab import process, wire
+from raggate_interop.kebab import adapter
 
 DOCS = {"bread.md": "Bread bakes forty minutes.", "soup.md": "Soup cooks; bread goes with it.", "tea.md": "Tea steeps."}
 
@@ -235,9 +235,9 @@ def test_stop_from_outside(tmp_path: Path) -> None:
     stop = threading.Event()
     timer = threading.Timer(0.2, stop.set)
     timer.start()
-    bounds = process.Bounds(seconds=30, max_bytes=10, stop=stop)
+    bounds = adapter.Bounds(seconds=30, max_bytes=10, stop=stop)
     words = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"]
-    ended = process.run(words, b"x" * 1_000_000, bounds, cwd=tmp_path, environment=dict(os.environ))
+    ended = adapter.run(words, b"x" * 1_000_000, bounds, cwd=tmp_path, environment=dict(os.environ))
     timer.join()
     assert ended.cut == "stopped"
     assert ended.seconds < 10
@@ -245,22 +245,22 @@ def test_stop_from_outside(tmp_path: Path) -> None:
 
 def test_input_that_nobody_reads(tmp_path: Path) -> None:
     """A process that ends without reading its input, or talks on both channels, does not block."""
-    bounds = process.Bounds(seconds=30, max_bytes=1 << 20, stop=threading.Event())
+    bounds = adapter.Bounds(seconds=30, max_bytes=1 << 20, stop=threading.Event())
     code = "import sys; sys.stderr.write('e' * 500000); sys.stdout.write('o' * 500000); sys.exit(4)"
-    ended = process.run(
+    ended = adapter.run(
         [sys.executable, "-I", "-S", "-c", code], b"x" * 1_000_000, bounds, cwd=tmp_path, environment=dict(os.environ)
     )
     assert (ended.code, ended.cut, len(ended.out)) == (4, None, 500_000)
-    assert len(ended.errors) == process.MAX_ERRORS
+    assert len(ended.errors) == adapter.MAX_ERRORS
 
 
 @given(st.binary(max_size=300))
 def test_wire_takes_no_nonsense(data: bytes) -> None:
     """Bytes that are no answer are refused with ValueError, never another exception."""
-    for read in (wire.parse_search, lambda raw: wire.parse_answer(raw, Response(chunks=()))):
+    for read in (adapter.parse_search, lambda raw: adapter.parse_answer(raw, Response(chunks=()))):
         with pytest.raises(ValueError, match=r"\S"):
             read(data)
-    assert wire.find_error(data) is None
+    assert adapter.find_error(data) is None
 
 
 _JSON = st.recursive(
@@ -281,7 +281,7 @@ def test_hits_of_any_shape(key: str, value: Any) -> None:
     body = json.dumps({"schema_version": "search_response.v1", "hits": [hit]}).encode()
     problem = f"hits[0].{key}"
     try:
-        wire.parse_search(body)
+        adapter.parse_search(body)
     except ValueError as error:
         problem = str(error)
     assert f"hits[0].{key}" in problem
@@ -291,4 +291,4 @@ def test_too_many_hits() -> None:
     """A list without end is refused."""
     body = json.dumps({"schema_version": "search_response.v1.3", "hits": [{}] * 1001}).encode()
     with pytest.raises(ValueError, match="at most 1000 entries, found 1001"):
-        wire.parse_search(body)
+        adapter.parse_search(body)

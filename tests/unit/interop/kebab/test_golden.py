@@ -31,10 +31,9 @@ from raggate.errors import UsageError
 from raggate.inputs import golden as raggate_golden
 from raggate.models.run import Reference
 from raggate.scoring.score import score
-from raggate_interop.kebab import golden as kebab_golden, metrics, spans
-from raggate_interop.kebab.export import NO_TIME, to_rows
+from raggate_interop.kebab import golden as kebab_golden, metrics
 from raggate_interop.kebab.rows import StoredRun, read_row, read_rows, write_rows
-from raggate_interop.kebab.run import to_run
+from raggate_interop.kebab.run import NO_TIME, to_rows, to_run
 from raggate_interop.kebab.sqlite import is_store, open_store
 from tables import each_row
 
@@ -391,7 +390,7 @@ def test_rows_of_a_mode_that_kebab_does_not_have() -> None:
 def test_unknown_places_are_no_spans() -> None:
     """Lines 0 to 0, as raggate writes them where it does not know, decide nothing."""
     unknown = {"kind": "line", "path": "a.md", "start": 0, "end": 0}
-    assert spans.read_spans([unknown, {**unknown, "start": 1, "end": 2}]) == (("line", 1, 2),)
+    assert metrics.read_spans([unknown, {**unknown, "start": 1, "end": 2}]) == (("line", 1, 2),)
 
 
 @each_row("rows", [(), (row("q1"), row("q2", mode="vector"))])

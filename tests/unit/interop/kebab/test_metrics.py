@@ -12,11 +12,11 @@ from kebab_builders import answer, hit, queries, query, row, three_queries, thre
 from raggate.errors import CannotTell, ExitCode
 from raggate_interop.kebab import (
     compare,
+    compare as kebab_verdict,
     metrics,
+    metrics as kebab_spans,
+    report,
     report as kebab_report,
-    spans as kebab_spans,
-    variants,
-    verdict as kebab_verdict,
 )
 from raggate_interop.kebab.compare import Options
 from raggate_interop.kebab.rows import StoredRun
@@ -646,25 +646,25 @@ def group_of(*hits: list[dict[str, object]], expected: tuple[str, ...] = ("d",),
 def test_variants() -> None:
     """Ok, MisRanked and Missing are told apart by the first 10 and the first 50."""
     rows, golden = group_of([hit(3, "c", "d")], [hit(25, "c", "d"), hit(50, "e", "y")], [hit(1, "x", "y")])
-    report = variants.variants(rows, golden, {"eval_k": 50})
-    group = report["groups"][0]
+    found = report.variants(rows, golden, {"eval_k": 50})
+    group = found["groups"][0]
     assert [variant["class"] for variant in group["variants"]] == ["Ok", "MisRanked", "Missing"]
     assert [variant["recall_pool"] for variant in group["variants"]] == [1.0, 1.0, 0.0]
     assert (group["recall_spread_narrow"], group["worst_recall_narrow"]) == (1.0, 0.0)
     assert (group["mis_ranked"], group["missing"], group["answer_consistency"]) == (1, 1, None)
-    assert (report["a_dominant_groups"], report["b_dominant_groups"], report["total_groups"]) == (1, 0, 1)
-    assert (report["fully_consistent_groups"], report["mean_recall_spread_narrow"]) == (0, 1.0)
-    assert report["pool_possibly_truncated"] is False
+    assert (found["a_dominant_groups"], found["b_dominant_groups"], found["total_groups"]) == (1, 0, 1)
+    assert (found["fully_consistent_groups"], found["mean_recall_spread_narrow"]) == (0, 1.0)
+    assert found["pool_possibly_truncated"] is False
 
 
 def test_variants_without_labels() -> None:
     """A group without labels is NoExpected: spread 0, no worst recall, not consistent, but counted."""
     rows, golden = group_of([hit(1, "c", "d")], [], expected=())
-    report = variants.variants(rows, golden)
-    assert [variant["class"] for variant in report["groups"][0]["variants"]] == ["NoExpected", "NoExpected"]
-    assert (report["groups"][0]["recall_spread_narrow"], report["groups"][0]["worst_recall_narrow"]) == (0.0, None)
-    assert (report["total_groups"], report["fully_consistent_groups"]) == (1, 0)
-    assert report["pool_possibly_truncated"] is True
+    found = report.variants(rows, golden)
+    assert [variant["class"] for variant in found["groups"][0]["variants"]] == ["NoExpected", "NoExpected"]
+    assert (found["groups"][0]["recall_spread_narrow"], found["groups"][0]["worst_recall_narrow"]) == (0.0, None)
+    assert (found["total_groups"], found["fully_consistent_groups"]) == (1, 0)
+    assert found["pool_possibly_truncated"] is True
 
 
 def test_variants_of_part_of_the_documents() -> None:
@@ -672,7 +672,7 @@ def test_variants_of_part_of_the_documents() -> None:
     rows, golden = group_of(
         [hit(1, "c", "a"), hit(40, "e", "b")], [hit(1, "c", "a"), hit(2, "e", "b")], expected=("a", "b", "z")
     )
-    group = variants.variants(rows, golden)["groups"][0]
+    group = report.variants(rows, golden)["groups"][0]
     assert [variant["recall_narrow"] for variant in group["variants"]] == [0.33333334, 0.6666667]
     assert [variant["class"] for variant in group["variants"]] == ["MisRanked", "Missing"]
     assert group["recall_spread_narrow"] == 0.33333334
@@ -680,26 +680,26 @@ def test_variants_of_part_of_the_documents() -> None:
 
 def test_variants_of_nothing() -> None:
     """Without groups the report is empty and nothing is truncated."""
-    report = variants.variants([row("q1")], queries(query("q1")))
-    assert report["groups"] == []
-    assert report["mean_recall_spread_narrow"] == 0.0
-    assert report["pool_possibly_truncated"] is False
+    found = report.variants([row("q1")], queries(query("q1")))
+    assert found["groups"] == []
+    assert found["mean_recall_spread_narrow"] == 0.0
+    assert found["pool_possibly_truncated"] is False
 
 
 def test_variants_need_fifty() -> None:
     """A run that asked for fewer than 50 candidates is refused; one that does not tell is not."""
     with pytest.raises(CannotTell, match="asked for 49 candidates, expected at least 50"):
-        variants.variants([], {}, {"eval_k": 49})
-    assert variants.variants([], {}, {})["total_groups"] == 0
+        report.variants([], {}, {"eval_k": 49})
+    assert report.variants([], {}, {})["total_groups"] == 0
 
 
 def test_answers_of_variants() -> None:
     """Answers are consistent when all that can be judged are right; failed ones are not judged."""
     golden = queries(*(query(f"v{n}", group="g", must_contain=("yes",)) for n in range(3)))
     rows = [row("v0", answer=answer("yes")), row("v1", answer=answer("no")), row("v2", error="x", answer=answer("no"))]
-    group = variants.variants(rows, golden)["groups"][0]
+    group = report.variants(rows, golden)["groups"][0]
     assert [variant["answer_ok"] for variant in group["variants"]] == [True, False, None]
     assert group["answer_consistency"] is False
-    text = kebab_report.variants_md(variants.variants(rows, golden))
+    text = kebab_report.variants_md(report.variants(rows, golden))
     assert "## g — spread@10=0.00 worst=NaN A=0 B=0 answers=MIXED" in text
     assert "| Question v1? | NaN | NaN | NoExpected | BAD |" in text

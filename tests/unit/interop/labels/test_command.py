@@ -18,7 +18,7 @@ from raggate.pipeline import run_directory
 from raggate_interop.labels import checks
 from raggate_interop.labels.command import labels
 from raggate_interop.labels.metrics import LABEL_METRICS
-from raggate_interop.pragmata.score_files import read_scores
+from raggate_interop.pragmata.files import read_scores
 
 QUERIES = 12
 

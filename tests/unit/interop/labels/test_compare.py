@@ -7,7 +7,7 @@ import pytest
 from label_builders import make_retrieval
 from raggate.labels.models import Joined, LabelDelta
 from raggate_interop.labels import score
-from raggate_interop.labels.compare import MIN_PAIRS, compare
+from raggate_interop.labels.checks import MIN_PAIRS, compare
 from tables import each_row
 
 

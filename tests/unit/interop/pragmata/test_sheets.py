@@ -24,7 +24,7 @@ from raggate.labels.models import (
 from raggate.text.csv_table import MAX_FIELD
 from raggate.text.escape import plain
 from raggate_interop.labels import checks, score as label_scores
-from raggate_interop.pragmata.score_files import file_name, read_scores, write_scores
+from raggate_interop.pragmata.files import file_name, read_scores, write_scores
 from raggate_interop.pragmata.sheets import read_sheet
 from tables import each_row
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from raggate.errors import ExitCode
-from raggate_interop.substrate import floors, gate
+from raggate_interop.substrate import gate
 from raggate_interop.substrate.gate import Policy
 from tables import each_row
 
@@ -127,7 +127,7 @@ def test_overall_is_left_out_where_a_shape_has_none() -> None:
 def test_floors_as_their_check_writes_them() -> None:
     """A value below the minimum of its retriever and difficulty is named as their check does, and is exit 1."""
     now = table(hit_at_1=0.60, hit_at_3=0.80, hit_at_5=0.85, hit_at_10=0.9)
-    limits = gate.check_limits(now, floors.EVAL_THRESHOLDS)
+    limits = gate.check_limits(now, gate.EVAL_THRESHOLDS)
     assert [str(limit) for limit in limits if limit.broken] == ["bm25/easy/hit_at_1: 60.0% < 70.0%"]
     assert gate.compare(now, now, limits=limits).exit_code is ExitCode.REGRESSION
 
@@ -135,7 +135,7 @@ def test_floors_as_their_check_writes_them() -> None:
 def test_a_floor_that_cannot_be_checked_is_not_green() -> None:
     """A metric that has a minimum and is not in the file makes the comparison incomplete."""
     now = table(hit_at_1=0.9, hit_at_3=0.9, hit_at_10=0.9)
-    limits = gate.check_limits(now, floors.EVAL_THRESHOLDS)
+    limits = gate.check_limits(now, gate.EVAL_THRESHOLDS)
     assert [str(limit) for limit in limits if limit.value is None] == ["bm25/easy/hit_at_5: not measured"]
     assert gate.compare(now, now, limits=limits).exit_code is ExitCode.CANNOT_TELL
 
@@ -150,7 +150,7 @@ def test_a_boundary_of_a_floor_is_crossed_beyond_epsilon() -> None:
 def test_targets_are_minima_and_maxima_over_all_queries() -> None:
     """The heading scenario demands hits of at least 0.8 and a dominance of at most 0.3, over all its queries."""
     now = table(name="overall", hit_at_3=0.8, heading_dominance_rate=0.31)
-    limits = gate.check_limits(now, gate.targets(floors.SCENARIOS["heading_bias"]))
+    limits = gate.check_limits(now, gate.targets(gate.SCENARIOS["heading_bias"]))
     assert [str(limit) for limit in limits if limit.broken] == ["bm25/overall/heading_dominance_rate: 31.0% > 30.0%"]
     # the targets of the other modes were asked for too
     assert {limit.mode for limit in limits if limit.value is None} == {"vector", "hybrid"}

@@ -31,8 +31,7 @@ from raggate_interop.substrate import (
     results as substrate_results,
     trace,
 )
-from raggate_interop.substrate.cases import from_cases, to_cases
-from raggate_interop.substrate.golden import Document, Query, QuerySet
+from raggate_interop.substrate.golden import Document, Query, QuerySet, from_cases, to_cases
 from tables import each_row
 
 QUERY = {"query": "Where?", "expected_docs": ["a.md"], "difficulty": "easy", "retriever_types": ["bm25"]}

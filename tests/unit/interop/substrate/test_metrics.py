@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate_interop.substrate import headings, metrics
+from raggate_interop.substrate import metrics
 from raggate_interop.substrate.metrics import Definitions, RankedQuery
 from tables import each_row
 
 D2 = 0.6309297535714574  # 1 / log2(3)
 D3 = 0.5
-TOLD = headings.Fields(heading_only=True, bodies=True)
+TOLD = metrics.Fields(heading_only=True, bodies=True)
 
 
 def entries(*doc_ids: str, **fields: Any) -> list[dict[str, Any]]:
@@ -152,7 +152,7 @@ def test_diversity_looks_at_five_results() -> None:
 )
 def test_dominance_of_queries(results: list[dict[str, Any]], value: float | None) -> None:
     """(a) The first result alone decides for a query."""
-    assert headings.dominance_of_query(results, TOLD) == value
+    assert metrics.dominance_of_query(results, TOLD) == value
 
 
 def test_dominance_without_heading_data_is_null() -> None:
@@ -178,14 +178,14 @@ def test_dominance_without_heading_data_is_null() -> None:
 )
 def test_dominance_of_results(entry: dict[str, Any], mode: str, dominated: bool) -> None:
     """(b) A result counts when the lexical channel makes up 0.7 of its score."""
-    assert headings.is_dominated(entry, mode, 0.7) is dominated
+    assert metrics.is_dominated(entry, mode, 0.7) is dominated
 
 
 def test_dominance_of_results_pools_the_bucket() -> None:
     """(b) is a share of results, not a mean over queries: 1 of 1 and 0 of 3 make 1/4; no results make 0."""
     single, other = entries("a", scores=[{"fts": 1}], score=[1.0]), entries("a", "b", "c", scores=[{"vector": 1}] * 3)
-    assert headings.dominance_of_results([single, other], "hybrid", 10, 0.7) == 1 / 4
-    assert headings.dominance_of_results([[], []], "hybrid", 10, 0.7) == 0.0
+    assert metrics.dominance_of_results([single, other], "hybrid", 10, 0.7) == 1 / 4
+    assert metrics.dominance_of_results([[], []], "hybrid", 10, 0.7) == 0.0
 
 
 @each_row(
@@ -204,8 +204,8 @@ def test_dominance_of_documents(
 ) -> None:
     """(c) and heading-only hits go by empty bodies."""
     results = entries(*doc_ids, body_text=bodies)
-    assert headings.dominance_of_documents(results, 10, TOLD) == dominance
-    assert headings.heading_only_hits(results, 10, TOLD) == hits
+    assert metrics.dominance_of_documents(results, 10, TOLD) == dominance
+    assert metrics.heading_only_hits(results, 10, TOLD) == hits
 
 
 def test_heading_variants_by_name() -> None:

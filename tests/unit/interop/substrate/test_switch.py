@@ -13,7 +13,6 @@ from raggate.errors import ExitCode, RaggateError
 from raggate.inputs import golden
 from raggate.text.struct_fields import as_dict
 from raggate_interop.substrate import (
-    floors,
     gate,
     golden as substrate_golden,
     metrics as substrate_metrics,
@@ -22,8 +21,8 @@ from raggate_interop.substrate import (
     results as substrate_results,
     trace,
 )
-from raggate_interop.substrate.cases import from_cases, to_cases
 from raggate_interop.substrate.command import substrate
+from raggate_interop.substrate.golden import from_cases, to_cases
 
 QUERIES: list[dict[str, Any]] = [
     {
@@ -390,7 +389,7 @@ def test_absolute_floors_and_targets(tmp_path: Path) -> None:
     code, output = run("compare", current, current, "--scenario", "exact_match")
     assert code == 1
     assert "limit: bm25/overall/hit_at_1: 70.0% < 85.0%" in output
-    assert floors.EVAL_THRESHOLDS["hybrid"]["fusion"]["hit_at_10"] == 0.80
+    assert gate.EVAL_THRESHOLDS["hybrid"]["fusion"]["hit_at_10"] == 0.80
 
 
 def test_small_buckets(tmp_path: Path) -> None:

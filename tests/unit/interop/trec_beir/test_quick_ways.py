@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
-from raggate_interop.trec_beir import columns, trec
-from raggate_interop.trec_beir.grades import QueryGrades
-from raggate_interop.trec_beir.rankings import Ranking
+from raggate_interop.trec_beir import trec
+from raggate_interop.trec_beir.rankings import QueryGrades, Ranking
 from tables import each_row
 from tries import tried
 
@@ -53,7 +52,7 @@ QRELS = files(QUERIES, st.just("0"), DOCUMENTS, st.sampled_from(["0", "1", "2", 
 @contextmanager
 def slowly() -> Iterator[None]:
     """Read line by line, and scores as Python does."""
-    with patch.object(columns, "_split", lambda *_: None), patch.object(trec, "_decimals", lambda _: None):
+    with patch.object(trec, "_split", lambda *_: None), patch.object(trec, "_decimals", lambda _: None):
         yield
 
 
@@ -73,7 +72,7 @@ def test_runs(tmp_path_factory: pytest.TempPathFactory, run: bytes, block: int, 
     """A run is read to the same lists, or refused in the same words, whatever its white space, scores and bytes are."""
     file = tmp_path_factory.mktemp("run") / "run"
     file.write_bytes(run)
-    with patch.object(columns, "BLOCK_BYTES", block):
+    with patch.object(trec, "BLOCK_BYTES", block):
         with patch.object(trec, "_MANY", 1):
             quick = read(file, run=True, keep_first=keep_first)
         with slowly():
@@ -85,7 +84,7 @@ def test_judgements(tmp_path_factory: pytest.TempPathFactory, qrels: bytes, bloc
     """Judgements are read to the same grades, or refused in the same words."""
     file = tmp_path_factory.mktemp("qrels") / "qrels"
     file.write_bytes(qrels)
-    with patch.object(columns, "BLOCK_BYTES", block):
+    with patch.object(trec, "BLOCK_BYTES", block):
         quick = read(file, run=False, keep_first=keep_first)
         with slowly():
             assert quick == read(file, run=False, keep_first=keep_first)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
-from raggate_interop.trec_beir import columns, trec
-from raggate_interop.trec_beir.grades import QueryGrades
-from raggate_interop.trec_beir.rankings import Ranking, ranked
+from raggate_interop.trec_beir import trec
+from raggate_interop.trec_beir.rankings import QueryGrades, Ranking, ranked
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def test_ids_are_only_split_at_ascii_white_space(file: Path) -> None:
 @pytest.mark.parametrize("size", [1, 1 << 20])
 def test_qrels_keep_their_order(file: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """The documents of a query come in the order of the file; of one judged twice the first place and grade count."""
-    monkeypatch.setattr(columns, "BLOCK_BYTES", size)
+    monkeypatch.setattr(trec, "BLOCK_BYTES", size)
     file.write_text("q 0 d3 1\nq 0 d1 2\nq 0 d2 0\np 0 d9 1\nq 0 d0 1\nq 0 d1 0\nq 0 d0 2\n")
     qrels = trec.read_qrels(file, keep_first=True)
     assert list(qrels["q"].items()) == [("d3", 1), ("d1", 2), ("d2", 0), ("d0", 1)]
@@ -196,7 +195,7 @@ def test_bad_run(file: Path, lines: str, message: str) -> None:
 def test_blocks_do_not_matter(file: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """A file reads the same wherever it is cut into blocks, with the right line numbers."""
     put(file, "q1 Q0 a 1 3 t\r\nq1 Q0 b 2 2 t\n\nq2 Q0 é 1 1 t\nq3 Q0 a 1 1 t\nq1 Q0 c 3 1 t")
-    monkeypatch.setattr(columns, "BLOCK_BYTES", size)
+    monkeypatch.setattr(trec, "BLOCK_BYTES", size)
     assert list(trec.iter_run(file)) == [
         Ranking("q1", ranked(["a", "b"]), 1),
         Ranking("q2", ranked(["é"]), 4),
@@ -209,7 +208,7 @@ def test_blocks_do_not_matter(file: Path, monkeypatch: pytest.MonkeyPatch, size:
 
 def test_endless_line(file: Path) -> None:
     """A line of more than 1 MiB is refused before all of it is in memory."""
-    put(file, b"x" * (columns.MAX_LINE_BYTES + columns.BLOCK_BYTES + 1))
+    put(file, b"x" * (trec.MAX_LINE_BYTES + trec.BLOCK_BYTES + 1))
     with pytest.raises(UsageError, match="has a line of more than 1048576 bytes"):
         trec.read_run(file)
 
