@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,13 @@ from msgspec.structs import replace
 
 from checkouts import git
 from e2e import grammar
-from promotable import INPUTS, NAME, NOW, Measured, Stage, edited, worse
+from promotable import INPUTS, Measured, Stage, edited
 from raggate.action import main
 from raggate.action.promote import promote_baseline
 from raggate.action.promote_inputs import PromoteInputs
 from raggate.errors import CannotTell, UsageError
-from raggate.github.rest import commits
-from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.step_context import StepState
 from raggate.pipeline.result import RunFailed
-from rendered import problems, visible
-from tables import each_row
 
 BASELINE = "baselines/small.json"
 
@@ -60,21 +55,6 @@ def told(stage: Stage, code: int) -> dict[str, str]:
     return grammar.values((stage.files / "output").read_text())
 
 
-def test_measured_at_the_head(stage: Stage) -> None:
-    """Without a run the head is measured, and a pull request proposes what `raggate promote` writes, byte for byte."""
-    outputs = told(stage, stage.step())
-    pull = stage.pull()
-    directory = stage.state.directory
-    assert directory is not None
-    assert proposed(stage) == local(stage, directory)
-    assert (outputs["verdict"], outputs["exit-code"]) == ("pass", "0")
-    assert outputs["pull-request-url"].endswith(f"/pull/{pull.number}")
-    assert (stage.state.outputs["commit"], stage.state.outputs["verified"]) == (pull.head_sha, "true")
-    assert visible(INPUTS["reason"]) in visible(pull.body or "")
-    assert "A pull request proposes the baseline" in stage.state.summary
-    assert list(problems(pull.body or "", links=(f"{stage.fake.server_url}/",))) == []
-
-
 def test_measured_by_what_is_committed(stage: Stage) -> None:
     """What a file of the working tree says does not count, and a change of one is refused after all."""
     golden = stage.measured.project.root / "golden.jsonl"
@@ -88,30 +68,6 @@ def test_measured_by_what_is_committed(stage: Stage) -> None:
     assert stage.unwritten()
 
 
-def test_adopted(stage: Stage) -> None:
-    """With a run its artifact is promoted, byte for byte as the command line does it, and nothing is measured."""
-    number = stage.ran()
-    outputs = told(stage, stage.step(run_id=number))
-    assert (outputs["verdict"], outputs["exit-code"]) == ("pass", "0")
-    assert outputs["pull-request-url"].endswith(f"/pull/{stage.pull().number}")
-    directory = stage.files / "run"
-    directory.mkdir()
-    for name, content in stage.measured.run.items():
-        (directory / name).write_bytes(content)
-    assert proposed(stage) == local(stage, directory)
-    assert f"workflow run {number}, attempt 1, push" in visible(stage.pull().body or "")
-    assert stage.state.directory is None
-
-
-def test_the_image(stage: Stage) -> None:
-    """The image that was measured stands in the pull request and in the baseline, as the run recorded it."""
-    image = f"ghcr.io/octo/notes-api@sha256:{'a' * 64}"
-    files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
-    assert stage.step(run_id=stage.ran(files)) == 0
-    assert f"image of the API: `{image}`" in (stage.pull().body or "")
-    assert json.loads(proposed(stage))["provenance"]["image"] == image
-
-
 def test_what_is_no_image(stage: Stage) -> None:
     """What does not name an image exactly is not told as one."""
     image = f"@everyone @sha256:{'a' * 64}"
@@ -119,70 +75,6 @@ def test_what_is_no_image(stage: Stage) -> None:
     assert stage.step(run_id=stage.ran(files)) == 0
     assert "image of the API" not in (stage.pull().body or "")
     assert "image" not in json.loads(proposed(stage))["provenance"]
-
-
-def test_dry_run(stage: Stage) -> None:
-    """A dry run writes nothing and shows the values in the summary."""
-    assert stage.step(run_id=stage.ran(), dry_run="true") == 0
-    assert "A dry run: nothing was written." in stage.state.summary
-    assert "### Metrics" in stage.state.summary
-    assert "pull-request-url" not in stage.state.outputs
-    assert stage.unwritten()
-
-
-def test_twice(stage: Stage) -> None:
-    """A second promotion updates the pull request of the first."""
-    number = stage.ran()
-    assert stage.step(run_id=number) == 0
-    assert stage.step(run_id=number, reason="For another reason.", event={"run_id": 91}) == 0
-    assert b"For another reason." in proposed(stage)
-    assert "For another reason" in visible(stage.pull().body or "")
-    assert "proposes this baseline now" in stage.state.summary
-
-
-def test_directly(stage: Stage) -> None:
-    """With `direct-commit` the baseline stands on main at once, and the message says why, by whom and from where."""
-    number = stage.ran()
-    assert stage.step(run_id=number, direct_commit="true", reason="fixes #12, thanks @team") == 0
-    assert not stage.repository.pulls
-    message = stage.repository.objects.commits[stage.repository.head].message
-    assert f"workflow run {number}, attempt 1 (push)" in message
-    assert "Promoted by: octocat" in message
-    assert "#12" not in message
-    assert "@team" not in message
-
-
-def test_an_unverified_commit(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    """A commit that GitHub did not sign is an output, a warning, and said in the pull request."""
-    inputs = {**INPUTS, "run-id": stage.ran()}
-
-    token = stage.fake.token(login="octocat")
-    with stage.fake.client(token) as github:
-        state, there = StepState(), GitHubRepository(github, NAME)
-        promote_baseline(inputs, stage.event, there, stage.runner, state, now=lambda: datetime.fromisoformat(NOW))
-    assert state.outputs["verified"] == "false"
-    assert "did not sign" in visible(stage.pull().body or "")
-    assert "::warning" in capsys.readouterr().out
-
-
-def test_worse(stage: Stage) -> None:
-    """A lower value is refused by the name of the input that accepts it, and accepted with that."""
-    number = stage.ran(worse(stage.measured.run))
-    with pytest.raises(UsageError, match="worse than the present baseline") as caught:
-        stage.step(run_id=number)
-    assert "allow-regression: true" in caught.value.hint
-    assert stage.unwritten()
-    assert stage.step(run_id=number, allow_regression="true") == 0
-    assert stage.pull().title.endswith("accepting lower values")
-    assert "What is accepted with it" in (stage.pull().body or "")
-
-
-def test_unmeasured(stage: Stage) -> None:
-    """A run that was cut short is refused, whatever its workflow run ended with."""
-    files = edited(stage.measured.run, lambda config: config.update(stopped="the API went away"))
-    with pytest.raises(CannotTell, match="the API went away"):
-        stage.step(run_id=stage.ran(files), allow_regression="true")
-    assert stage.unwritten()
 
 
 @pytest.mark.parametrize("name", ["pull_request", "merge_group", "workflow_run", "issue_comment"])
@@ -229,15 +121,6 @@ def elsewhere(stage: Stage, baseline: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(root)
 
 
-def test_a_path_of_other_letters(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A baseline whose path is not of plain letters is measured and proposed like any other."""
-    elsewhere(stage, "baselines/größe (1).json", monkeypatch)
-    assert stage.step() == 0
-    proposed = stage.repository.read("baselines/größe (1).json", stage.pull().head_sha)
-    assert proposed is not None
-    assert b'"suite": "small"' in proposed
-
-
 @pytest.mark.parametrize(
     ("path", "why"),
     [
@@ -252,28 +135,6 @@ def test_a_path_that_cannot_be_committed(stage: Stage, path: str, why: str, monk
         stage.step()
     assert stage.state.directory is None
     assert stage.unwritten()
-
-
-def test_a_baseline_that_is_too_large(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A baseline larger than GitHub takes is refused by that, also in a dry run."""
-    monkeypatch.setattr(commits, "MOST_FILE_BYTES", 100)
-    with pytest.raises(UsageError, match=r"'baselines/small\.json' cannot be committed: it is larger than 100 bytes"):
-        stage.step(run_id=stage.ran(), dry_run="true")
-    assert stage.unwritten()
-
-
-def test_again_after_a_revert(stage: Stage) -> None:
-    """A baseline that was merged and taken back is proposed again by a new pull request."""
-    number = stage.ran()
-    assert stage.step(run_id=number) == 0
-    repository, first = stage.repository, stage.pull()
-    merge = repository.add_commit({BASELINE: proposed(stage)}, [repository.head, first.head_sha], branch="main")
-    first.state, first.merged = "closed", True
-    back = repository.add_commit({BASELINE: stage.measured.files[BASELINE]}, [merge], branch="main")
-    assert stage.step(run_id=number, event={"head": back, "run_id": 91}) == 0
-    second = repository.pulls[max(repository.pulls)]
-    assert second.number != first.number
-    assert repository.read(BASELINE, second.head_sha) == repository.read(BASELINE, first.head_sha)
 
 
 def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,51 +174,6 @@ def test_a_baseline_that_changed_while_measuring(stage: Stage) -> None:
 
 
 GOOD = {"reason": "why not", "suite": "", "run-id": "", "max-age-days": "14"}
-
-
-@each_row(
-    ("name", "value"),
-    [
-        ("reason", ""),
-        ("reason", "   "),
-        ("reason", "x" * 501),
-        ("reason", "two\nlines"),
-        ("reason", "\x1b[31mred"),
-        ("reason", "\u202eback"),
-        ("suite", "../main"),
-        ("suite", "a b"),
-        ("suite", "-a"),
-        ("run-id", "0"),
-        ("run-id", "12/../13"),
-        ("run-id", "１２"),
-        ("run-id", "12.0"),
-        ("run-id", "1" * 20),
-        ("max-age-days", ""),
-        ("max-age-days", "-1"),
-        ("max-age-days", "1.5"),
-    ],
-)
-def test_inputs_that_cannot_be_used(name: str, value: str) -> None:
-    """A dispatch is user text: what is not of the known shape is refused by the input's name."""
-    with pytest.raises(UsageError, match=f"input '{name}'"):
-        PromoteInputs.of({**INPUTS, **GOOD, name: value})
-
-
-def test_inputs() -> None:
-    """What is typed becomes what is asked for."""
-    asked = PromoteInputs.of({**INPUTS, **GOOD, "run-id": "123.4", "suite": "notes-api", "dry-run": "true"})
-    assert asked == PromoteInputs(
-        reason="why not",
-        suites=("notes-api",),
-        run=123,
-        attempt=4,
-        allow_regression=False,
-        allow_no_match=(),
-        dry_run=True,
-        direct=False,
-        max_age_days=14,
-    )
-    assert PromoteInputs.of({**INPUTS, **GOOD, "reason": "x" * 500}).run is None
 
 
 @given(text=st.text(max_size=40), name=st.sampled_from(sorted(GOOD)))

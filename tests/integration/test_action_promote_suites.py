@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promotable import INPUTS, Measured, Stage, edited, measure, worse
+from promotable import INPUTS, Measured, Stage, edited, measure
 from raggate.errors import ExitCode, UsageError
 from raggate.github.promotion import branch_of_several
 from rendered import problems
@@ -113,38 +113,6 @@ def test_nothing_is_written_where_one_is_refused(stage: SuitesStage, capsys: pyt
     assert stage.changed() == {"baselines/small.json", "baselines/two.json"}
 
 
-def test_the_worst_is_the_exit_code(stage: SuitesStage) -> None:
-    """A run that is worse is a usage error until that is accepted, which stands before what cannot be told."""
-    number = stage.ran_suites(a=worse(stage.measured.run), b=stage.run_of("two"))
-    assert stage.step(run_id=number) == ExitCode.USAGE
-    assert stage.rows()["small"] == ("usage error", ExitCode.USAGE)
-    assert stage.rows()["three"] == ("cannot tell", ExitCode.CANNOT_TELL)
-    assert not stage.repository.pulls
-    assert stage.step(run_id=number, suite="small, two", allow_regression="true") == 0
-    assert ", accepting " in stage.pull().title
-
-
-def test_a_dry_run_of_several(stage: SuitesStage) -> None:
-    """A dry run writes nothing and shows every suite."""
-    number = stage.ran_suites(a=stage.run_of("two"), b=stage.measured.run)
-    assert stage.step(run_id=number, suite="small,two", dry_run="true") == 0
-    assert not stage.repository.pulls
-    assert all(f"<summary>{suite}</summary>" in stage.state.summary for suite in ("small", "two"))
-    assert stage.rows() == dict.fromkeys(("small", "two"), ("not promoted", 0))
-
-
-def test_directly(stage: SuitesStage) -> None:
-    """Both baselines are committed onto the branch itself in one commit."""
-    number = stage.ran_suites(a=stage.run_of("two"), b=stage.measured.run)
-    before = stage.repository.head
-    assert stage.step(run_id=number, suite="small,two", direct_commit="true") == 0
-    objects = stage.repository.objects
-    assert objects.commits[stage.repository.head].parents == (before,) or [
-        *objects.commits[stage.repository.head].parents
-    ] == [before]
-    assert stage.repository.read("baselines/two.json") is not None
-
-
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [
@@ -161,9 +129,3 @@ def test_what_cannot_be_chosen(stage: SuitesStage, inputs: dict[str, str], words
     assert words in refused.value.message
     assert stage.state.directory is None
     assert not stage.repository.pulls
-
-
-def test_all_of_one_configuration(stage: SuitesStage) -> None:
-    """`*` beside one configuration is its suite, in a pull request as ever."""
-    assert stage.step(config="raggate.yml", run_id=stage.ran_suites(a=stage.measured.run)) == 0
-    assert stage.pull().head_ref == "raggate/baseline-small"

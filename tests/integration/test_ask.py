@@ -149,13 +149,6 @@ def test_cases_are_asked_in_their_own_modes_only() -> None:
     assert [(r.case_id, r.mode) for r in outcome.results] == [("all", "lexical"), ("all", "vector"), ("one", "vector")]
 
 
-def test_nothing_to_ask() -> None:
-    """Without cases there are no results, no requests and no reason to stop."""
-    with FakeAskApi() as api:
-        outcome = ask(api, 0)
-        assert (outcome.results, outcome.stopped, api.total) == ((), None, 0)
-
-
 def test_request_on_the_wire() -> None:
     """A question is a POST with the debug flags in the query, a JSON body, and no wish for compression."""
     with FakeAskApi() as api:
@@ -176,15 +169,6 @@ def test_every_question_has_a_trace_of_its_own() -> None:
     assert all(re.fullmatch(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-01", value) for value in sent.values())
     assert [result.trace_id for result in results] == [sent[f"q{number}"].split("-")[1] for number in range(3)]
     assert len({result.trace_id for result in results}) == 3
-
-
-def test_retries_are_spans_of_one_trace() -> None:
-    """A question that is asked again keeps its trace, and each attempt is another span of it."""
-    with FakeAskApi(Flaky(2, Reply(status=503))) as api:
-        (result,) = ask(api, 1, retries=2).results
-        traces, spans = zip(*(asked.headers["traceparent"].split("-")[1:3] for asked in api.asked), strict=True)
-    assert {*traces} == {result.trace_id}
-    assert len({*spans}) == 3
 
 
 def test_no_trace_where_none_is_wanted() -> None:
@@ -212,13 +196,6 @@ def test_a_question_that_waits_for_its_turn_is_as_slow_as_its_wait(monkeypatch: 
     times = [result.elapsed_ms for result in outcome.results]
     assert times == sorted(times)
     assert times[3] >= 4 * 50 - 3
-
-
-def test_elapsed_time_is_that_of_the_answer() -> None:
-    """A slow answer's time is measured in milliseconds."""
-    with FakeAskApi(lambda question: (200, ask_body(question), 0.1)) as api:
-        (result,) = ask(api).results
-    assert 100 <= result.elapsed_ms < 2000
 
 
 def test_no_cookie_travels_from_one_question_to_the_next() -> None:
@@ -354,19 +331,6 @@ def test_huge_body_is_refused_unread(declared: bool) -> None:
     assert found == Failure(kind="body", message="the body has more than 1024 bytes", status=200)
 
 
-def test_body_of_just_the_allowed_size_is_read() -> None:
-    """The bound itself is allowed."""
-    body = ask_body("q").ljust(1024)
-    with FakeAskApi(lambda _: (200, body, 0)) as api:
-        assert ask(api, max_body_bytes=1024).results[0].response
-
-
-def test_wrong_schema_says_what_is_wrong() -> None:
-    """A body that breaks the protocol is a schema failure with the adapter's message."""
-    found, _, _ = failure(lambda question: (200, ask_body(question, debug={}), 0))
-    assert found == Failure(kind="schema", message="debug.retrieved_chunks: expected a list, found nothing", status=200)
-
-
 def test_refused_connection() -> None:
     """Nobody listens: a connection failure, after the retries."""
     with socket.socket() as unused:
@@ -455,14 +419,6 @@ def test_connections_lost_to_a_dying_api_are_aborted_questions() -> None:
     assert {r.failure.kind for r in outcome.results if r.failure} == {"aborted"}
 
 
-def test_api_that_is_dead_already() -> None:
-    """A dead API is asked nothing."""
-    with FakeAskApi() as api:
-        outcome = ask(FakeStarted(api.base_url, EXITED), 3)
-        assert api.total == 0
-    assert outcome.stopped == "the API exited with code 3 after 0 of 3 calls"
-
-
 def test_giving_up_after_failures_in_a_row() -> None:
     """Enough failures in a row end the asking; the rest is aborted without being asked or announced."""
     with FakeAskApi(lambda question: (200 if question == "q2" else 500, ask_body(question), 0)) as api:
@@ -486,22 +442,6 @@ def test_results_that_are_not_collected_are_heard(count: int) -> None:
     assert [result.case_id for result, _, _ in heard.calls] == [f"c{number}" for number in range(asked)]
     assert [result.case_id for result in outcome.results] == [f"c{number}" for number in range(asked, count)]
     assert list(outcome.unasked()) == list(outcome.results)
-
-
-def test_no_more_are_asked_than_the_reason_to_stop_says() -> None:
-    """Answers that come with the last of the failures in a row are not counted beside it."""
-    with FakeAskApi(lambda question: (401, b"", 0)) as api:
-        outcome = ask(api, 40, concurrency=16, give_up_after=10)
-    assert outcome.stopped is not None
-    assert outcome.stopped.startswith("gave up after 10 failures in a row, after 10 of 40 calls")
-    assert [r.failure.kind for r in outcome.results if r.failure].count("status") == 10
-
-
-def test_giving_up_after_one_failure() -> None:
-    """One failure is one, where that is enough to give up."""
-    with FakeAskApi(lambda _: Reply(status=500)) as api:
-        outcome = ask(api, 2, concurrency=1, give_up_after=1, retries=0)
-    assert (outcome.stopped or "").startswith("gave up after 1 failure in a row, after 1 of 2 calls")
 
 
 def test_failures_at_the_very_end_are_no_reason_to_stop() -> None:

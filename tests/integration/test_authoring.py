@@ -74,14 +74,6 @@ def test_passages_by_words(project: Project) -> None:
     assert (row["category"], row["required_support_groups"]) == ("multi_hop", [[0, 1]])
 
 
-def test_the_first_question_of_all(project: Project) -> None:
-    """A golden set that is not there yet is made."""
-    (project.root / "golden.jsonl").unlink()
-    row = added(project, "--anchor", "Notes/bicycle.md#First", "--snippet", "bicycle matter one is 1 litres")
-    assert list(row) == ["id", "question", "answerable", "gold_supports"]
-    assert project.command("lint").code == 0
-
-
 def test_an_api_without_headings(project: Project) -> None:
     """Where no answer has headings a picked passage is its note, and a heading that somebody names is warned of."""
     mapped = "ask: {path: /s, body: {q: '{question}'}}, response: {chunks: {list: hits, rel_path: path, text: text}}"
@@ -92,27 +84,6 @@ def test_an_api_without_headings(project: Project) -> None:
     assert "[unread-heading]" in done.err
 
 
-def test_an_api_whose_chunks_have_no_heading(project: Project) -> None:
-    """What an answer shows of headings is said at once: by the one that was asked for, or by those of the baseline."""
-    silent = {"FAKE_BEHAVIOUR": "headings:none"}
-    done = project.command("golden", "add", QUESTION, "--pick", "1", "--dry-run", **silent)
-    assert "no passage of the answer has a heading_path, so the whole note is the label" in done.err, done.err
-    assert json.loads(done.out)["gold_supports"] == [{"rel_path": "Notes/bicycle.md", "snippets": []}]
-    anchored = ("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First", "--dry-run")
-    assert "never matches" not in project.command(*anchored).err
-    assert project.command("run", **silent).code == 0
-    assert project.command("promote", "latest", "--allow-no-match", "hybrid").code == 0
-    problem = "names a heading, and no answer of the baseline has a heading_path, so it never matches [unread-heading]"
-    assert problem in project.command(*anchored).err
-    assert problem not in project.command(*anchored[:4], "Notes/bicycle.md", "--dry-run").err
-
-
-def test_no_note_answers_it(project: Project) -> None:
-    """An unanswerable question has no supports."""
-    row = added(project, "--unanswerable", question="What is the price of a yacht?")
-    assert (row["answerable"], row["gold_supports"], row["category"]) == (False, [], "general")
-
-
 def test_what_a_check_would_refuse(project: Project) -> None:
     """A snippet that stands elsewhere, a number without a passage and an unknown vault change nothing."""
     first = ("--anchor", "Notes/bicycle.md#First")
@@ -121,16 +92,6 @@ def test_what_a_check_would_refuse(project: Project) -> None:
     assert "no passage 11" in refused(project, QUESTION, "--search", "bicycle", "--pick", "11").err
     assert "no vault 'x'; known: personal, work" in refused(project, QUESTION, *first, "--vault", "x").err
     assert "is already in line" in refused(project, QUESTION, *first, "--id", "bicycle-first").err
-
-
-def test_what_lint_would_say_is_said(project: Project) -> None:
-    """A question that exists already is added with a warning: a person may mean it."""
-    question = project.cases()[0]["question"]
-    done = project.command(
-        "golden", "add", question, "--anchor", "Notes/anchovy.md#First", "--vault", "personal", "--dry-run"
-    )
-    assert "[duplicate-question]" in done.err
-    assert done.code == 0
 
 
 def test_a_choice_in_a_terminal(project: Project) -> None:
@@ -201,16 +162,6 @@ def test_a_file_of_questions(project: Project) -> None:
     assert (rest["question"], rest["answers"]) == ("What else?", ['=HYPERLINK("x")'])
     again = project.command("golden", "import", "qa.csv", "--dry-run")
     assert "0 added, 1 there already, 1 undecided (nothing was written)" in again.out
-
-
-def test_a_file_of_questions_before_the_first_question(project: Project) -> None:
-    """Where there is no golden set yet and no question is decided, all of them are listed, and none is made."""
-    (project.root / "golden.jsonl").unlink()
-    (project.root / "qa.csv").write_text("question,answer\nWhat colour is the shed?,green\n")
-    done = project.command("golden", "import", "qa.csv")
-    assert (done.code, done.out.splitlines()[0]) == (0, "read as csv: 0 added, 0 there already, 1 undecided")
-    assert (project.root / "golden.undecided.jsonl").is_file()
-    assert not (project.root / "golden.jsonl").exists()
 
 
 def test_a_file_that_cannot_be_read(project: Project) -> None:

@@ -119,20 +119,6 @@ def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_p
     assert project.compared() == project.verdict()
 
 
-def test_a_must_pass_question_passes_in_every_answer(promoted: Project) -> None:
-    """A question that is found the first time and not the second is red where it must pass, whatever the means say."""
-    cases = promoted.cases()
-    promoted.write_cases([{**cases[0], "must_pass": True}, *cases[1:]])
-    promoted.edit("concurrency: 4}", "concurrency: 4, repeat: 2}\ngate: {policy: threshold, tolerance: 1}")
-    done = promoted.command("check", FAKE_BEHAVIOUR="fades")
-    assert done.code == 1, done.out + done.err
-    words = f"must-pass question {cases[0]['id']} (hybrid): nothing expected is within rank 5 in 1 of 2 answers"
-    assert promoted.verdict()["reasons"][0]["message"] == words
-    everywhere(promoted, done.out, "nothing expected is within rank 5 in 1 of 2 answers")
-    (missed,) = [flip for flip in promoted.verdict()["fallen"] if flip["kind"] == "missed"]
-    assert (missed["before"], missed["after"]) == (1, None)
-
-
 def test_a_run_without_some_of_its_answers_decides_nothing(thrice_once: tuple[Project, Done], tmp_path: Path) -> None:
     """Later answers that somebody takes out of a run directory, to leave the right ones, make it incomplete."""
     project = thrice_once[0].copied(tmp_path)
@@ -154,17 +140,6 @@ def test_a_change_does_not_say_how_often_it_is_asked(promoted: Project) -> None:
     assert "ask.repeat" in promoted.verdict()["preview"]["loosened"]
 
 
-def test_runs_that_ask_once_and_several_times_are_comparable(promoted: Project) -> None:
-    """A baseline of means over three answers is one that a run with one answer is held against, and the other way."""
-    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
-    assert promoted.command("check").code == 0
-    assert promoted.verdict()["config_changes"] == []
-    assert promoted.command("promote", str(promoted.last_run())).code == 0
-    promoted.edit(", repeat: 3", "")
-    assert promoted.command("check").code == 0
-    assert promoted.verdict()["config_changes"] == []
-
-
 def test_an_api_that_must_be_deterministic(promoted: Project) -> None:
     """With the invariant on, questions of the sample that come back otherwise break the gate, and are named."""
     config = promoted.config.read_text()
@@ -176,17 +151,6 @@ def test_an_api_that_must_be_deterministic(promoted: Project) -> None:
     promoted.config.write_text(config + "invariants: {must_be_deterministic: warn}\n")
     assert promoted.command("check", FAKE_BEHAVIOUR="noisy").code == 0
     assert "invariant-must_be_deterministic" in codes(promoted)
-
-
-def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted_once: Project, tmp_path: Path) -> None:
-    """Ten questions of 24 are asked once more, none of them counts as measured, and there is no warning."""
-    promoted = promoted_once.copied(tmp_path)
-    done = promoted.command("check")
-    assert done.code == 0
-    assert "24 calls, 0 failed, 0 retried" in done.out
-    assert "10 asked twice, all ranked alike" in done.out
-    assert codes(promoted) == {}
-    assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == 24
 
 
 @pytest.mark.parametrize(("size", "asked"), [(0, None), (3, 3), (1000, 6)])
@@ -207,35 +171,6 @@ def test_second_calls_that_fail_are_told_and_count_for_nothing(promoted: Project
     everywhere(promoted, done.out, "6 of 6 questions got no answer when asked a second time")
     assert metrics(promoted)["operational_metrics"]["failed"] == 0
     assert metrics(promoted)["repeated"]["share"] is None
-
-
-def test_calls_that_time_out_hint_at_their_settings(promoted: Project) -> None:
-    """The settings that help are named, whatever the verdict."""
-    promoted.edit("total_timeout: 20, concurrency: 4", "total_timeout: 1, give_up_after: 6, concurrency: 6")
-    done = promoted.command("check", FAKE_BEHAVIOUR="hang_after:2")
-    assert done.code == 3, done.out + done.err
-    assert "if calls time out, lower `ask.concurrency`" in done.out
-
-
-def test_a_mode_without_a_baseline_stands_in_every_table(promoted: Project) -> None:
-    """A mode that is asked since the baseline is shown with its values and gated by nobody, and that is said."""
-    promoted.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, bm25]")
-    done = promoted.command("check")
-    assert done.code == 0, done.out + done.err
-    everywhere(promoted, done.out, "mode bm25 has no baseline, so nothing of it is gated until a run is promoted")
-    (line,) = [line for line in done.out.splitlines() if line.startswith("hit@5 (bm25)")]
-    assert "100.0%" in line
-    assert "no baseline" in line
-    summary = (promoted.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
-    assert "🆕&nbsp;hit@5 (bm25)" in summary
-    measured = [row for row in promoted.verdict()["metrics"] if row["slice"] == "overall"]
-    rows = {row["metric"]: row for row in measured if row["mode"] == "bm25"}
-    assert {row["status"] for row in rows.values()} == {"no baseline"}
-    assert (rows["hit_at_5"]["current"], rows["hit_at_5"]["current_n"]) == (1, 6)
-    assert "new-metrics" not in codes(promoted)
-    promoted.command("promote", str(promoted.last_run()))
-    assert promoted.command("check").code == 0
-    assert codes(promoted) == {}
 
 
 def test_questions_and_modes_that_have_no_part_are_told(project: Project) -> None:

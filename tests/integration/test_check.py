@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -71,30 +70,6 @@ def worse(worse_once: Project, tmp_path: Path) -> Project:
     return worse_once.copied(tmp_path)
 
 
-def test_unchanged_api_passes(promoted: Project) -> None:
-    """The API that the baseline was measured on passes with exit 0 and a delta table."""
-    done = promoted.raggate("check")
-    assert done.code == 0, done.err
-    assert "hit@5" in done.out
-    assert "verdict: pass (exit 0)" in done.out
-    assert promoted.verdict()["verdict"] == "pass"
-
-
-def test_worse_api_is_a_regression_that_names_the_questions(many: Project) -> None:
-    """A worse retriever ends with exit 1, the metrics that fell, and the questions with anchor, ranks and cause."""
-    done = many.raggate("check", FAKE_BEHAVIOUR="worse")
-    assert done.code == 1
-    assert "hit@1" in done.out
-    assert "Questions that broke" in done.out
-    assert "personal/Notes/anchovy.md › Anchovy › First" in done.out
-    assert "rank 1 → not found" in done.out
-    assert "instead:" in done.out
-    verdict = many.verdict()
-    assert verdict["exit_code"] == 1
-    assert len([flip for flip in verdict["flips"] if flip["kind"] == "broke"]) == 24
-    assert "Questions that broke (24)" in (many.last_run() / "summary.md").read_text()
-
-
 def test_questions_that_fell_without_breaking_are_named(promoted: Project) -> None:
     """A metric that is red over questions that are still found names each of them, on every page and for programs."""
     done = promoted.command("check", FAKE_BEHAVIOUR="swap")
@@ -110,37 +85,6 @@ def test_questions_that_fell_without_breaking_are_named(promoted: Project) -> No
     assert "instead:" in done.out
     summary = (promoted.last_run() / "summary.md").read_text()
     assert all(name in summary for name in fallen)
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "setting", "cause"),
-    [
-        ("die_at_start", "timeout: 20", "exited with code 3"),
-        ("never_listens", "timeout: 0.7", "listen"),
-        ("never_healthy", "timeout: 1.5", "503"),
-        ("never_indexed", "timeout: 1.5", "index"),
-        ("error_500", "timeout: 20", "6 of 6 calls failed"),
-        ("garbage", "timeout: 20", "schema"),
-        ("wrong_schema", "timeout: 20", "schema"),
-        ("die_after:4", "timeout: 20", "exited with code 9"),
-        ("hang", "timeout: 2", "was not ready"),
-        ("hang_after:2", "timeout: 20", "timeout"),
-    ],
-)
-def test_api_that_cannot_be_measured(promoted: Project, behaviour: str, setting: str, cause: str) -> None:
-    """An API that dies, hangs or answers nonsense ends with exit 3 and its cause, in time; nothing is left running."""
-    promoted.edit("timeout: 20, settle", f"{setting}, settle")
-    promoted.edit("total_timeout: 20, concurrency: 4", "total_timeout: 1, give_up_after: 6, concurrency: 6")
-    begin = time.monotonic()
-    done = promoted.command("check", FAKE_BEHAVIOUR=behaviour)
-    assert done.code == 3, done.out + done.err
-    assert time.monotonic() - begin < 20
-    assert cause in done.out + done.err
-    verdict = promoted.verdict()
-    assert verdict["exit_code"] == 3
-    assert "pass" not in verdict["verdict"]
-    assert (promoted.last_run() / "summary.md").read_text().startswith("## ❔ raggate: cannot tell")
-    assert processes_with(str(promoted.root)) == []
 
 
 @pytest.mark.parametrize("behaviour", ["die_at_start", "die_after:3"])
@@ -170,19 +114,6 @@ def test_the_log_of_an_error_is_shown(promoted: Project) -> None:
     assert "no such collection" in (promoted.last_run() / "api.log").read_text()
 
 
-@pytest.mark.parametrize("behaviour", ["error_500", "fail_at:3"])
-def test_a_run_without_a_verdict_begins_with_its_cause(promoted: Project, behaviour: str) -> None:
-    """Where nothing can be told, the cause comes first, and no table says what seemed to be worse."""
-    promoted.edit("total_timeout: 20", "total_timeout: 20, give_up_after: 5")
-    done = promoted.command("check", FAKE_BEHAVIOUR=behaviour)
-    assert done.code == 3
-    for page in (done.out, (promoted.last_run() / "summary.md").read_text()):
-        assert "What was compared decides nothing here, and is in verdict.json." in page
-        assert not [line for line in page.splitlines() if "hit&#64;&#8288;1" in line or "hit@1" in line]
-        assert page.index("HTTP 500") < 900
-    assert [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1"]
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_keeps_partial_results(many: Project, number: signal.Signals) -> None:
     """A signal in the middle ends with exit 130, partial results on disk, and nothing left running."""
@@ -204,37 +135,6 @@ def test_interrupt_keeps_partial_results(many: Project, number: signal.Signals) 
     assert (again.code, "interrupted run keeps no baseline" in " ".join(again.out.split())) == (130, True), again.out
     assert (many.compared()["verdict"], many.verdict()) == ("interrupted", verdict)
     assert processes_with(str(many.root)) == []
-
-
-INTERRUPTED_WHEN_ASKED = """
-import sys
-from raggate.cli import main as cli
-from raggate.pipeline import measured_run
-
-label, due = measured_run.score.label, [True]
-
-def interrupted(*given):
-    if due:
-        due.clear()
-        raise KeyboardInterrupt
-    return label(*given)
-
-measured_run.score.label = interrupted
-sys.argv = ["raggate", "check"]
-cli.main()
-"""
-
-
-@pytest.mark.parametrize(("modes", "count"), [("[hybrid]", 6), ("[hybrid, fts]", 12)])
-def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project, modes: str, count: int) -> None:
-    """A signal between the last answer and the files loses no answer, and counts those of all modes."""
-    promoted.edit("concurrency: 4", f"concurrency: 4, modes: {modes}")
-    process = preloaded.start(at=promoted.root, environment={**os.environ}, code=INTERRUPTED_WHEN_ASKED)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert f"raggate: interrupted after {count} of {count} calls" in err
-    assert promoted.verdict()["verdict"] == "interrupted"
-    assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == count
 
 
 INTERRUPTED_WHEN_TOLD = """
@@ -276,14 +176,6 @@ def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour
         assert "most often: " in (project.last_run() / "summary.md").read_text()
 
 
-def test_missing_baseline_is_not_green(project: Project) -> None:
-    """Without a baseline the run is measured, not green, and the way to promote it is told."""
-    done = project.command("check")
-    assert done.code == 3
-    assert "There is no baseline" in done.out
-    assert "raggate promote" in done.out
-
-
 def test_a_first_run_of_another_suite_says_how_it_is_promoted(project: Project) -> None:
     """The command that it names promotes it, though the usual configuration is of another suite."""
     (project.root / "raggate.b.yml").write_text(project.config.read_text().replace("suite: small", "suite: b"))
@@ -297,70 +189,6 @@ def test_a_first_run_of_another_suite_says_how_it_is_promoted(project: Project) 
     assert several.endswith("--config FILE, with the configuration of suite b\n")
     assert project.command(*words).code == 0
     assert (project.root / "baselines" / "b.json").exists()
-
-
-def test_damaged_baseline_is_found_before_anything_starts(promoted: Project) -> None:
-    """A baseline that cannot be read is a usage error that names the file, before the API is booted."""
-    (promoted.root / "baselines" / "small.json").write_text('{"schema": "raggate/baseline/1", "suite": 3')
-    before = promoted.last_run()
-    done = promoted.command("check")
-    assert done.code == 2
-    assert "baselines/small.json: not valid JSON" in done.err
-    assert promoted.last_run() == before
-
-
-def _empty(project: Project) -> None:
-    (project.root / "golden.jsonl").write_text("\n")
-
-
-def _duplicate(project: Project) -> None:
-    project.write_cases([*project.cases(), project.cases()[0]])
-
-
-def _bad_anchor(project: Project) -> None:
-    cases = project.cases()
-    cases[2]["gold_supports"][0]["heading_path"] = "# Bicycle > ## Frist"
-    project.write_cases(cases)
-
-
-def _unknown_key(project: Project) -> None:
-    project.edit("suite: small", "suite: small\ntolerence: 0.1")
-
-
-def _unknown_metric(project: Project) -> None:
-    project.config.write_text(project.config.read_text() + "gate: {metrics: {hit_at_4: 0.1}}\n")
-
-
-def _no_vault(project: Project) -> None:
-    project.edit("work: vault/work", "work: vault/werk")
-
-
-def _no_command(project: Project) -> None:
-    project.edit("run: [", "run: [./no-such-program, ")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (_empty, "golden.jsonl: the golden set has no case"),
-        (_duplicate, "golden.jsonl:7: id 'anchovy-first' is already in line 1"),
-        (
-            _bad_anchor,
-            "golden.jsonl:3: case 'elderflower-first': 'Notes/elderflower.md' has no heading '# Bicycle > ## Frist'",
-        ),
-        (_unknown_key, "raggate.yml:2: unknown key 'tolerence'"),
-        (_unknown_metric, "gate.metrics: no metric 'hit_at_4'"),
-        (_no_vault, "vault/werk: no such directory (vault 'work')"),
-        (_no_command, "no-such-program"),
-    ],
-)
-def test_bad_input_is_one_clear_message(project: Project, spoil: Any, message: str) -> None:
-    """What is wrong with the inputs is told with file, line and key, exit 2, and no traceback."""
-    spoil(project)
-    done = project.command("check")
-    assert done.code == 2, done.out + done.err
-    assert message in done.err
-    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("arguments", [["chek"], ["check", "--concurency", "3"], ["compare"], ["promote", "nowhere"]])
@@ -408,30 +236,6 @@ def test_every_file_of_a_run_is_documented(worse: Project) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [("raggate.yml", "--config"), ("golden.jsonl", "'golden'"), ("baselines/small.json", "'baseline'")],
-)
-def test_a_directory_in_the_place_of_a_file(promoted: Project, name: str, key: str) -> None:
-    """A directory is told as one; it is neither a file that is missing nor a baseline that was never made."""
-    (promoted.root / name).unlink()
-    (promoted.root / name).mkdir()
-    done = promoted.command("check")
-    assert done.code == 2, done.out
-    assert f"raggate: usage error: {name}: a directory, where a file is expected" in done.err
-    assert key in done.err
-
-
-def test_a_promotion_onto_a_directory(promoted: Project) -> None:
-    """A baseline is not written in the place of a directory, and what stands there is named."""
-    run = str(promoted.last_run())
-    (promoted.root / "baselines" / "small.json").unlink()
-    (promoted.root / "baselines" / "small.json").mkdir()
-    done = promoted.command("promote", run)
-    assert done.code == 2
-    assert "baselines/small.json: a directory, where a file is expected" in done.err
-
-
 def test_what_to_review_after_a_promotion(project: Project) -> None:
     """A new baseline is a file to read; `git diff`, which shows nothing of a new file, is named from the second on."""
     assert project.command("run").code == 0
@@ -465,52 +269,6 @@ def test_a_report_of_no_directory(project: Project) -> None:
             "  `raggate runs` lists them; `latest` is the newest of the build that the configuration says.",
         ],
     )
-
-
-def test_the_configuration_of_the_base_judges_the_change(committed: Project) -> None:
-    """With --against a change cannot choose its policy or a threshold, drop a question or delete its baseline."""
-    committed.config.write_text(
-        committed.config.read_text() + "gate: {policy: evidence, min_cases: 99, tolerance: 1, on_removed_cases: warn}\n"
-    )
-    committed.write_cases(committed.cases()[:1])
-    (committed.root / "baselines" / "small.json").unlink()
-    (committed.root / "vault" / "personal" / "Notes" / "anchovy.md").unlink()
-    done = committed.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
-    assert done.code == 1, done.out + done.err
-    assert "6 cases compared" in done.out
-    assert committed.verdict()["not_used"] == [
-        "baselines/small.json",
-        "golden.jsonl",
-        "raggate.yml",
-        "vault/personal/Notes/anchovy.md",
-    ]
-    assert "not used: baselines/small.json, golden.jsonl" in done.out
-    # nothing got worse, and the question that is left has lost its note
-    passing = committed.command("check", "--against", "HEAD")
-    assert passing.code == 3, passing.out + passing.err
-    assert [reason["code"] for reason in committed.verdict()["reasons"]] == ["breaks-gate"]
-    committed.write_cases([{**committed.cases()[0], "answerable": False, "gold_supports": []}])
-    passing = committed.command("check", "--against", "HEAD")
-    assert passing.code == 0, passing.out + passing.err
-
-
-def test_the_change_is_previewed(committed: Project) -> None:
-    """What the change's own files would mean is told beside the verdict they have no say in, also when judged again."""
-    committed.config.write_text(committed.config.read_text() + "gate: {tolerance: 0.2}\n")
-    cases = committed.cases()
-    committed.write_cases([{**cases[0], "question": "Another question about the anchovy?"}, *cases[2:]])
-    (committed.root / "baselines" / "small.json").unlink()
-    done = committed.command("check", "--against", "HEAD")
-    assert done.code == 0, done.out + done.err
-    preview = committed.verdict()["preview"]
-    assert preview["settings"] == [["gate.tolerance", "0.05", "0.2"]]
-    assert preview["golden"]["relabelled"] == [cases[0]["id"]]
-    assert preview["golden"]["removed"] == [cases[1]["id"]]
-    assert preview["baseline"] == "removed"
-    assert {row["metric"]: row["current"]["n"] for row in preview["rows"]}["hit_at_5"] == 5
-    assert preview["problems"] == []
-    assert committed.command("compare", str(committed.last_run())).code == 0
-    assert committed.compared() == committed.verdict()
 
 
 ACCEPTED = ("--allow-regression", "--reason", "so", "--allow-no-match", "hybrid")
@@ -667,15 +425,6 @@ def test_what_a_change_ignores_is_previewed_all_the_same(promoted: Project) -> N
     assert promoted.verdict()["preview"]["vault"] == [{"kind": "added", "note": "work/Notes/decoy.md"}]
 
 
-def test_a_change_that_removes_the_baseline_is_warned_of(committed: Project) -> None:
-    """It passes by the base's baseline, and the terminal says that nothing after it will."""
-    (committed.root / "baselines" / "small.json").unlink()
-    done = committed.command("check", "--against", "HEAD")
-    assert done.code == 0, done.out + done.err
-    assert "⛔ Merging this change removes the baseline" in done.out
-    assert "baseline-removed" in {one["code"] for one in committed.verdict()["warnings"]}
-
-
 @pytest.mark.parametrize("what", ["file", "directory"])
 def test_a_link_does_not_lead_to_another_gate_of_the_base(promoted: Project, what: str) -> None:
     """A change cannot have itself judged by a second, looser configuration of the base commit through a link."""
@@ -729,14 +478,6 @@ def test_a_baseline_beside_the_configurations_directory_is_the_commits_too(worse
     assert done.code == 1, done.out + done.err
 
 
-def test_nothing_is_previewed_where_nothing_differs(committed: Project) -> None:
-    """A change that leaves configuration, questions, notes and baseline alone has an empty preview."""
-    assert committed.command("check", "--against", "HEAD").code == 0
-    preview = committed.verdict()["preview"]
-    assert not any(preview[key] for key in ("settings", "vault", "values", "rows", "problems"))
-    assert preview["baseline"] == "same"
-
-
 def test_single_stages_agree_with_check_and_are_idempotent(worse: Project) -> None:
     """Scoring and comparing a run directory give what check gave, however often they are repeated."""
     directory = worse.last_run()
@@ -774,49 +515,6 @@ def test_a_baseline_that_is_not_committed_yet(promoted: Project) -> None:
     assert done.code == 3, done.out + done.err
     assert "The commit that judges has no baseline: commit baselines/small.json" in " ".join(done.out.split())
     assert "first run?" not in done.out
-
-
-def test_api_that_counts_its_notes_before_it_embeds_them(promoted: Project) -> None:
-    """An index that is told to be complete and still grows is waited for: nothing is asked of a part of it."""
-    promoted.edit("settle: 0.05", "settle: 0.6")
-    done = promoted.command("check", FAKE_BEHAVIOUR="counts_early,slow_index:2")
-    assert done.code == 0, done.out + done.err
-    assert "index 12 documents, 36 chunks" in done.out
-
-
-def test_index_that_is_smaller_than_the_baselines(promoted: Project) -> None:
-    """An index that stopped growing before it was as large as the baseline's gives no verdict, and says what to set."""
-    done = promoted.command("check", FAKE_BEHAVIOUR="counts_early,never_indexed")
-    assert done.code == 3, done.out + done.err
-    told = " ".join(done.out.split())
-    assert "The index has 18 chunks of the same notes, 36 in the baseline's run" in told
-    assert "api.ready.settle" in told
-
-
-def test_index_that_is_not_counted_any_more(promoted: Project) -> None:
-    """An API that does not tell how many chunks it holds, as it did before, gives no verdict: they could be fewer."""
-    done = promoted.command("check", FAKE_BEHAVIOUR="uncounted")
-    assert done.code == 3, done.out + done.err
-    assert (
-        "The API returned indexing_coverage.chunks_embedded (hybrid) in 6 of 6 answers of the baseline's run"
-        in done.out
-    )
-
-
-def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
-    """An API that ends right after the last question was not well: there is no verdict, and how it ended is told."""
-    done = promoted.command("check", FAKE_BEHAVIOUR="die_right_after:6")
-    assert done.code == 3, done.out + done.err
-    # the end may be seen before the last answers are taken
-    told = " ".join(done.out.split())
-    assert re.search("The API exited with code 9 (right after its last answer|after [0-9]+ of 6 calls)", told)
-
-
-def test_api_that_writes_into_the_vault(promoted: Project) -> None:
-    """Notes that changed while they were asked about are no measure: there is no verdict, and they are named."""
-    done = promoted.command("check", FAKE_BEHAVIOUR="edit_vault_after:3")
-    assert done.code == 3, done.out + done.err
-    assert "The vault changed while it was measured: work/Notes/added.md" in " ".join(done.out.split())
 
 
 def test_what_must_pass_is_asked(promoted: Project) -> None:
@@ -900,23 +598,6 @@ def test_an_answer_is_one_to_what_was_asked(promoted: Project, asked: dict[str, 
     assert rows == [case["id"] for case in rest]
 
 
-def test_cut_offs_that_are_not_scored_any_more(promoted: Project) -> None:
-    """A configuration that scores at other cut-offs than the baseline gives no verdict and names them."""
-    promoted.config.write_text(promoted.config.read_text() + "score: {k: [7]}\n")
-    done = promoted.command("check")
-    assert done.code == 3, done.out + done.err
-    assert "cut-offs that are not scored any more (score.k): 1, 3, 5, 10" in " ".join(done.out.split())
-
-
-def test_api_that_refuses_everything_is_a_regression(promoted: Project) -> None:
-    """An API that finds everything but refuses to answer is not a pass, and the refusals are told."""
-    done = promoted.command("check", FAKE_BEHAVIOUR="refuse")
-    assert done.code == 1, done.out + done.err
-    assert "did not abstain → abstained" in done.out
-    broken = {flip["metric"] for flip in promoted.verdict()["flips"] if flip["kind"] == "broke"}
-    assert broken == {"false_abstention_rate"}
-
-
 def test_two_run_directories_can_be_compared(worse: Project) -> None:
     """A run directory serves as baseline of another. No check gives that verdict, so none is shown with it."""
     now = worse.last_run()
@@ -961,59 +642,6 @@ def test_stored_run_that_lost_results(promoted: Project) -> None:
         assert reason["code"] == "not-asked"
         assert reason["message"].startswith(told)
         assert f" results: {json.loads(gone[0])['test_case_id']} (hybrid)" in reason["message"]
-
-
-def test_floor_counts_questions_that_are_not_in_the_baseline(promoted: Project) -> None:
-    """Questions that were added and all miss pull a metric below its floor, though none of those compared is worse."""
-    cases = promoted.cases()
-    added = [{**case, "id": f"{case['id']}-x", "question": f"qqq{number}"} for number, case in enumerate(cases)]
-    promoted.write_cases(cases + added)
-    promoted.config.write_text(promoted.config.read_text() + "gate: {metrics: {hit_at_5: {floor: 0.9}}}\n")
-    done = promoted.command("check")
-    assert done.code == 1, done.out + done.err
-    verdict = promoted.verdict()
-    (told,) = [reason["message"] for reason in verdict["reasons"] if reason["code"] == "below-floor"]
-    own = json.loads((promoted.last_run() / "metrics.json").read_text())["by_retriever"]["hybrid"]["overall"]
-    shown = f"{own['hit_at_5']:.1%}"
-    assert f"hit_at_5 (hybrid) is {shown} over all 12 cases" in told
-    summary = (promoted.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
-    assert f"hit@5 6 of 6 (=; {100 * own['hit_at_5']:.1f}% over all 12)" in summary
-    (row,) = (row for row in verdict["metrics"] if (row["metric"], row["slice"]) == ("hit_at_5", "overall"))
-    assert (row["status"], row["current"], row["current_n"], row["whole_n"]) == ("below floor", 1.0, 6, 12)
-
-
-def test_metric_that_applies_to_fewer_cases_is_compared_over_those(many: Project) -> None:
-    """New misses stay seen when the API stops telling, for other questions, what a metric is about."""
-    good = many.last_run()
-    rows = [json.loads(line) for line in plain_rows(good).read_text().splitlines()]
-
-    def directory(name: str, selected: list[list[str] | None]) -> Path:
-        copied = many.root / name
-        shutil.copytree(good, copied)
-        for row, folders in zip(rows, selected, strict=True):
-            row["result"]["response"]["selected_folders"] = folders
-        plain_rows(copied).write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return copied
-
-    before = directory("before", [["nowhere/x"]] * 12 + [[]] * 12)
-    now = directory("now", [None] * 12 + [["nowhere/x"]] * 6 + [[]] * 6)
-    done = many.command("compare", str(now), "--baseline", str(before))
-    assert done.code == 1, done.out + done.err
-    verdict = json.loads((now / "compared" / "verdict.json").read_text())
-    (row,) = (row for row in verdict["metrics"] if (row["metric"], row["slice"]) == ("scope_miss_rate", "overall"))
-    assert (row["baseline"], row["current"], row["delta"], row["status"]) == (0.0, 0.5, 0.5, "worse")
-    assert "fewer-scored" in [warning["code"] for warning in verdict["warnings"]]
-
-
-def test_unmeasured_run_is_not_promoted(promoted: Project) -> None:
-    """A run with failed calls does not become the baseline, and the baseline stays as it is."""
-    promoted.edit("total_timeout: 20", "total_timeout: 20, give_up_after: 5")
-    before = (promoted.root / "baselines" / "small.json").read_bytes()
-    assert promoted.command("run", FAKE_BEHAVIOUR="error_500").code == 3
-    done = promoted.command("promote", str(promoted.last_run()))
-    assert done.code == 3
-    assert "cannot become a baseline" in done.err
-    assert (promoted.root / "baselines" / "small.json").read_bytes() == before
 
 
 def test_init_writes_files_that_load(tmp_path: Path) -> None:
@@ -1069,27 +697,6 @@ def test_the_image_is_recorded(promoted: Project, monkeypatch: pytest.MonkeyPatc
     assert shown["provenance"]["image"] == image
 
 
-def test_questions_by_other_names_of_the_modes_are_asked(project: Project) -> None:
-    """A question for bm25 is asked in fts, its other name, and one for hybrid in hybrid_rerank too."""
-    project.edit("concurrency: 4", "concurrency: 4, modes: [fts, hybrid_rerank]")
-    cases = project.cases()
-    project.write_cases([{**case, "retriever_types": ["bm25", "hybrid"]} for case in cases])
-    done = project.command("run")
-    assert (done.code, "are not asked" in done.err) == (0, False), done.err
-    rows = [json.loads(line) for line in plain_rows(project.last_run()).read_text().splitlines()]
-    assert [row["mode"] for row in rows] == ["fts"] * len(cases) + ["hybrid_rerank"] * len(cases)
-    assert project.command("promote", str(project.last_run())).code == 0
-    assert project.command("check").code == 0
-
-
-def test_a_mode_without_questions_is_named(project: Project) -> None:
-    """A mode that no question is for, such as one with a typing error, is said."""
-    project.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, vektor]")
-    project.write_cases([{**case, "retriever_types": ["hybrid", "vector"]} for case in project.cases()])
-    done = project.command("run")
-    assert (done.code, "no question is for mode vektor" in done.err) == (0, True), done.err
-
-
 @pytest.mark.parametrize("command", ["run", "check"])
 def test_no_question_for_the_modes_is_not_green(project: Project, command: str) -> None:
     """Where every question is for other modes nothing is booted or asked, and the exit is 3."""
@@ -1098,22 +705,6 @@ def test_no_question_for_the_modes_is_not_green(project: Project, command: str) 
     assert done.code == 3
     assert "no question is for the modes that are asked (hybrid): nothing was measured" in done.err
     assert not results_file.exists(project.last_run())
-
-
-@pytest.mark.parametrize("system", ["helloworld", "substrate"])
-def test_metrics_of_other_systems_are_a_baseline(project: Project, system: str) -> None:
-    """A metrics file of another system is compared by its own definitions, live and from the run directory."""
-    bucket = {"hit_at_5": 0.01, "count": len(project.cases())}
-    theirs = {
-        "helloworld": {"k": 5, "aggregate_metrics": {"recall_at_k_avg": 0.01}},
-        "substrate": {"by_retriever": {"hybrid": {"overall": bucket}}},
-    }
-    (project.root / "theirs.json").write_text(json.dumps(theirs[system]))
-    checked = project.command("check", "--baseline", "theirs.json")
-    compared = project.command("compare", str(project.last_run()), "--baseline", "theirs.json")
-    for done in (checked, compared):
-        assert done.code == 0, done.out + done.err
-        assert f"by the definitions of {system}" in done.out
 
 
 def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:

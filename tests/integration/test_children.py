@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import children
-from project import FAKE_API, processes_with
+from project import processes_with
 from raggate.service.backends import processes
 from raggate.service.backends.processes import Log, ProcessGroup
 
@@ -90,19 +89,3 @@ def test_nothing_is_left(tmp_path: Path, forked: bool) -> None:
         os.kill(child.pid, signal.SIGUSR1)
         assert child.wait(20) == processes.ProcessExit(message="was killed by SIGUSR1", signal="SIGUSR1")
     assert processes_with(str(pid_file)) == []
-
-
-def test_what_cannot_be_forked_is_started(tmp_path: Path) -> None:
-    """A program that is no script, or is given what an interpreter reads at its start, is a true start."""
-    with children.forked():
-        group = ProcessGroup({})
-        with group, Log(tmp_path / "log") as log:
-            for words, more in (
-                (["true"], {}),
-                ([sys.executable, "-S", "-c", "pass"], {}),
-                ([sys.executable, str(FAKE_API)], {"FAKE_BEHAVIOUR": "die_at_start"}),
-                ([sys.executable, "-S", str(FAKE_API)], {"FAKE_BEHAVIOUR": "die_at_start", "PYTHONUTF8": "1"}),
-            ):
-                child = group.start(words, cwd=tmp_path, environment={"PATH": os.environ["PATH"], **more}, log=log)
-                assert isinstance(child._process, subprocess.Popen), words
-                child.wait(20)

@@ -181,62 +181,6 @@ class TestBoot:
         with pytest.raises(CannotTell, match=r"it is not listening, no connection to http://127\.0\.0\.1:"):
             bring_up(settings("never_listens"), timeout=0.6)[0].__enter__()
 
-    def test_never_healthy(self, bring_up, settings):
-        """An API that stays unhealthy is shown with its status and body."""
-        with pytest.raises(CannotTell, match=r"it is not healthy, GET /api/health: HTTP 503 .*unhealthy"):
-            bring_up(settings("never_healthy"), timeout=2.5)[0].__enter__()
-
-    def test_never_indexed(self, bring_up, settings):
-        """An API that indexes for ever is shown with how far it came."""
-        with pytest.raises(CannotTell, match="it is still indexing, 1 of 3 documents, 2 chunks"):
-            bring_up(settings("never_indexed"), timeout=2.5)[0].__enter__()
-
-    def test_hanging_health(self, bring_up, settings):
-        """A health path that never answers does not outlast the timeout."""
-        begun = time.monotonic()
-        with pytest.raises(CannotTell, match="GET /api/health is not answered in time"):
-            bring_up(settings("hang", env={"FAKE_ON": "health"}), timeout=2)[0].__enter__()
-        assert time.monotonic() - begun < 5
-
-    def test_dripping_health(self, bring_up, settings):
-        """A health path that sends a byte a second does not outlast the timeout."""
-        begun = time.monotonic()
-        with pytest.raises(
-            CannotTell, match="not ready after 2 s: it accepts connections but GET /api/health is not answ"
-        ):
-            bring_up(settings("drip", env={"FAKE_ON": "health"}), timeout=2)[0].__enter__()
-        assert time.monotonic() - begun < 5
-
-    def test_slow_index(self, bring_up, settings):
-        """An index that grows is waited for until it is complete."""
-        context, said = bring_up(settings("slow_index:0.8"))
-        with context:
-            assert "3 of 3 documents" in said[-1]
-
-    def test_incomplete_index(self, bring_up, settings):
-        """An index that stays smaller than the vault is taken once it has settled, and that is said."""
-        context, said = bring_up(settings("incomplete_index:1"))
-        with context:
-            assert "2 of 3 documents" in said[-1]
-            assert "incomplete" in said[-1]
-
-    def test_a_wrong_health_path(self, place, settings, monkeypatch):
-        """A health path that is not there is given up before the timeout."""
-        api = Api(command=settings(), ready=Readiness(timeout=60, health_path="/healthz"))
-        adapter = AskAdapter(Ask(), list(place.vaults))
-        monkeypatch.setattr(boot, "_PATIENCE", 0.3)
-        with (
-            pytest.raises(CannotTell, match="GET /healthz answers 404"),
-            boot.up(
-                api,
-                place,
-                index_state=adapter.index_state,
-                expected=Expected(documents=3),
-                max_body_bytes=1 << 20,
-            ),
-        ):
-            pass
-
     def test_death_while_it_serves(self, bring_up, settings):
         """An API that dies during the questions says how."""
         context, _ = bring_up(settings("die_after:40"))
@@ -316,11 +260,6 @@ class TestPlaceholders:
         ):
             pass
         assert "{vault.personal}, {vault.work}" in caught.value.hint
-
-    def test_the_nearest_is_offered(self, place, settings):
-        """A misspelt placeholder is answered with the one that was meant."""
-        with pytest.raises(UsageError, match=r"did you mean {vault\.personal}\?"):
-            command.start(settings(env={"X": "{vault.personel}"}), place).__enter__()
 
     def test_run(self, place, settings):
         """{run} is one name in all words of a start and another in the next; any store takes it as one of its names."""
@@ -444,11 +383,6 @@ class TestBuild:
             command.start(settings(build=steps), place).__enter__()
         assert caught.value.log[-1] == "undefined: foo"
         assert not (place.root / "never").exists()
-
-    def test_missing(self, place, settings):
-        """A step whose program is not installed is no verdict, and says so."""
-        with pytest.raises(CannotTell, match=r"could not be started: no command 'no-such-compiler' on PATH"):
-            command.start(settings(build=[["no-such-compiler", "build"]]), place).__enter__()
 
     def test_shared_time(self, place, settings):
         """All steps share one time limit, after which the one that runs is ended with all it started."""
@@ -594,12 +528,6 @@ class TestTeardown:
             own.kill()
             own.wait()
 
-    def test_a_death_after_the_end_is_final(self, place, settings):
-        """Asking again after the end does not start anything."""
-        with command.start(settings(code=SLEEP), place) as api:
-            pass
-        assert api.died().message == "was killed by SIGTERM"
-
 
 PARENT = """
     import json, sys, time
@@ -684,15 +612,6 @@ class TestSignals:
         process.kill()
         assert eventually(lambda: not carriers(tag), 2)
 
-    def test_sigkill_and_a_child_without_the_mark(self, tag, parent, place, settings):
-        """When raggate itself is killed, a child that has lost its environment goes with its process group."""
-        process = parent(settings(code=f"{FORGETFUL}; import time; time.sleep(600)"), until="begin")
-        assert eventually(lambda: (place.out / "api.log").exists() and (place.out / "api.log").read_text().strip())
-        pid = int((place.out / "api.log").read_text())
-        assert not gone(pid)
-        process.kill()
-        assert eventually(lambda: gone(pid) and not carriers(tag), 2)
-
     def test_a_child_that_has_left_all_behind(self, place, settings):
         """A child without the mark, session and parent ends with the API; one that was there before goes on."""
         given = given_to_parent(place, settings(code=DETACHED))
@@ -720,14 +639,6 @@ class TestSignals:
         assert process.wait(5) == -signal.SIGINT
         assert time.monotonic() - begun < 1.5
         assert carriers(tag) == []
-
-    def test_many_interrupts(self, tag, parent, settings):
-        """A storm of interrupts does not leave anything running."""
-        process = parent(settings("children,ignore_sigterm"))
-        while process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.003)
-        assert eventually(lambda: not carriers(tag), 2)
 
     def test_interrupt_at_any_moment(self, tag, parent, settings):
         """An interrupt at any moment from the build to the first answer leaves nothing."""

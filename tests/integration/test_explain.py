@@ -85,19 +85,6 @@ def test_a_question_that_broke(talk: Conversation, project: Project) -> None:
     assert talk.reactions == ["eyes", "+1"]
 
 
-def test_a_question_that_stands_as_before(talk: Conversation, project: Project) -> None:
-    """A question that no report tells of is explained too, in a run that passed."""
-    upload(talk, measured(project.root, ""))
-    lines = asked(talk, "anchovy-first").splitlines()
-    assert lines[2:5] == [
-        "- **anchovy matter one is 0 litres** <sub>anchovy-first</sub><br>",
-        "  rank 1, as in the baseline<br>",
-        "  expected: Notes/anchovy.md › Anchovy › First",
-    ]
-    place = "✅ personal/Notes/anchovy.md › Anchovy › First"
-    assert lines[8] == f"| 1 | {place} | {place} |"
-
-
 def test_a_question_that_does_not_exist(talk: Conversation, project: Project) -> None:
     """An unknown question is refused with those that are like it; what was written is shown as text."""
     upload(talk, measured(project.root, ""))
@@ -140,11 +127,3 @@ def test_a_run_without_a_verdict(talk: Conversation) -> None:
     assert reply.startswith("There is no verdict for [`")
     assert "left no artifact" in reply
     assert talk.reactions == ["eyes", "-1"]
-
-
-def test_a_run_that_is_not_there(talk: Conversation) -> None:
-    """A run that has not ended, or is of another commit, explains nothing."""
-    talk.repository.runs[9][-1] |= {"status": "in_progress", "conclusion": None}
-    assert "has not ended yet. Ask again when it has." in asked(talk, "anchovy-first")
-    talk.repository.pulls[7].head_sha = talk.repository.add_commit({"README": "more"}, [talk.repository.head])
-    assert "There is no run of the gate's workflow for" in asked(talk, "anchovy-first")

@@ -217,16 +217,6 @@ def friendly(files: Files) -> None:
     files["aside.json"] = b'{"places": {"x": {"path": "../../etc", "line": 1}}}'
 
 
-def test_an_index_that_is_smaller_than_the_baselines(stage: Stage) -> None:
-    """A run of a part of the notes is no measure in the second stage either, also where nothing else got worse."""
-    files = stage.measured(0)
-    files["results.jsonl"] = files["results.jsonl"].replace(b'"chunks_embedded":18', b'"chunks_embedded":15')
-    told = stage.judge(files)
-    assert told.code == 3
-    assert told.review is not None
-    assert "index-smaller" in [reason.code for reason in told.review.verdict.reasons]
-
-
 @pytest.mark.parametrize("forge", [lenient, friendly])
 def test_a_forged_artifact_loosens_nothing(stage: Stage, forge: Callable[[Files], None]) -> None:
     """Thresholds, baseline, verdict and Markdown of an artifact are not used."""
@@ -439,35 +429,6 @@ def test_an_expired_waiver_is_settled_by_the_head_commit(stage: Stage, head: str
     assert stage.judge(stage.measured(0)).code == code
 
 
-@pytest.mark.parametrize("files", [None, {"verdict.json": CLAIM}])
-def test_waivers_are_told_without_a_verdict(stage: Stage, files: Files | None) -> None:
-    """Where there is no verdict, the comment still tells the waivers of the base commit."""
-    stage.merge({"raggate.yml": f"{stage.project.config.read_text()}{WAIVER}"})
-    told = stage.judge(files)
-    assert told.failure is not None
-    assert [(one.metric, one.owner, one.state) for one in told.failure.waivers] == [("hit_at_5", "o", "expired")]
-
-
-def test_a_waiver_of_no_question_is_a_usage_error(stage: Stage) -> None:
-    """A waiver of the base commit that names no question is refused, as the gate itself refuses it."""
-    config = (stage.project.root / "raggate.yml").read_text()
-    stage.merge({"raggate.yml": config + WAIVER.replace("metric: hit_at_5", "case: nobody")})
-    told = stage.judge(stage.measured(0))
-    assert told.failure is not None
-    assert (told.code, told.suite) == (2, "small")
-    assert "no case 'nobody'" in " ".join(told.failure.lines)
-
-
-@pytest.mark.parametrize("broken", ["bogus: 1\n", "vault: [\n"])
-def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(stage: Stage, broken: str) -> None:
-    """A base commit whose configuration cannot be used is a usage error of the suite that it names all the same."""
-    config = (stage.project.root / "raggate.yml").read_text()
-    files = stage.measured(0)
-    stage.merge({"raggate.yml": config + broken})
-    told = stage.judge(files)
-    assert (told.code, told.suite) == (2, "small")
-
-
 def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     """A pull request that brings raggate is told that it does, under the configuration's name, and believed nothing."""
     files = stage.measured(0)
@@ -489,18 +450,6 @@ def test_a_configuration_that_is_nowhere_is_no_first_run(stage: Stage) -> None:
     page = comment.render_failure(told, Publication())
     assert "in the workflow that judges, or add that file" in page
     assert "first run" not in page
-
-
-def test_the_command_names_the_configuration(stage: Stage) -> None:
-    """What is to be run on a laptop names a configuration of another name or place, quoted where a shell needs it."""
-    files = stage.measured(0)
-    told = stage.judge(files)
-    assert told.review is not None
-    assert told.review.run.provenance.reproduce == f"raggate check --against {stage.base}"
-    stage.merge({f"a b/{name}": content for name, content in _contents(stage.project.root).items()})
-    told = stage.judge(files, config="a b/raggate.yml")
-    assert told.review is not None, told.failure
-    assert told.review.run.provenance.reproduce == f"raggate check --config 'a b/raggate.yml' --against {stage.base}"
 
 
 def without(stage: Stage, *topics: str) -> str:
@@ -741,19 +690,6 @@ def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pyte
     assert len(stage.fake.requests) < git_objects.MOST_OF_A_STRANGER + 50
     assert "more than 300 requests to GitHub" in comment.render(told.review, Publication())
     assert told.code == 3
-
-
-def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> None:
-    """Configuration, questions and baseline of the head commit are compared by trusted code, not taken from the run."""
-    files = stage.measured(0)
-    config = (stage.project.root / "raggate.yml").read_text()
-    change: dict[str, Any] = {"raggate.yml": config + "gate: {tolerance: 0.9}\n", "baselines/small.json": None}
-    stage.change(change)
-    told = stage.judge(files)
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert told.review.context.preview.settings == (("gate.tolerance", "0.05", "0.9"),)
-    assert told.review.context.preview.baseline == "removed"
 
 
 def test_a_configuration_of_the_change_that_takes_for_ever_keeps_no_comment_back(stage: Stage) -> None:

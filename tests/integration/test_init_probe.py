@@ -48,29 +48,6 @@ def api() -> OtherApi:
     return Search(notes=NOTES, pages=pages)
 
 
-def test_ten_lines_that_measure(root: Path) -> None:
-    """The file that is written is short, is not changed by hand, and one question fills every field it maps."""
-    with api() as there:
-        words = (
-            "init",
-            "--probe",
-            f"{there.base_url}/search",
-            "--vault",
-            "notes",
-            "--question",
-            "where is the spare key",
-        )
-        done = raggate(root, *words)
-        assert done.code == 0, done.out + done.err
-        assert len((root / "raggate.yml").read_text().splitlines()) <= 10
-        assert "heading_path  data.hits[*].meta.section  2 of 2" in done.out
-        assert "this configuration can be measured (exit 0)" in done.out
-        assert "asked:    where is the spare key (--question, no-mode)" in done.out
-        again = raggate(root, "probe", "--question", "spare key")
-        assert again.code == 0, again.out + again.err
-        assert [path.name for path in (root / "golden").iterdir()] == [".gitignore"]
-
-
 def test_from_an_api_to_a_verdict(root: Path) -> None:
     """What README shows: found out, a question added, measured, promoted, and judged, without a line by hand."""
     with api() as there:
@@ -294,14 +271,6 @@ def test_nothing_is_written_over(root: Path) -> None:
         assert (root / "raggate.yml").read_text() == "mine"
         assert raggate(root, *words, "--force").code == 0
     assert "adapter: mapped" in (root / "raggate.yml").read_text()
-
-
-def test_the_key_of_a_preset_is_named(root: Path) -> None:
-    """What the step needs for the headers of a preset is said too, and nothing where a preset has none."""
-    done = raggate(root, "init", "--preset", "elasticsearch")
-    assert done.code == 0, done.err
-    assert "Fill in: `env: {ES_API_KEY: ${{ secrets.ES_API_KEY }}}` at the step `Gate` of .github/workflows" in done.out
-    assert "secrets." not in raggate(root, "init", "--preset", "r2r", "--force").out
 
 
 def test_a_preset_is_tried_out(root: Path) -> None:

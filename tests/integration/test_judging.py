@@ -7,11 +7,9 @@ import itertools
 import json
 import os
 import re
-import shlex
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,33 +137,6 @@ def test_answers_are_judged_recorded_and_replayed(project: Project) -> None:
     assert stored_judging(project)["spending"]["calls"] == 0
 
 
-def test_metrics_tell_what_judging_took(project: Project) -> None:
-    """metrics.json has the tokens and dollars of all replies, and the time of the calls of this run, not an API's 0."""
-
-    def slowly(request: Request) -> Answer:
-        return replace(grade(request), delay=0.05)
-
-    def measured() -> tuple[dict[str, Any], dict[str, Any]]:
-        metrics = json.loads((project.last_run() / "metrics.json").read_text())
-        return metrics["latency"], metrics["cost"]
-
-    with FakeJudge(slowly) as server:
-        judged_by(project, server)
-        project.edit("build: b1}", "build: b1, price: {input: 2, output: 10}}")
-        assert project.command("run").code == 0
-        # two calls for each of twelve answers, of 100 tokens read and 10 written
-        assert server.calls == 24
-        times, costs = measured()
-        assert costs["judge_tokens"] == {"sum": 2640, "mean": 220, "n": 12}
-        assert costs["judge_cost_usd"] == {"sum": 0.0072, "mean": 0.0006, "n": 12}
-        # two calls of 50 ms each; how long they take beyond that is the machine's affair
-        assert 100 <= times["judge_ms"]["p50"] <= times["judge_ms"]["p95"]
-        assert project.command("run").code == 0
-    times, costs = measured()
-    assert costs["judge_tokens"]["sum"] == 2640
-    assert "judge_ms" not in times
-
-
 def test_a_run_in_shards_is_judged_where_it_is_merged(project: Project) -> None:
     """Shards ask no judge; the merge does, as one process would, and `check --run` believes replies and no grades."""
     with FakeJudge(grade) as server:
@@ -214,41 +185,6 @@ def test_a_run_that_is_killed_asks_nothing_twice(project: Project) -> None:
     assert [judgement["reason"] for judgement in judgements(project)] == [None] * 24
 
 
-def test_an_interrupted_run_keeps_the_replies_and_goes_on(project: Project) -> None:
-    """SIGTERM in the middle of judging ends the run at once; what was replied is in the cassette, and not asked anew.
-
-    What the message says goes on asks no question again, though the cassette that is committed has changed meanwhile.
-    """
-    slow = [60.0]
-
-    def stuck(request: Request) -> Answer:
-        return Answer(text=grade(request).text, delay=0 if server.calls < 8 else slow[0])
-
-    (project.root / "golden").mkdir()
-    (project.root / CASSETTE).write_bytes(b"")
-    with FakeJudge(stuck) as server:
-        judged_by(project, server)
-        project.commit()
-        process = project.start("run")
-        while server.calls < 10:
-            time.sleep(0.02)
-            assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=20)
-        slow[0] = 0.0
-        assert process.returncode == 130, err
-        replied = (project.root / CASSETTE).read_bytes().count(b"\n")
-        assert replied >= 4
-        assert len(plain_rows(project.last_run()).read_text().splitlines()) == 12
-        before = server.calls
-        words = shlex.split(err.partition("To go on: raggate ")[2].partition("\n")[0])
-        done = project.command(*words)
-        assert done.code == 0, done.err
-        assert "12 answers are there from before" in done.err
-        assert server.calls - before == 24 - replied
-    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 24
-
-
 WRONG = (
     (Answer(status=400, text="score 5"), "status"),
     (Answer(text="5/5!"), "invalid_reply"),
@@ -284,32 +220,6 @@ def test_what_goes_wrong_is_never_a_score(project: Project) -> None:
         assert f"{score}: 0 of 12 judged; not judged: invalid_reply 6, refused 3, status 3" in done.err
 
 
-def test_what_another_model_says_is_no_score(project: Project) -> None:
-    """Where another model answers than was asked for, nothing has a value, and the run goes on."""
-    with FakeJudge(lambda _: Answer(text="5", model="/models/another.gguf")) as server:
-        judged_by(project, server, "  retries: 0\n")
-        done = project.command("run")
-    assert done.code == 0, done.err
-    given = judgements(project)
-    assert {(judgement["value"], judgement["reason"]) for judgement in given} == {(None, "other_model")}
-    assert f"raggate: other_model: {given[0]['detail']}" in done.err
-    assert "correctness: 0 of 12 judged; not judged: other_model 12" in done.err
-
-
-def test_a_budget_ends_judging_and_not_the_run(project: Project) -> None:
-    """Beyond the budget nothing is judged, which is told and lowers no score."""
-    with FakeJudge(grade) as server:
-        judged_by(project, server, "  budget: {calls: 5}\n")
-        done = project.command("run")
-        assert server.calls == 5
-    assert done.code == 0
-    values = [judgement["value"] for judgement in judgements(project)]
-    assert values.count(4.0) == 5
-    assert values.count(None) == 19
-    assert "not judged: budget " in done.err
-    assert stored_judging(project)["spending"]["refused"] == 19
-
-
 def test_what_a_commit_judges_is_replayed_from_the_commit(judged: Project) -> None:
     """The cassette that counts is that of the commit, whatever a change made of it, and new replies stay out of it."""
     with FakeJudge(grade) as server:
@@ -343,31 +253,6 @@ def test_whole_texts_are_judged_and_kept(project: Project) -> None:
     run = run_directory.read(project.last_run())
     texts = [chunk.text for item in run.results if item.result.response for chunk in item.result.response.chunks]
     assert any("the very end" in text for text in texts)
-
-
-def test_a_cassette_that_is_broken_is_told_before_anything_is_asked(project: Project) -> None:
-    """A cassette with a mark of a merge conflict ends the run with its place, before the API is booted."""
-    (project.root / "golden").mkdir()
-    (project.root / CASSETTE).write_text("<<<<<<< HEAD\n")
-    with FakeJudge(grade) as server:
-        judged_by(project, server)
-        done = project.command("run")
-        assert server.calls == 0
-    assert done.code == 2
-    assert f"{CASSETTE}:1" in done.err
-    assert not (project.last_run() / "api.log").exists()
-
-
-def test_cut_texts_are_not_judged_by_check_run(answered: Project) -> None:
-    """Judges grade no text that was cut when the run was kept; it is told how whole ones are."""
-    rows = plain_rows(answered.last_run())
-    rows.write_text(rows.read_text().replace('"truncated":false', '"truncated":true'))
-    with FakeJudge(grade) as server:
-        judged_by(answered, server)
-        done = answered.command("check", "--run", str(answered.last_run()))
-        assert server.calls == 0
-    assert done.code == 3, done.err
-    assert "the run was kept without them\n  Measure again with --store-full-text" in done.err
 
 
 @pytest.mark.parametrize("kind", ["pipe", "directory"])
@@ -422,20 +307,6 @@ def test_retrieval_alone_needs_no_judge(project: Project) -> None:
     assert out.splitlines()[-1] == "0 []"
     (line,) = [line for line in err.splitlines() if "judg" in line]
     assert "nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none" in line
-
-
-def test_a_judge_without_a_key_is_told_first(project: Project) -> None:
-    """Where the variable of a key is empty, that is said before anything is judged, and nothing has a score."""
-    project.config.write_text(
-        project.config.read_text() + "\njudges: {models: [{model: 'openai:gpt-4o-2024-08-06'}]}\n"
-    )
-    done = project.command("run", OPENAI_API_KEY="")
-    assert done.code == 0
-    warning = (
-        "openai:gpt-4o-2024-08-06 is not asked, as OPENAI_API_KEY is empty: what the cassette does not have is not"
-    )
-    assert warning in done.err
-    assert {judgement["reason"] for judgement in judgements(project)} == {"no_key"}
 
 
 def test_who_judges_a_sample_once_more_is_named(project: Project) -> None:
@@ -594,24 +465,6 @@ def test_a_stored_run_is_spot_checked_as_the_command_line_says(judged: Project) 
     assert json.loads((directory / "metrics.json").read_text())["judge_reliability"]["spot_check_n"] == 3
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (("--spot-check-n", "5"), "--spot-check-n is about --spot-check"),
-        ((), "nobody is named who judges"),
-        (("--judge-model", "m"), "expected 'base_url' with 'm'"),
-        (("--judge-model", "m", "--judge-base-url", "http://127.0.0.1:1"), "expected 'build' with 'm'"),
-        (("--judge-model", "m", "--judge-base-url", "ftp://x"), "--judge-base-url: expected a URL such as"),
-        (("--judge-build", "b1"), "are about the model of --judge-model"),
-    ],
-)
-def test_flags_that_name_no_judge_are_told(answered: Project, flags: tuple[str, ...], message: str) -> None:
-    """A judge on the command line needs what one in the configuration needs, and the message says what is missing."""
-    done = answered.command("judge", "--run", str(answered.last_run()), *flags)
-    assert done.code == 2
-    assert message in done.err
-
-
 def test_a_run_without_whole_texts_is_not_judged(project: Project) -> None:
     """Beginnings of texts are not what an answer rests on: judging them is refused, with what to do."""
     note = project.root / "vault" / "work" / "Notes" / "kernel.md"
@@ -621,15 +474,6 @@ def test_a_run_without_whole_texts_is_not_judged(project: Project) -> None:
     assert done.code == 2
     assert "keeps the beginnings of texts alone" in done.err
     assert "--store-full-text" in done.err
-
-
-def test_a_run_that_asked_for_no_answers_is_not_judged(project: Project) -> None:
-    """Where no answers were asked for there is nothing to judge, which is told."""
-    project.edit("retrieval_only: false", "retrieval_only: true")
-    project.command("run")
-    done = project.command("judge", "--run", str(project.last_run()), "--judge-model", "openai:gpt-4o-2024-08-06")
-    assert done.code == 2
-    assert "asked for no answers" in done.err
 
 
 def test_a_judged_run_becomes_the_baseline_and_is_compared(answered: Project) -> None:
@@ -715,8 +559,6 @@ def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
 
 
 CANARY = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n"
-OF_CANARY = 24
-"""Calls about the canary set, beside those about the twelve answers."""
 
 
 def put_canary(project: Project, content: str) -> None:

@@ -12,7 +12,6 @@ from fakes.kebab_stub import short
 from kebab_builders import hit, query, row, write_database
 from project import Project
 from raggate_interop.kebab import golden as kebab
-from stored_rows import plain_rows
 
 STUB = Path(__file__).parents[1] / "fakes" / "kebab_stub.py"
 DOCS = {"a.md": "the anchovy swims upstream", "b.md": "the bicycle needs a new chain", "c.md": "cardamom grows slowly"}
@@ -59,29 +58,6 @@ def test_from_the_first_run_to_a_regression(project: Project) -> None:
     assert {flip["case_id"] for flip in project.verdict()["flips"]} == {"q2"}
 
 
-def test_a_proof_on_a_program(project: Project) -> None:
-    """Faults of answers and of the program's variables are tried on it; those of HTTP, which it has not, are told."""
-    less = json.dumps({name: DOCS[name] for name in ("a.md", "c.md")})
-    section = f"prove: {{faults: [{{name: less, env: {{KEBAB_STUB_DOCS: {json.dumps(less)}}}}}]}}\n"
-    project.config.write_text(project.config.read_text() + section)
-    done = project.command("prove", "--runs", "1")
-    assert done.code == 0, done.out + done.err
-    stored = json.loads((project.last_run() / "proof.json").read_text())
-    assert {fault["name"] for fault in stored["untried"] if "without HTTP" in fault["why"]} >= {"half a body"}
-    assert not [fault for fault in stored["faults"] if fault["kind"] == "http"]
-    (declared,) = [fault for fault in stored["faults"] if fault["kind"] == "env"]
-    assert (declared["name"], declared["verdict"], declared["harmful"]) == ("less", "regression", True)
-
-
-@pytest.mark.parametrize(("behaviour", "cause"), [("garbage", "schema"), ("error", ""), ("v2", "")])
-def test_a_program_that_does_not_do_its_work_is_not_measured(project: Project, behaviour: str, cause: str) -> None:
-    """What it prints instead of results is a failure of each question, and no verdict comes of it."""
-    done = project.command("check", KEBAB_STUB=behaviour)
-    assert done.code == 3, done.out + done.err
-    assert cause in done.out + done.err
-    assert "Traceback" not in done.err
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [("adapter: kebab", "adapter: ask"), ("program: {run", "command: {run")],
@@ -125,15 +101,3 @@ def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:
     compared = project.command("kebab", "compare", "k.sqlite#run_a", "back/run_c", "--golden", "g.yaml")
     assert compared.code == 1
     assert "q0: hit→miss" in compared.err
-
-
-def test_a_program_is_asked_several_times_when_told_so(project: Project) -> None:
-    """Nothing is asked twice of a program by itself; with `ask.repeat` everything is, and it answers alike."""
-    project.edit("k: 5,", "k: 5, repeat: 2,")
-    project.command("check")
-    rows = [json.loads(line) for line in plain_rows(project.last_run()).read_text().splitlines()]
-    assert [(row["test_case_id"], row.get("repeat", 1)) for row in rows] == [
-        (case, repeat) for repeat in (1, 2) for case in ("q1", "q2", "q3")
-    ]
-    repeated = json.loads((project.last_run() / "metrics.json").read_text())["repeated"]
-    assert (repeated["asked"], repeated["times"], repeated["differ"]) == (3, 2, 0)

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from here import Done, called
-from labelling_project import NOTE, LabelProject, make_label_project
+from labelling_project import LabelProject, make_label_project
 from project import Project
 from raggate.cli import main
 
@@ -55,16 +55,6 @@ def test_passages_of_the_baseline_whose_texts_are_elsewhere(promoted_once: Proje
     assert "148 more, of which no run that is read here has the text: name its own run directory, too" in done.err
 
 
-def test_a_passage_longer_than_a_screen(tmp_path: Path) -> None:
-    """Its end is a key away, and that there is more is said: nobody has to judge what they cannot read."""
-    notes = {"bread.md": NOTE.replace("It bakes", f"{'It is a long story. ' * 100}It bakes")}
-    project = make_label_project(tmp_path, notes=notes)
-    done = labelled(project, "tsts")
-    cut, whole = done.out.split("│ … (t: all of it)", 1)
-    assert "It bakes at 220 degrees." not in cut
-    assert "It bakes at 220 degrees." in whole
-
-
 def test_what_is_not_written_is_told(project: LabelProject) -> None:
     """Whoever quits is told which files say less than was decided; as JSON, too, on one line of nothing else."""
     before = project.golden.read_bytes()
@@ -78,28 +68,6 @@ def test_what_is_not_written_is_told(project: LabelProject) -> None:
         "open": 5,
         "unwritten": ["golden.labels.jsonl", "golden.jsonl"],
     }
-
-
-def test_nothing_to_judge(project: LabelProject) -> None:
-    """Without a run there is nothing to pool, and the message says what to do."""
-    for file in (project.root / "runs" / "20260102_030405").iterdir():
-        file.unlink()
-    (project.root / "runs" / "20260102_030405").rmdir()
-    arguments = ["label", "--as", "ann", "--terminal"]
-    done = called(lambda: sys.exit(main.run_command(arguments)), at=project.root, environment={})
-    assert done.code == 2
-    assert "no run directory" in done.err
-    assert "raggate check" in done.err
-
-
-@pytest.mark.parametrize("name", ["a" * 61, "ann\nbob", "\x1b[2J", " "])
-def test_a_name_that_no_grade_could_be_kept_by(project: LabelProject, name: str) -> None:
-    """It is refused before anybody has judged anything, not at the first key."""
-    arguments = ["label", "runs/20260102_030405", "--as", name, "--terminal"]
-    done = called(lambda: sys.exit(main.run_command(arguments)), at=project.root, environment={})
-    assert (done.code, done.out) == (2, "")
-    assert "--as" in done.err
-    assert "Give a name of at most 60 characters" in done.err
 
 
 def test_where_there_is_no_git(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,15 +49,6 @@ def findings(project: Project, *arguments: str, code: int) -> list[dict[str, Any
     return found
 
 
-def test_a_broken_line_is_a_finding(promoted: Project) -> None:
-    """What cannot be used is a finding with file and line too, and the exit code of a usage error."""
-    golden = promoted.root / "golden.jsonl"
-    golden.write_text(golden.read_text() + '{"id": 1}\n')
-    number = len(golden.read_text().splitlines())
-    places = [(item["check"], item["path"], item["line"]) for item in findings(promoted, code=2)]
-    assert set(places) == {("invalid-golden", "golden.jsonl", number)}
-
-
 def test_a_note_of_another_encoding_is_named(promoted: Project) -> None:
     """Lint says which note and line it is, and a check says so before it asks; neither is red for it."""
     with (promoted.root / "vault" / "work" / "Notes" / "kernel.md").open("ab") as note:
@@ -68,36 +59,6 @@ def test_a_note_of_another_encoding_is_named(promoted: Project) -> None:
     assert found[0]["message"].startswith(f"not UTF-8 at byte {size};")
     done = promoted.command("check")
     assert f"note work/Notes/kernel.md is not UTF-8 at byte {size}" in done.err
-
-
-def test_a_wrong_key_is_a_finding(promoted: Project) -> None:
-    """A key of the configuration is told with its line."""
-    promoted.config.write_text(promoted.config.read_text() + "gaet: {}\n")
-    [item] = findings(promoted, code=2)
-    line = len(promoted.config.read_text().splitlines())
-    assert (item["check"], item["path"], item["line"], item["key"]) == ("invalid-config", "raggate.yml", line, "gaet")
-
-
-def test_an_anchor_that_is_gone_is_a_finding(promoted: Project) -> None:
-    """A support that stands nowhere is told with the line of its case, seen from where the command is given."""
-    cases = promoted.cases()
-    cases[2]["gold_supports"][0]["rel_path"] = "nowhere.md"
-    promoted.write_cases(cases)
-    [item] = findings(promoted, code=2)
-    assert (item["check"], item["path"], item["line"], item["key"]) == (
-        "missing-anchor",
-        "golden.jsonl",
-        3,
-        cases[2]["id"],
-    )
-
-
-def test_paths_are_as_seen_from_here(promoted: Project) -> None:
-    """A configuration in another folder has its files named by way of it."""
-    promoted.copied(promoted.root / "inner")
-    paths = {item["path"] for item in findings(promoted, "-c", "inner/raggate.yml", code=0)}
-    assert paths
-    assert all(path.startswith("inner/") for path in paths)
 
 
 @pytest.mark.parametrize("command", ["check", "lint", "probe"])

@@ -82,15 +82,6 @@ def test_an_error_names_the_run_directory(project: Project) -> None:
     assert Path(error["run_directory"], "verdict.json").is_file()
 
 
-def test_how_much_is_said(project: Project) -> None:
-    """Verbosely every question has a line with its answer; quietly there is none, and the report stays."""
-    loud = project.command("run", "--limit", "2", "-v")
-    assert "raggate: hybrid anchovy-first: " in loud.err
-    quiet = project.command("run", "--limit", "2", "-q")
-    assert (quiet.code, quiet.err) == (0, "")
-    assert quiet.out.strip()
-
-
 def test_colours_that_are_forced(project: Project, red: tuple[Done, Path]) -> None:
     """FORCE_COLOR colours what is no terminal, and NO_COLOR takes it back."""
     _, run = red
@@ -129,18 +120,6 @@ def test_a_lost_question_has_its_trace(project: Project, red: tuple[Done, Path],
     assert not {question["trace_id"] for question in other["lost"]} & ids
 
 
-def test_an_id_that_is_none(project: Project, red: tuple[Done, Path]) -> None:
-    """A stored id that is no trace id is refused: it would be shown."""
-    rows = plain_rows(red[1])
-    whole = rows.read_bytes()
-    row = json.loads(whole.splitlines()[0])
-    row["result"]["trace_id"] = "`](x)"
-    rows.write_bytes(json.dumps(row).encode() + b"\n" + b"\n".join(whole.splitlines()[1:]))
-    error = told(project, "score", str(rows.parent))["error"]
-    rows.write_bytes(whole)
-    assert "results.jsonl:1: trace_id: expected 32 hex digits" in error["message"]
-
-
 def _without_traces(verdict: dict[str, Any]) -> dict[str, Any]:
     for question in verdict["lost"]:
         question.pop("trace_id")
@@ -169,14 +148,6 @@ def test_errors_of_python(project: Project, tmp_path: Path) -> None:
     assert failed.value.exit_code == 3
     assert failed.value.directory is not None
     assert (failed.value.directory / "summary.md").is_file()
-
-
-def test_names_of_the_package() -> None:
-    """Every public name is there, another one is an AttributeError."""
-    for name in raggate.__all__:
-        assert getattr(raggate, name)
-    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
-        _ = raggate.nothing_of_the_kind  # type: ignore[attr-defined]
 
 
 PYTEST = """

@@ -99,14 +99,6 @@ def test_the_request_is_what_the_template_says() -> None:
     assert scoped.body["filter"] == {"vault": ["personal"]}
 
 
-def test_headers_reach_the_api() -> None:
-    """A header of the settings goes out with every question, its secret filled in."""
-    with OtherApi(NOTES) as api:
-        ask(api, CASES[:1])
-    assert api.heard[0].headers["authorization"] == "Bearer s3cret"
-    assert api.heard[0].headers["accept-encoding"] == "identity"
-
-
 @each_row(
     ("body", "expected"),
     [
@@ -140,12 +132,6 @@ def test_a_wrong_shape_is_a_failure_that_names_place_and_case(body: object, expe
     assert kind == "schema"
     assert message.startswith(expected)
     assert message.endswith("(case 'q1')")
-
-
-def test_errors_of_the_api_stay_failures_of_their_own_kind() -> None:
-    """A status other than 200 is told with the status, whatever its body looks like."""
-    assert failure({"data": {"hits": []}}, 500)[0] == "status"
-    assert failure({"error": "quota"}, 429) == ("status", 'HTTP 429: {"error": "quota"}')
 
 
 def test_hostile_text_stays_text() -> None:

@@ -233,16 +233,6 @@ def test_a_shard_that_failed_is_run_again_alone(stage: Stage) -> None:
     assert "pass" in stage.comment()
 
 
-def test_a_half_attempt_lies_beside_the_whole_one(after: Stage) -> None:
-    """What a shard had when it was killed is kept, and left out by name once another attempt has asked everything."""
-    _killed(after.run)
-    after.run.legs["ask", 2].result = after.run.legs["gate", None].result = "failure"
-    last = after.run.run_failed()
-    assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
-    assert after.run.parts() == ["1-attempt-1", "2-attempt-1", "2-attempt-2", "3-attempt-1"]
-    assert "left out, as another attempt asked everything: shard-2-of-3: no receipt.json" in last.log
-
-
 def test_all_jobs_again_is_another_plan(after: Stage) -> None:
     """What an earlier attempt as a whole has left is of another plan, and no part of this one."""
     before = {*after.run.artifacts}

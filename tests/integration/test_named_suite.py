@@ -82,16 +82,6 @@ def test_no_suite_is_guessed(talk: Conversation, explained: list[tuple[str, str]
     assert visible(talk.replies[-1]).startswith("It is not clear which suite is meant: pay, web. Begin with its name")
 
 
-def test_of_many_suites_the_rest_is_counted(talk: Conversation) -> None:
-    """A reply names twenty suites, and says how many more there are."""
-    more = {f"services/s{number:02}/raggate.yml": CONFIG.format(suite=f"s{number:02}") for number in range(23)}
-    pull = talk.repository.pulls[7]
-    pull.base_sha = talk.repository.add_commit(more, [pull.base_sha], branch="main")
-    talk.say("/raggate explain q17")
-    names = visible(talk.replies[-1]).partition("is meant: ")[2].partition(". Begin")[0]
-    assert names == f"pay, {', '.join(f's{number:02}' for number in range(19))} and 5 more"
-
-
 def test_the_only_suite_needs_no_name(talk: Conversation, explained: list[tuple[str, str]]) -> None:
     """Where the list has one suite, a command is about it, with its name or without."""
     talk.configs = ("services/w*/raggate.yml",)
@@ -110,12 +100,6 @@ def test_a_question_of_one_suite_is_explained(talk: Conversation) -> None:
     assert "the artifact has 2 runs of this suite" in visible(talk.replies[-1])
     talk.say("/raggate explain web: q17")
     assert "the artifact has no run of this suite" in visible(talk.replies[-1])
-
-
-def test_a_recheck_is_about_all(talk: Conversation) -> None:
-    """The gate's run starts again as a whole, without the name of a suite."""
-    talk.say("/raggate recheck")
-    assert (talk.attempts, talk.reactions) == (2, ["eyes", "+1"])
 
 
 def test_the_step_of_a_workflow(talk: Conversation, explained: list[tuple[str, str]]) -> None:

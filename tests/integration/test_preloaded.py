@@ -57,22 +57,6 @@ def test_the_same_outcome(worse: Project) -> None:
     assert err == ""
 
 
-def test_the_same_usage_error(promoted_once: Project) -> None:
-    """A usage error is told in the same words."""
-    code, out, err, _ = agreed(promoted_once, "chek")
-    assert (code, out) == (2, "")
-    assert "No such command 'chek'" in err
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_the_same_where_nothing_can_be_written(promoted_once: Project) -> None:
-    """What an interpreter cannot write out at its end changes the exit code in the same way."""
-    with Path("/dev/full").open("wb") as full:
-        code, _, err, _ = agreed(promoted_once, "runs", stdout=full.fileno())
-    assert code == 3
-    assert "No space left on device" in err
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_same_end_by_a_signal(promoted_once: Project, tmp_path: Path, number: signal.Signals) -> None:
     """A signal that is handled ends it by its exit code, and one that is not as what it is, in the same group."""
@@ -89,16 +73,6 @@ def test_the_same_end_by_a_signal(promoted_once: Project, tmp_path: Path, number
         process.communicate(timeout=30)
         ends.append(process.returncode)
     assert ends == [130 if number != signal.SIGKILL else -signal.SIGKILL] * 2
-
-
-def test_one_start_knows_nothing_of_another(promoted_once: Project, tmp_path: Path) -> None:
-    """Of two at the same time each has its own directory, variables and words."""
-    projects = [promoted_once.copied(tmp_path / behaviour) for behaviour in ("worse", "ok")]
-    started = [each.start("check", "--out", each.root.name, FAKE_BEHAVIOUR=each.root.name) for each in projects]
-    for process in started:
-        process.communicate(timeout=60)
-    assert [process.returncode for process in started] == [1, 0]
-    assert [len(list((each.root / each.root.name).iterdir())) for each in projects] == [1, 1]
 
 
 def test_variables_that_an_interpreter_starts_with_are_refused(tmp_path: Path) -> None:

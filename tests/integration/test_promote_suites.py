@@ -77,14 +77,6 @@ def test_the_newest_run_of_every_suite(mono: Project) -> None:
     assert together == alone
 
 
-def test_runs_that_are_named(mono: Project) -> None:
-    """Only the suites whose runs are named are promoted."""
-    done = promote(mono, str(run_of(mono, "two")), str(run_of(mono, "one")))
-    assert done.code == 0, done.err
-    assert "2 baselines written" in done.out
-    assert written(mono) == {"one", "two"}
-
-
 def test_nothing_is_written_where_one_is_refused(mono: Project) -> None:
     """A run that stopped is named with its reason, and no other baseline is written."""
     config = run_of(mono, "three") / "config.json"
@@ -122,12 +114,6 @@ def test_what_a_refusal_names_can_be_promoted(mono: Project) -> None:
     assert (done.code, written(mono)) == (0, {"one", "two"}), done.err
 
 
-def test_one_of_a_list_alone(mono: Project) -> None:
-    """One baseline is written, and is not spoken of as several."""
-    done = promote(mono, str(run_of(mono, "two")))
-    assert "1 baseline written. Review with `git status` and commit it." in done.out
-
-
 def test_the_newest_run_of_a_configuration_that_is_not_right(mono: Project) -> None:
     """What is wrong with it is said: which suite it is of, and where its runs lie, is not known."""
     broken = mono.root / "services/one/raggate.yml"
@@ -138,15 +124,6 @@ def test_the_newest_run_of_a_configuration_that_is_not_right(mono: Project) -> N
     finally:
         broken.write_text(before)
     assert (done.code, "services/one/raggate.yml:" in done.err, "unknown key 'suitee'" in done.err) == (2, True, True)
-
-
-def test_a_dry_run(mono: Project) -> None:
-    """A dry run shows every suite and writes nothing."""
-    done = promote(mono, "latest", "--dry-run")
-    assert done.code == 0
-    assert all(f"baseline of suite {suite}" in done.out for suite in SUITES)
-    assert "Nothing was written." in done.out
-    assert written(mono) == set()
 
 
 def test_what_is_no_run_of_each(mono: Project) -> None:

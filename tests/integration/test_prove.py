@@ -114,12 +114,6 @@ def test_declared_faults_boot_the_api_again(proved: Proved) -> None:
     assert (proved.project.last_run() / "faults" / "worse" / "api.log").exists()
 
 
-def test_missing_questions_are_named(proved: Proved) -> None:
-    """Notes that no question is about are named, on the screen and for programs; private ones need none."""
-    assert "Missing questions (2 of the 14 notes have no question)" in proved.done.out
-    assert proved.document["notes_without_questions"] == ["personal/Notes/unasked.md", "work/Notes/unasked.md"]
-
-
 def without_times(faults: list[dict[str, Any]]) -> Any:
     """Return faults without what depends on the machine: slow answers, and columns behind the digits of times."""
     steady = [{**fault, "warnings": [row for row in fault["warnings"] if row["code"] != "slower"]} for fault in faults]
@@ -257,15 +251,6 @@ def test_a_fault_is_waited_for_no_longer_than_a_change(declared: tuple[Proved, l
     _, sizes = declared
     # twelve notes of three sections, for each of the declared faults
     assert sizes == [None, 36, 36, 36]
-
-
-@pytest.mark.usefixtures("few_faults")
-def test_a_question_in_two_modes_is_one_question(project: Project) -> None:
-    """A proof counts the questions of its suite, in however many modes they are asked."""
-    project.edit("ask: {", "ask: {modes: [hybrid, vector], ")
-    done = project.command("prove", "--runs", "1")
-    assert "suite small · 6 questions · hybrid, vector" in done.out, done.err
-    assert proof(project)["questions"] == 6
 
 
 def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: Project) -> None:

@@ -170,33 +170,6 @@ def test_quiet_edits_loud_transitions(stage: Stage) -> None:
     assert [comment.minimized for comment in stage.repository.comments_of(7)] == [None, "resolved"]
 
 
-@pytest.mark.parametrize(("code", "label"), [(2, "usage error"), (3, "cannot tell"), (70, "internal error")])
-def test_a_pass_lost_to_no_verdict_is_told_in_short(stage: Stage, code: int, label: str) -> None:
-    """A loud comment without a review has the first line of the message and the way to the rest, and no log."""
-    stage.finish(outcome("pass"))
-    stage.pull.head_sha = "3" * 40
-    log = tuple(f"line {number} of the log" for number in range(60))
-    failure = RunFailure(label=label, exit_code=code, lines=("not ready", "second line"), log=log, suite="notes")
-    stage.finish(failed(failure), event={"head": "3" * 40, "run_id": 6})
-    sticky, loud = stage.comments()
-    assert "line 59" in sticky
-    assert f"raggate (suite notes): {label} since the last push" in visible(loud)
-    assert "not ready" in loud
-    assert "second line" not in loud
-    assert f"/pull/7#issuecomment-{stage.repository.comments_of(7)[0].id})" in loud
-    assert len(loud) < 500
-
-
-def test_a_rerun_is_no_push(stage: Stage) -> None:
-    """A commit that passed and fails when it is judged again is told loudly as such, and stands once in the strip."""
-    stage.finish(outcome("pass"))
-    stage.finish(outcome("regression"), event={"run_id": 6})
-    sticky, loud = stage.comments()
-    assert "on a re-run of the same commit" in loud
-    assert "since the last push" not in loud
-    assert "Pushes, oldest first" not in sticky
-
-
 @pytest.mark.parametrize(
     ("asked", "name", "count"),
     [
@@ -211,15 +184,6 @@ def test_when_to_comment(stage: Stage, asked: str, name: str, count: int) -> Non
     """The workflow chooses: always, only when there is something to tell, or never."""
     stage.finish(outcome(name), comment=asked)
     assert len(stage.comments()) == count
-
-
-@pytest.mark.parametrize(
-    "event", [{"number": None, "name": "merge_group", "open": False}, {"number": None, "name": "push", "open": False}]
-)
-def test_other_events_do_not_comment(stage: Stage, event: dict[str, Any]) -> None:
-    """A merge group gates and never comments, and neither does a push."""
-    stage.finish(outcome("regression"), event=event)
-    assert stage.fake.requests == []
 
 
 @EITHER

@@ -77,13 +77,6 @@ def test_one_that_moved_on(stage: Stage, known: dict[str, Any]) -> None:
     assert stage.find_all(**known) == ()
 
 
-@pytest.mark.parametrize("known", UNKNOWN, ids=["by branch", "by commit", "by commit alone"])
-def test_a_closed_one(stage: Stage, known: dict[str, Any]) -> None:
-    """A closed pull request is not found."""
-    stage.base.pulls[7].state = "closed"
-    assert stage.find_all(**known) == ()
-
-
 def test_several_bases(stage: Stage) -> None:
     """All pull requests of the same head are found, by number; `find` gives the oldest."""
     stage.base.add_commit({"b": "x"}, [stage.base.head], branch="release")
@@ -104,11 +97,6 @@ def test_a_fork_that_is_gone(stage: Stage) -> None:
     """A pull request whose fork was deleted is found by its commit, as one from a fork."""
     stage.base.pulls[7].head_repo = None
     assert stage.find_all(head_repository="", head_branch="") == (7,)
-
-
-def test_a_commit_nobody_knows(stage: Stage) -> None:
-    """A commit that the repository does not have has no pull request."""
-    assert stage.find_all(head_sha="1" * 40, head_branch="") == ()
 
 
 def test_a_token_that_may_not(stage: Stage) -> None:

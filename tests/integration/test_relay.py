@@ -297,37 +297,11 @@ def test_a_change_that_brings_a_name_that_another_suite_has(stage: Stage, measur
     assert "push again" in shown
 
 
-def test_without_an_artifact_every_suite_says_so(stage: Stage) -> None:
-    """Whatever kept it from being left, no suite that has to be run is green."""
-    assert stage.relay(None) == {"good": NOTHING, "poor": NOTHING, "docs": NOT_RUN}
-    assert "left no artifact 'raggate-run'" in visible(stage.comment)
-
-
 def test_an_enterprise_server(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An artifact of all suites is judged on Enterprise Server too."""
     monkeypatch.chdir(tmp_path)
     with staged(measured, tmp_path, "ghes-3.17") as stage:
         assert stage.relay(folders(measured.runs)) == {"good": ("pass", 0), "poor": ("regression", 1), "docs": NOT_RUN}
-
-
-def test_an_artifact_of_another_name_does_not_count(stage: Stage, measured: Measured) -> None:
-    """The artifact that the workflow names has all suites, and no other one stands in for it."""
-    stage.repository.add_run(run_id=9, head_sha=stage.head, created_at=MADE)
-    stage.repository.add_artifact(9, "raggate-run-good", packed(dict(measured.runs["good"])))
-    assert stage.relay(None)["good"] == NOTHING
-
-
-def test_a_step_of_which_no_suite_was_run_is_not_run(stage: Stage) -> None:
-    """Where the change concerns no suite there is no artifact, and that is neither a pass nor red."""
-    assert stage.relay(None, config="services/d*/raggate.yml") == {"docs": NOT_RUN}
-    assert (stage.state.outputs["verdict"], stage.state.outputs["exit-code"]) == ("not run", "0")
-
-
-def test_an_archive_that_is_refused_is_told_once_for_each(stage: Stage, measured: Measured) -> None:
-    """An archive with one suspicious entry is no archive of any suite."""
-    runs: Runs = {**folders(measured.runs), "..": {"config.json": b"{}"}}
-    assert stage.relay(runs) == {"good": NOTHING, "poor": NOTHING, "docs": NOT_RUN}
-    assert "the artifact is refused" in visible(stage.comment)
 
 
 def test_a_list_that_cannot_be_made_is_told(stage: Stage, measured: Measured) -> None:
@@ -338,38 +312,6 @@ def test_a_list_that_cannot_be_made_is_told(stage: Stage, measured: Measured) ->
     assert "no configuration" in shown
     assert "a push to this change corrects neither" in shown
     assert "push again" not in shown
-
-
-def test_a_suite_that_ends_where_it_is_judged_asks_for_no_push(stage: Stage, measured: Measured) -> None:
-    """Where a link leads to the configuration in the checkout of the base, no change is at fault."""
-    (stage.workspace / "elsewhere").mkdir()
-    (stage.workspace / "services").mkdir()
-    (stage.workspace / "services/good").symlink_to("../elsewhere")
-    assert stage.relay(folders(measured.runs))["services/good/raggate.yml"] == ("usage error", 2)
-    shown = visible(stage.comment)
-    assert ("a push to this change corrects neither" in shown, "push again" in shown) == (True, False)
-
-
-def test_a_base_that_is_not_named_is_refused(stage: Stage, measured: Measured) -> None:
-    """A pull request into another branch is judged only where `bases` names it, also where no suite would be run."""
-    stage.repository.pulls[7].base_ref = "release"
-    assert stage.relay(folders(measured.runs)) == {}
-    assert stage.state.outputs["exit-code"] == "2"
-    shown = visible(stage.comment)
-    assert "goes into 'release'" in shown
-    assert ("a push to this change corrects neither" in shown, "push again" in shown) == (True, False)
-
-
-def test_nobody_to_comment_on(stage: Stage, measured: Measured) -> None:
-    """A pull request that has moved on is not commented on, and there is no verdict."""
-    measured_head = stage.head
-    stage.change({"README": "more"})
-    stage.head = measured_head
-    stage.state.outputs = {}
-    with pytest.raises(KeyError):
-        stage.relay(folders(measured.runs))
-    assert stage.state.outputs == {"verdict": "", "exit-code": ""}
-    assert stage.repository.comments_of(7) == []
 
 
 def _renamed(files: Files, name: object) -> Files:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from here import called
 from project import Project
-from raggate.cli import main
 from raggate.cli.options import FORMAT_NAMES
 from raggate.errors import UsageError
 from raggate.pipeline.report_files import parsed
@@ -112,27 +109,6 @@ def test_files_of_a_stored_run_stay(project: Project) -> None:
     assert project.command("compare", str(run), "--report", "junit=o/rag.junit").code == 0
     assert project.command("compare", str(run), "-c", "nope.yml", "--report", "junit=o/rag.junit").code == 2
     assert not (project.root / "o/rag.junit").exists()
-
-
-def test_a_stored_run(lost: Project) -> None:
-    """`compare` writes them for a run that is stored."""
-    assert lost.command("compare", str(lost.last_run()), "--report", "junit=o/again.xml").code == 1
-    assert "<failure" in (lost.root / "o/again.xml").read_text()
-
-
-def test_places_of_a_stored_run(lost: Project, tmp_path: Path) -> None:
-    """`compare` names files by the working directory, as `check` does; of a run that was moved, as configured."""
-    run = lost.last_run()
-    away = shutil.copytree(run, tmp_path / "away")
-    uris = []
-    root = lost.root
-    for at, stored in ((root, run), (root.parent, run), (root / "vault", run), (tmp_path, away)):
-        report = tmp_path / "rag.sarif"
-        words = ["compare", str(stored), "--report", f"sarif={report}"]
-        assert called(lambda words=words: main.main(words), at=at, environment={}).code == 1  # type: ignore[misc]
-        (result, *_) = json.loads(report.read_text())["runs"][0]["results"]
-        uris.append(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
-    assert uris == ["golden.jsonl", f"{root.name}/golden.jsonl", "../golden.jsonl", "golden.jsonl"]
 
 
 @each_row(

@@ -173,12 +173,6 @@ class TestRecheck:
 class TestOtherComments:
     """What is no command."""
 
-    @pytest.mark.parametrize("body", ["Looks good", "> /raggate recheck", "/raggates"])
-    def test_not_for_raggate(self, talk: Conversation, body: str) -> None:
-        """A comment for somebody else is not even asked about."""
-        assert "nothing to do" in talk.say(body).message
-        assert talk.fake.requests == []
-
     @pytest.mark.parametrize("body", ["/raggate rechek", "/raggate recheck @eve <b>now</b> `id`", "/raggate a\n@eve"])
     def test_an_unknown_command(self, talk: Conversation, body: str) -> None:
         """It is answered by the list of commands, in which nothing of the comment is repeated."""
@@ -186,12 +180,6 @@ class TestOtherComments:
         assert "- `/raggate recheck` runs the gate again" in talk.replies[0]
         assert "eve" not in talk.replies[0]
         assert (talk.attempts, talk.reactions) == (1, ["eyes", "-1"])
-
-    def test_help(self, talk: Conversation) -> None:
-        """`/raggate help` is answered by the list alone, with a thumb up."""
-        talk.say("/raggate help")
-        assert talk.replies[0].startswith("- `/raggate")
-        assert talk.reactions == ["eyes", "+1"]
 
     def test_another_event(self, talk: Conversation) -> None:
         """A workflow on another event is told where the whole workflow stands."""

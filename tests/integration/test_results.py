@@ -7,12 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from project import Project
 from raggate.config.overrides import Overrides
 from raggate.errors import ExitCode
-from raggate.models.selection import Choice
 from raggate.pipeline import check
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
@@ -44,23 +42,6 @@ def test_a_verdict_and_its_run_directory(promoted: Project) -> None:
     assert result.review.verdict.exit_code == ExitCode.PASS
     assert [result.directory] == made
     assert json.loads((result.directory / "verdict.json").read_text())["verdict"] == "pass"
-
-
-def test_a_measured_run_and_its_directory(promoted: Project) -> None:
-    """A run returns what was measured, and leaves no verdict."""
-    result = check.run(replace(request(promoted, []), choice=Choice(limit=3)))
-    assert len(result.run.results) == 3
-    assert not (result.directory / "verdict.json").exists()
-
-
-def test_an_error_before_the_configuration_is_read(promoted: Project) -> None:
-    """Where the configuration cannot be read, nothing is known of suite and run directory."""
-    promoted.config.write_text("suite: [\n")
-    with pytest.raises(RunFailed) as caught:
-        check.check(request(promoted, []))
-    failed = caught.value
-    assert (failed.exit_code, failed.label, failed.failure.suite) == (ExitCode.USAGE, "usage error", "")
-    assert failed.directory is None
 
 
 def test_an_error_before_anything_is_measured(promoted: Project) -> None:

@@ -38,7 +38,7 @@ from raggate.pipeline.shards import merge, planning, running
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring import score
 from stored_rows import plain_rows
-from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
+from suite_in_process import Api, FakeAdapter, asked_by, contents, make_suite
 from tries import tried
 
 FIRST = 29
@@ -166,21 +166,6 @@ def test_a_kill_while_more_is_asked_beside_changes_nothing_but_that_it_is_asked_
     assert len(result.run.results) == FIRST
     assert len(api.calls) - before < FIRST
     assert result.run.probes.answers
-
-
-def test_every_time_that_a_question_is_asked_counts_for_itself(
-    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With ask.repeat a run goes on within any of its times."""
-    suite.config.write_text(SMALL.format(repeat=3))
-    try:
-        use(Fake(), monkeypatch)
-        expected = compared(check.run(asked_by(suite, out=tmp_path / "whole")).directory)
-        use(api, monkeypatch)
-        directory = killed(suite, api, tmp_path / "out", FIRST + 10)
-        assert compared(check.run(asked_by(suite, out=tmp_path / "out", resume=directory)).directory) == expected
-    finally:
-        suite.config.write_text(SMALL.format(repeat=1))
 
 
 @pytest.fixture(scope="module")
@@ -418,21 +403,6 @@ def test_an_interrupt_names_the_command_that_goes_on(
     assert len(plain_rows(directory).read_text().splitlines()) == FIRST
     assert max(Counter(api.calls[:FIRST]).values()) == 1
     assert ('"text_hash":null' in plain_rows(directory).read_text()) == bool(more)
-
-
-def test_an_interrupted_shard_names_the_command_that_goes_on(
-    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So does that of a shard, whose plan and number it has."""
-    monkeypatch.chdir(tmp_path)
-    request = asked_by(suite, out=tmp_path / "parts")
-    planning.write(tmp_path / "plan.json", planning.plan_of(request, 2))
-    api.kill_after, api.ends = 5, KeyboardInterrupt
-    with pytest.raises(RunFailed, match="of shard 2") as failed:
-        running.run(request, Path("plan.json"), 2)
-    api.kill_after = 1 << 30
-    assert goes_on_by(failed.value.hint) == ExitCode.PASS
-    assert (tmp_path / "parts" / "shard-2-of-2" / "receipt.json").exists()
 
 
 def test_an_interrupt_promises_nothing_that_would_be_refused(suite: Project, tmp_path: Path, api: Fake) -> None:

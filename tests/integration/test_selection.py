@@ -60,18 +60,6 @@ def test_what_was_broken_last(promoted: Project) -> None:
     assert "no question was broken when it was last asked" in done.err
 
 
-def test_a_worse_api_fails_in_part(promoted: Project) -> None:
-    """A question that breaks ends with exit 1, and its cause is told as in a whole run."""
-    done = promoted.command(
-        "check", "--tag", "work", "--slice", "difficulty=hard", "--limit", "2", FAKE_BEHAVIOUR="worse"
-    )
-    assert done.code == 1
-    assert asked(promoted) == ["gateway-second", "handover-second"]
-    assert "verdict: failed in part (exit 1)" in done.out
-    assert "Questions that broke (2)" in done.out
-    assert "allowed" not in (promoted.last_run() / "verdict.json").read_text().replace('"allowed": null', "")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -111,16 +99,6 @@ def test_a_part_stays_a_part(promoted: Project) -> None:
     (forged / "verdict.json").unlink()
     assert promoted.command("compare", str(forged)).code == 3
     assert promoted.command("promote", str(forged)).code == 3
-
-
-def test_a_part_without_a_baseline(promoted: Project) -> None:
-    """Every report begins with the part, and none offers to make it the baseline."""
-    (promoted.root / "baselines" / "small.json").unlink()
-    done = promoted.command("check", "-k", "anchovy")
-    assert done.code == 3
-    page = (promoted.last_run() / "summary.md").read_text()
-    assert page.splitlines()[3] == "> **Partial: 2 of 24 questions chosen (-k anchovy).**<br>"
-    assert "promote" not in page + done.out
 
 
 def test_all_questions_chosen_is_a_whole_run(promoted: Project) -> None:

@@ -26,7 +26,7 @@ from raggate.models.run import Chunk, Response, Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState
 from raggate.models.shards import Plan
-from raggate.pipeline import asking, check, results_file, stored_check
+from raggate.pipeline import asking, check, stored_check
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
@@ -375,16 +375,6 @@ def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp
     assert "the golden set, the configuration differ" in failed.message
 
 
-def test_the_verdict_of_a_merged_run_is_that_of_a_check(suite: Project, merged: Path, tmp_path: Path) -> None:
-    """`check --run` of a merged run says what `check` says, in a run directory of its own."""
-    before = {path.name: path.read_bytes() for path in merged.iterdir()}
-    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged)
-    checked = check.check(asked_by(suite, out=tmp_path / "checked"))
-    assert {path.name: path.read_bytes() for path in merged.iterdir()} == before
-    assert judged.review.verdict == checked.review.verdict
-    assert contents(judged.directory)[results_file.FILE] == contents(checked.directory)[results_file.FILE]
-
-
 def test_a_shard_that_is_named_twice_is_one(suite: Project, asked: Path, tmp_path: Path) -> None:
     """A directory that is named by itself, and lies in one that is named too, is no second attempt."""
     shards = sorted(path for path in (asked / "shards").iterdir() if path.is_dir())
@@ -538,14 +528,6 @@ RESULTS = st.builds(
         ),
     ),
 )
-
-
-@given(RESULTS)
-def test_a_result_is_read_as_it_was_written(result: Result) -> None:
-    """What a shard keeps of an answer is all of it: the same texts, numbers and types come back."""
-    (again,) = shard_directory.rows([shard_directory.row(result)], "results.jsonl")
-    assert again == result
-    assert shard_directory.row(again) == shard_directory.row(result)
 
 
 @pytest.mark.parametrize(

@@ -104,16 +104,6 @@ def test_latest_is_what_it_was_before(repository: Project) -> None:
     assert "the same run on both sides is no comparison" in done.err
 
 
-def test_modes_in_a_matrix(repository: Project) -> None:
-    """With several modes a table shows each metric in each of them, in both builds."""
-    repository.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, fts]")
-    done = repository.command("diff", "HEAD", ".", "--limit", "2")
-    assert done.code == 1
-    heading = next(line for line in done.out.splitlines() if line.startswith("metric"))
-    assert heading.split() == ["metric", "hybrid", "fts"]
-    assert {row["mode"] for row in told(repository)["matrix"]} == {"hybrid", "fts"}  # type: ignore[index,attr-defined]
-
-
 @pytest.mark.parametrize(
     ("side", "problem"),
     [

@@ -73,15 +73,6 @@ def test_a_sound_configuration(root: Path) -> None:
     assert sorted(root.rglob("*")) == [*sorted({*before, root / "raggate.yml"})]
 
 
-def test_a_question_of_ones_own(root: Path) -> None:
-    """Without a golden set a question is enough."""
-    (root / "golden" / "eval_set.jsonl").unlink()
-    with OtherApi(notes=NOTES) as api:
-        assert "eval_set.jsonl: no such file" in probe(root, api.base_url).err
-        done = probe(root, api.base_url, "--question", "What is bread?")
-        assert (done.code, api.heard[-1].body["q"]) == (0, "What is bread?")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "code", "said"),
     [
@@ -112,13 +103,6 @@ def test_an_api_that_is_not_healthy(root: Path) -> None:
         done = probe(root, api.base_url, "--seconds", "1", config=CONFIG.replace("path: /live", "path: /nowhere"))
     assert done.code == 3
     assert "was not ready after 0.4 s" in done.err
-
-
-def test_an_api_that_is_not_there(root: Path) -> None:
-    """No connection is exit 3."""
-    with OtherApi() as api:
-        url = api.base_url
-    assert probe(root, url, "--seconds", "1").code == 3
 
 
 TEXT = st.text(max_size=40) | st.sampled_from(["::error::x", "##[add-mask]x", "\x1b[2J", "\u202e", "a\nb", "\r::x"])

@@ -144,13 +144,6 @@ def test_the_same_again_writes_nothing(stage: Stage) -> None:
     assert set(stage.operations()[len(before) :]) == {"pulls/get", "users/get-authenticated", LIST}
 
 
-def test_another_text_about_the_same_push(stage: Stage) -> None:
-    """The same push told otherwise is written, and does not count as another push."""
-    stage.publish(passed(1))
-    assert stage.publish(passed(1), render=lambda pushes: f"{len(pushes)} told anew").state == "updated"
-    assert stage.comments()[0].body.endswith("1 told anew")
-
-
 def test_what_is_told_already_can_be_left_alone(stage: Stage) -> None:
     """A second stage does not rewrite what the run itself has told, whatever its own verdict is."""
     stage.publish(passed(1))
@@ -169,15 +162,6 @@ def test_the_next_attempt_is_told_by_a_second_stage_too(stage: Stage) -> None:
     assert stage.publish(passed(2), again=False).state == "updated"
     assert newest(stage.comments()[0]) == (2, 1)
     assert stage.publish(passed(1, attempt=3), again=False).state == "stale"
-
-
-def test_only_the_last_ten_pushes_are_kept(stage: Stage) -> None:
-    """The state does not grow without end."""
-    for run in range(1, 14):
-        stage.publish(passed(run))
-    state = marker.decode(stage.comments()[0].body)
-    assert state is not None
-    assert [push.run for push in state.pushes] == list(range(4, 14))
 
 
 @EITHER
@@ -260,15 +244,6 @@ def test_a_loud_post_whose_end_is_not_known(stage: Stage, fault: Fault) -> None:
     state = marker.decode(stage.comments()[0].body)
     assert state is not None
     assert state.alert == alert.id
-
-
-@pytest.mark.parametrize("fault", [COMMIT_THEN_DROP, commit_then_status(502), DROP, status(502)])
-def test_an_edit_whose_end_is_not_known(stage: Stage, fault: Fault) -> None:
-    """An unanswered edit is made again."""
-    stage.publish(passed(1))
-    stage.fake.fail_next(PATCH, fault)
-    assert stage.publish(passed(2)).state == "updated"
-    assert newest(stage.comments()[0]) == (2, 1)
 
 
 def race(stage: Stage, match: str, nth: int, act: Callable[[], object]) -> list[str]:
@@ -532,13 +507,6 @@ def test_recovery_folds_the_loud_comment_away(stage: Stage) -> None:
     assert [one.minimized for one in stage.alerts()] == ["resolved", None]
 
 
-def test_a_long_failure_ends_as_well(stage: Stage) -> None:
-    """The loud comment is folded away also when the pass before it has long been forgotten."""
-    for push in (passed(1), *(failed(run) for run in range(2, 15)), passed(15)):
-        stage.publish(push)
-    assert [one.minimized for one in stage.alerts()] == ["resolved"]
-
-
 def test_the_first_failure_is_not_told_twice(stage: Stage) -> None:
     """The first comment notifies by itself, and so no loud one follows a failure that is the first of all."""
     stage.publish(failed(1))
@@ -583,15 +551,6 @@ def test_a_fold_that_fails_is_said(stage: Stage) -> None:
     told = stage.publish(passed(3))
     assert told.state == "updated"
     assert "was not folded away" in told.notes[0]
-
-
-def test_a_comment_deleted_in_between(stage: Stage) -> None:
-    """A comment that somebody deletes right before the edit is written anew."""
-    stage.publish(passed(1))
-    for operation in (GET, PATCH):
-        race(stage, operation, 1, stage.repository.comments.clear)
-        assert stage.publish(passed(2 if operation == GET else 3)).state == "created"
-        assert len(stage.comments()) == 1
 
 
 def test_a_text_that_is_too_long_is_a_bug(stage: Stage) -> None:

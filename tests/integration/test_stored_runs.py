@@ -41,17 +41,6 @@ def test_runs_are_listed(checked: Project) -> None:
     assert stored["runs"][0]["partial"] == {"asked": 1, "of": 24}
 
 
-def test_runs_of_a_configuration_that_is_not_there(checked: Project) -> None:
-    """A file that was named and is none, as a pattern is, is an error, not one without runs."""
-    for name in ("other.yml", "*.yml"):
-        for words in (("runs",), ("runs", "prune", "--keep", "1")):
-            done = checked.command(*words, "-c", name)
-            assert (done.code, f"{name}: no such file" in done.err, done.out) == (2, True, ""), done.err
-    assert "3 runs, " in checked.command("runs", "-c", "other.yml", "--out", ".raggate/runs").out
-    (checked.root / "raggate.yml").unlink()
-    assert "3 runs, " in checked.command("runs").out
-
-
 def test_a_run_by_its_name(checked: Project) -> None:
     """`latest` and the beginning of a name stand for a run wherever one is taken."""
     names = [run["id"] for run in json.loads(checked.command("runs", "--json").out)["result"]["runs"]]
@@ -107,21 +96,6 @@ def test_old_runs_are_deleted(checked: Project) -> None:
     newest = json.loads(checked.command("runs", "--json").out)["result"]["runs"][1]["id"]
     assert "1 run left" in checked.command("runs", "prune", "--keep", "1").out
     assert {path.name for path in runs.iterdir()} == {newest, "mine", forged.name}
-
-
-def test_runs_that_git_tracks_are_told(checked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list says which runs came with a commit, and so are never the latest; without git that it is not known."""
-    assert "came with a commit" not in checked.command("runs").out
-    checked.commit()
-    run = checked.last_run()
-    subprocess.run(["git", "add", "--force", run], cwd=checked.root, check=True)
-    assert f"is never taken as latest: {run.name}\n" in checked.command("runs").out
-    rows = json.loads(checked.command("runs", "--json").out)["result"]["runs"]
-    assert [row["committed"] for row in rows] == [True, False, False]
-    monkeypatch.setenv("PATH", str(checked.root))
-    assert "whether one of them came with a commit is not known: " in checked.command("runs").out
-    rows = json.loads(checked.command("runs", "--json").out)["result"]["runs"]
-    assert [row["committed"] for row in rows] == [None, None, None]
 
 
 def test_runs_behind_a_link_stay(checked: Project) -> None:

@@ -16,7 +16,7 @@ from checkouts import commit_all, git, write_files
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_small_project
-from raggate.action.gate import gate, listed
+from raggate.action.gate import gate
 from raggate.errors import CannotTell, UsageError
 from raggate.github import marker
 from raggate.github.publish import Settings, StepReporter, SuiteReporter
@@ -32,7 +32,6 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from rendered import visible
 from reviews import review
-from tables import each_row
 
 PATTERN = "services/*/raggate.yml"
 HEAD = "1" * 40
@@ -243,17 +242,6 @@ def test_a_token_that_may_not_comment(step: Step, capsys: pytest.CaptureFixture[
     assert "`pull-requests: write`" in told.out + told.err
 
 
-def test_the_comment_is_kept_up_to_date(step: Step) -> None:
-    """The next push is told in the same comment, and a pass that was lost by one suite is told loudly."""
-    step.ends["pay"] = ends_with("pass")
-    assert step.gate() == 0
-    step.ends["web"] = fails(CannotTell("the API was not ready"))
-    assert step.gate(number=6) == 3
-    first, loud = [comment.body for comment in step.repository.comments_of(7) if comment.login == BOT]
-    assert "3 suites: 1 cannot tell, 2 pass" in visible(first)
-    assert "web: cannot tell. the API was not ready" in visible(loud)
-
-
 def alone(suite: str, head: str = "2" * 40, run: int = 3) -> str:
     """Return the comment of a suite that a step of its own told of."""
     push = Push(head=head, verdict="regression", run=run, attempt=1)
@@ -403,18 +391,6 @@ def test_a_change_that_deletes_a_configuration(step: Step) -> None:
     assert names(step) == ["docs", "pay", "web"]
 
 
-def test_a_change_that_adds_a_configuration(step: Step) -> None:
-    """A suite that the base does not have is a first run, as for a step with one suite."""
-    folder = step.root / "services/new"
-    folder.mkdir()
-    (folder / "raggate.yml").write_text("suite: new\n")
-    step.ends["new"] = ends_with("introduced")
-    step.ends["pay"] = ends_with("pass")
-    assert step.gate() == 3
-    assert names(step) == ["docs", "new", "pay", "web"]
-    assert all(request.introducing for request in step.asked)
-
-
 WHEN = "suite: {}\ngolden: golden.jsonl\nvault: {{v: v}}\napi: {{url: 'http://127.0.0.1:1'}}\nwhen: {{paths: [src]}}\n"
 
 
@@ -451,14 +427,6 @@ def test_a_step_that_runs_nothing_is_no_pass(step: Step) -> None:
     assert step.gate() == 0
     assert (names(step), step.state.outputs["verdict"]) == ([], "not run")
     assert "pass" not in visible(step.comment())
-
-
-def test_a_merge_queue_runs_every_suite(step: Step) -> None:
-    """The base of a group is the change before it, of which the queue may ask no check but those of the last."""
-    limit(step, "docs", "pay", "web")
-    step.event = "merge_group"
-    assert step.gate() == 1
-    assert names(step) == ["docs", "pay", "web"]
 
 
 def test_two_suites_of_one_name(step: Step) -> None:
@@ -499,19 +467,3 @@ def test_an_interrupt_ends_the_step(step: Step) -> None:
     assert step.gate() == 130
     assert names(step) == ["docs"]
     assert "3 suites: 3 interrupted" in visible(step.comment())
-
-
-@pytest.mark.parametrize("name", ["suite", "baseline", "run"])
-def test_inputs_for_one_suite_are_refused(step: Step, name: str) -> None:
-    """What can be true of one suite only is refused beside a list."""
-    with pytest.raises(UsageError, match=f"input '{name}' is for one suite"):
-        step.gate(**{name: "x"})
-
-
-@each_row("command", ["plan", "shard", "merge"])
-def test_commands_for_one_suite_are_refused(command: str) -> None:
-    """They work on one suite, and say so; with its configuration alone they are as they were."""
-    with pytest.raises(UsageError, match=f"command: {command} is for one suite"):
-        listed({"command": command, "config": "a.yml\nb.yml"})
-    assert not listed({"command": command, "config": "a.yml"})
-    assert listed({"command": "check", "config": PATTERN})

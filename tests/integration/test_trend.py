@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from histories import history, revision
 from pages import Elements, data_of
 from project import Project
 from raggate.gate import baseline
@@ -20,8 +19,7 @@ from raggate.models.verdict import Review
 from raggate.pipeline import context_file, trend
 from raggate.reports import plots
 from raggate.reports.page import report
-from reviews import cannot_tell, regression
-from tables import each_row
+from reviews import regression
 
 
 @pytest.fixture
@@ -134,18 +132,6 @@ def test_a_link_among_the_runs_is_left_out(tmp_path: Path) -> None:
     assert trend._of_run(tmp_path / "run2", "small", WANTED) is None
 
 
-def test_versions_of_another_suite_are_left_out() -> None:
-    """A file that was the baseline of another suite is no point; one that names none may be of another tool."""
-    versions = [revision(number, {"hit_at_5": 0.5}) for number in (1, 2, 3)]
-    named = [
-        replace(version, baseline=replace(version.baseline, scorecard=replace(version.baseline.scorecard, suite=suite)))
-        for version, suite in zip(versions, ("small", "other", ""), strict=True)
-        if version.baseline is not None
-    ]
-    points = list(trend.of_history(history(*named), "small", WANTED))
-    assert [point.name for point in points] == ["1" * 8, "3" * 8]
-
-
 class TestPlots:
     """A metric over time, drawn."""
 
@@ -178,14 +164,3 @@ class TestPlots:
         (same,), (other,) = (report._trends(self.shown(1.0, questions=hash_)) for hash_ in (golden, "0000"))
         assert [dot.other for dot in same.dots] == [False, False]
         assert other.dots[0].words == "2026-01-01 00:00 · baseline commit1 · 100.0% · other questions"
-
-    @each_row("value", [float("nan"), float("inf"), -float("inf")])
-    def test_what_is_no_number_is_left_out(self, value: float) -> None:
-        """A value from a file that is no number draws nothing."""
-        assert report._trends(self.shown(value)) == []
-        assert "NaN" not in report.render(self.shown(value, 1.0))
-
-    def test_without_a_verdict_nothing_is_drawn(self) -> None:
-        """A run that was cut short is no point of a trend."""
-        context = self.shown(1.0).context
-        assert report._trends(replace(cannot_tell(), context=context)) == []

@@ -10,7 +10,6 @@ import pytest
 from here import Done
 from project import Project
 from raggate.config.gate_settings import DEFAULT_GATED
-from stored_rows import plain_rows
 
 
 @pytest.fixture
@@ -49,23 +48,6 @@ def test_a_change_cannot_waive_itself(promoted: Project) -> None:
     assert "waived" in codes(promoted, "warnings")
 
 
-def test_expired_waiver_is_settled_by_the_change_that_removes_it(promoted: Project) -> None:
-    """An expired waiver of the base is red until the change removes it; comparing again says the same."""
-    waive(promoted, "2020-01-01", "hit_at_5")
-    promoted.commit()
-    done = promoted.command("check", "--against", "HEAD")
-    run = promoted.last_run()
-    assert (done.code, codes(promoted)) == (1, {"waiver-expired"})
-    assert promoted.command("check", "--run", str(run)).code == 1
-    waive(promoted, "")
-    settled = judged(promoted, run)
-    assert settled.code == 0, settled.out + settled.err
-    assert "waiver-expired" in codes(promoted, "warnings")
-    assert promoted.command("compare", str(promoted.last_run())).code == 0
-    promoted.config.write_text("suite: [")
-    assert judged(promoted, run).code == 1
-
-
 def test_expired_waiver_is_settled_by_what_is_committed(promoted: Project) -> None:
     """In a job a configuration on disk from which the waiver is gone settles nothing: the commit is what is merged."""
     waive(promoted, "2020-01-01", "hit_at_5")
@@ -76,15 +58,6 @@ def test_expired_waiver_is_settled_by_what_is_committed(promoted: Project) -> No
     assert judged(promoted, promoted.last_run()).code == 0
     promoted.commit()
     assert promoted.command("check", "--against", "HEAD~1", CI="true").code == 0
-
-
-def test_waivers_are_told_without_a_verdict(promoted: Project) -> None:
-    """A run that ends without a verdict tells the waivers that stand all the same."""
-    waive(promoted, "2999-12-31", "hit_at_5")
-    assert promoted.command("check", FAKE_BEHAVIOUR="die_at_start").code == 3
-    (waived,) = promoted.verdict()["waivers"]
-    assert (waived["metric"], waived["owner"], waived["state"]) == ("hit_at_5", "ada", "active")
-    assert "reindexing" in (promoted.last_run() / "summary.md").read_text()
 
 
 def test_waiver_of_a_case_that_does_not_exist(promoted: Project) -> None:
@@ -164,42 +137,3 @@ def test_promoting_over_a_damaged_baseline(promoted: Project) -> None:
     done = promoted.command("promote", directory, "--allow-regression", "--reason", "damaged by a merge")
     assert done.code == 0, done.err
     assert "the present baseline cannot be read" in done.out
-
-
-@pytest.mark.parametrize("other", ["questions", "settings"])
-def test_promoting_a_loss_that_cannot_be_paired(promoted: Project, other: str) -> None:
-    """Neither relabelling every question nor a setting that rules out the comparison lets a lower value in unsaid."""
-    path = promoted.root / "baselines" / "small.json"
-    before = path.read_bytes()
-    if other == "questions":
-        promoted.write_cases([{**case, "question": f"{case['question']} please"} for case in promoted.cases()])
-    else:
-        promoted.edit("concurrency: 4", "concurrency: 4, k: 9")
-    assert promoted.command("run", FAKE_BEHAVIOUR="worse").code == 0
-    directory = str(promoted.last_run())
-    for terms in ((), ("--reason", "smaller model"), ("--allow-regression",)):
-        refused = promoted.command("promote", directory, *terms)
-        assert refused.code == 2
-        assert "hit_at_5 (hybrid) 100.0 → 0.0%" in refused.err
-    assert path.read_bytes() == before
-    terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada", "--allow-no-match", "hybrid")
-    done = promoted.command("promote", directory, *terms)
-    assert done.code == 0, done.err
-    assert "accepted: hit_at_5 (hybrid) 100.0 → 0.0%" in done.out
-    entry = json.loads(path.read_bytes())["accepted"]["hybrid"]["hit_at_5"]
-    assert (entry["best"], entry["drops"]) == (0.0, 0.0)
-    low = entry["lowered"]
-    assert (low["from"], low["to"], low["reason"], low["by"]) == (1.0, 0.0, "smaller model", "ada")
-
-
-def test_promoting_a_run_without_half_of_a_mode(promoted: Project) -> None:
-    """A run that lacks questions in one of its modes has fewer cases than the golden set, and is refused."""
-    promoted.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, vector]")
-    assert promoted.command("run").code == 0
-    results = plain_rows(promoted.last_run())
-    rows = [json.loads(line) for line in results.read_text().splitlines()]
-    left = [row for n, row in enumerate(rows) if row["mode"] == "hybrid" or n % 2]
-    results.write_text("".join(json.dumps(row) + "\n" for row in left))
-    refused = promoted.command("promote", str(promoted.last_run()), "--dry-run")
-    assert refused.code == 3
-    assert f"{len(rows) - len(left)} of 6 cases not asked in mode vector" in refused.err

@@ -148,17 +148,6 @@ def test_a_model_that_is_too_small(project: Project) -> None:
     assert "model" not in {source for source, _ in proposed(project)}
 
 
-def test_no_key(project: Project) -> None:
-    """A judge without its key is not asked, which is said once, however many passages there are."""
-    (project.root / "vault" / "personal" / "Notes" / "More.md").write_text(NOTE.replace("Tetanus", "Measles"))
-    section = '\njudges:\n  models: [{model: "openai:gpt-4o-2024-08-06"}]\n'
-    project.config.write_text(project.config.read_text() + section)
-    done = project.command("golden", "propose", "--model", OPENAI_API_KEY="")
-    assert done.code == 0
-    assert done.err.count("no_key: OPENAI_API_KEY is empty") == 1
-    assert {source for source, _ in proposed(project)} == {"list", "notes"}
-
-
 def test_without_the_flag_nobody_is_asked(project: Project) -> None:
     """A configured judge is sent nothing, and nothing of judges is loaded; the flag without a judge is refused."""
     script = (
@@ -174,14 +163,6 @@ def test_without_the_flag_nobody_is_asked(project: Project) -> None:
     project.config.write_text(project.config.read_text().partition("\njudges:")[0])
     refused = project.command("golden", "propose", "--model")
     assert (refused.code, "has no section 'judges'" in refused.err) == (2, True)
-
-
-def test_no_more_than_are_wanted(project: Project) -> None:
-    """Where enough proposals wait no model is asked, which is said."""
-    asked(project, Answer(text=GOOD))
-    done, requests = asked(project, Answer(text=GOOD))
-    assert "no model is asked, as enough proposals wait" in done.err
-    assert requests == []
 
 
 def test_private_notes_are_sent_to_nobody(project: Project) -> None:
