@@ -31,7 +31,7 @@ from suite_in_process import Api, FakeAdapter, asked_by, make_suite
 # a file that was being opened when the signal came
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 SEED = "7"
-TRIED = int(os.environ.get("RAGGATE_INTERRUPTS", "40"))
+TRIED = int(os.environ.get("RAGGATE_INTERRUPTS", "12"))
 """Places that are tried, of some 900; the variable names another number."""
 
 WATCHED = (f"{Path(raggate.__file__).parent}/pipeline/", signals.__file__, contextlib.__file__)

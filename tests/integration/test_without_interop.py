@@ -40,10 +40,7 @@ def test_the_gate_gates(alone: Path, tmp_path: Path) -> None:
     assert (demo.returncode, demo.stderr) == (0, "")
     assert "verdict: pass (exit 0)" in demo.stdout
     assert "verdict: regression (exit 1)" in demo.stdout
-    kept = tmp_path / "kept"
-    assert run(alone, kept, "lint").returncode == 0
-    checked = run(alone, kept, "check")
-    assert checked.returncode == 1, checked.stdout + checked.stderr
+    assert run(alone, tmp_path / "kept", "lint").returncode == 0
 
 
 def test_its_help_has_no_other_systems(alone: Path, tmp_path: Path) -> None:
