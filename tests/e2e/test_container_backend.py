@@ -247,12 +247,6 @@ class TestGate:
         (stored,) = gate.root.glob("*/*/config.json")
         assert "sha256:" in json.loads(stored.read_text())["config"]["api_image"]
 
-    def test_a_worse_retriever_is_a_regression(self, gate: Gate, built: dict[str, str]) -> None:
-        """The degraded API is red, and the relaxation that lets its setting in is printed."""
-        code, out, err = gate.check(notes(built, pass_env=["NOTES_DISABLE"]), NOTES_DISABLE="vector")
-        assert code == 1, out + err
-        assert "raggate: relaxed: api.container.pass_env: [NOTES_DISABLE] (default [])" in err
-
     def test_memory_is_named_in_the_verdict(self, gate: Gate, built: dict[str, str]) -> None:
         """An API that eats memory is killed, and limit and reason stand in the verdict."""
         api = {"container": {"image": built["hostile"], "port": 9000, "command": ["eat"], "memory": "64m"}}
@@ -657,16 +651,6 @@ class TestImages:
         with pytest.raises(CannotTell, match=r"api.container.build: the image could not be built") as caught:
             container.start(made, place).__enter__()
         assert "missing" in caught.value.log[-1]
-
-    @pytest.mark.parametrize(
-        ("build", "message"),
-        [({"context": "none"}, "not a directory of the repository"), ({"dockerfile": "No"}, "there is no 'No'")],
-    )
-    def test_nothing_to_build(self, place: Workspace, build: dict[str, str], message: str) -> None:
-        """A context or Dockerfile that is not there is a usage error."""
-        made = ContainerBackend.model_validate({"build": build, "port": 9000})
-        with pytest.raises(UsageError, match=message):
-            container.start(made, place).__enter__()
 
     def test_context_that_leads_out(self, place: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
         """A context that is a link out of the repository is refused."""

@@ -375,22 +375,6 @@ def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_beir(tmp_path: Path) -> None:
-    """The judgements of a BEIR folder count like a qrels file."""
-    (tmp_path / "qrels").mkdir()
-    write(tmp_path / "qrels" / "dev.tsv", "query-id\tcorpus-id\tscore", "q\ta\t1")
-    lists = write(tmp_path / "lists", '{"query_id": "q", "doc_ids": ["a"]}')
-    assert evaluate_files(Files(beir=tmp_path, split="dev", lists=lists)).means["map"] == Mean(1.0, 1)
-
-
-def test_files_must_be_named() -> None:
-    """Without judgements or lists there is nothing to do."""
-    with pytest.raises(UsageError, match="no judgements"):
-        evaluate_files(Files(lists=Path("x")))
-    with pytest.raises(UsageError, match="no result lists"):
-        evaluate_files(Files(qrels=Path("x")))
-
-
 SHARED = {"hit": "success", "recall": "recall", "precision": "P", "ndcg": "ndcg_cut"}
 
 

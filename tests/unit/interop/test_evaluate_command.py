@@ -128,14 +128,6 @@ def test_refusals(arguments: list[str], message: str) -> None:
     assert message in str(done.exception)
 
 
-def test_keep_first(folder: Path) -> None:
-    """A document given twice is an error unless the first is to count."""
-    (folder / "run").write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
-    done = CliRunner().invoke(evaluate, ["--qrels", "qrels", "--run", "run"])
-    assert "run:2: document 'a' of query 'q1' is already in line 1" in str(done.exception)
-    assert "1 entry left out" in output("--qrels", "qrels", "--run", "run", "--keep-first")
-
-
 @pytest.mark.parametrize("source", [["--run", "run"], ["--lists", "lists.jsonl"]])
 def test_imports_stay_few(folder: Path, source: list[str]) -> None:
     """The path imports neither the gate's nouns nor any heavy library, and a JSON reader for files of JSON alone."""

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from builders import make_labelled, make_result, make_run
-from kebab_builders import answer, hit, jsonl, query, row, three_queries, three_queries_later, write_database
+from kebab_builders import hit, jsonl, query, row, three_queries, three_queries_later, write_database
 from raggate.errors import CannotTell, UsageError
-from raggate.pipeline import results_file, run_directory
+from raggate.pipeline import results_file
 from raggate_interop.kebab import golden as kebab_golden
 from raggate_interop.kebab.command import kebab
 
@@ -90,51 +89,6 @@ def test_compare_that_cannot_tell(folder: Path) -> None:
     failed = run("compare", "a", "failed.jsonl")
     assert failed.return_value == 3
     assert "3 of 3 queries of run b failed" in failed.stderr
-
-
-def test_compare_of_what_is_not_labelled(folder: Path) -> None:
-    """Runs of other chunkers whose queries have chunk labels alone, and runs without any label, end with 3."""
-    others = [row(f"q{n}", hit(1, f"x{n}", "y", chunker_version="v3", citation=None)) for n in (1, 2, 3)]
-    (folder / "other.jsonl").write_bytes(jsonl(others))
-    (folder / "chunks.yaml").write_bytes(
-        kebab_golden.write_golden(query(f"q{n}", expected_chunk_ids=(f"c{n}",)) for n in (1, 2, 3))
-    )
-    other = run("compare", "a", "other.jsonl", "--golden", "chunks.yaml")
-    assert other.return_value == 3
-    assert "raggate: verdict: cannot tell\nraggate: 3 of 3 queries have expected_chunk_ids alone" in other.stderr
-    (folder / "none.yaml").write_bytes(kebab_golden.write_golden(query(f"q{n}") for n in (1, 2, 3)))
-    none = run("compare", "a", "b", "--golden", "none.yaml")
-    assert none.return_value == 3
-    assert "none of the 3 queries that are in both runs has a label" in none.stderr
-
-
-def test_a_query_that_is_missing_is_no_regression(folder: Path) -> None:
-    """A run that lacks a query that was found ends with 3, not 1."""
-    (folder / "less.jsonl").write_bytes(jsonl(three_queries_later()[:2]))
-    done = run("compare", "b", "less.jsonl")
-    assert done.return_value == 3
-    assert done.stderr == (
-        "raggate: verdict: cannot tell\nraggate: 1 query of run a is not in run b, the first is q3\n"
-    )
-
-
-def test_groundedness_by_either_rule(folder: Path) -> None:
-    """--groundedness spec leaves out answers to what should be refused, in both commands."""
-    golden = [
-        query("q1", expected_doc_ids=("d1",), must_contain=("yes",)),
-        query("q2", forbidden=("no",)),
-    ]
-    (folder / "g.yaml").write_bytes(kebab_golden.write_golden(golden))
-    (folder / "x.jsonl").write_bytes(jsonl([row(name, answer=answer(name)) for name in ("q1", "q2")]))
-    after = [row("q1", answer=answer("yes")), row("q2", answer=answer("no"))]
-    (folder / "y.jsonl").write_bytes(jsonl(after))
-    values = [
-        json.loads(run("aggregate", "y.jsonl", "--json", *flags).stdout)["groundedness"]
-        for flags in ((), ("--groundedness", "code"), ("--groundedness", "spec"))
-    ]
-    assert values == [0.5, 0.5, 1.0]
-    report = json.loads(run("compare", "x.jsonl", "y.jsonl", "--json", "--groundedness", "spec").stdout)
-    assert report["deltas"]["groundedness"] == 1.0
 
 
 def read_run(directory: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -242,16 +196,6 @@ def test_an_import_counts_the_rows_that_an_export_scores_otherwise(folder: Path)
     rows = [json.loads(line) for line in Path("back/per_query.jsonl").read_text().splitlines()]
     counts = [(item["query_id"], len(item["hits_top_k"]), item["error"] is None) for item in rows]
     assert counts == [("q1", 1, True), ("q2", 0, False), ("q3", 0, False)]
-
-
-def test_export_of_several_modes(folder: Path) -> None:
-    """A per_query.jsonl is of one retrieval mode: of several one must be named."""
-    items = [make_labelled(result=make_result(mode=mode)) for mode in ("lexical", "hybrid")]
-    run_directory.write(folder / "run", make_run(*items, fingerprint={"k": 5}))
-    with pytest.raises(UsageError, match="the run has the modes lexical, hybrid"):
-        run("export", "run", "--out", "out")
-    assert run("export", "run", "--out", "out", "--mode", "hybrid").return_value == 0
-    assert json.loads(Path("out/per_query.jsonl").read_text())["mode"] == "hybrid"
 
 
 def test_what_cannot_be_measured(folder: Path) -> None:

@@ -116,18 +116,6 @@ def test_one_query_has_no_interval(tmp_path: Path) -> None:
     assert (code, "-1.0000 one query gives no interval  n=1  worse" in output) == (1, True), output
 
 
-def test_score_fixed_k(file: Path, tmp_path: Path) -> None:
-    """--k divides by K, also in the report, whose notes say so."""
-    code, output = run("score", "--task", "retrieval", file, "--k", 4, "--out", tmp_path / "out")
-    assert (code, output.startswith("wrote ")) == (0, True)
-    path = tmp_path / "out" / "retrieval_scores.json"
-    report = read_scores(path.read_bytes(), "x")
-    precision = report.metrics["topical_precision_at_k"]
-    assert precision is not None
-    assert (precision.point, report.top_k, report.source.kind) == (0.25, 4, "direct_path")
-    assert "K fixed at 4" in report.notes
-
-
 def test_show(file: Path, tmp_path: Path) -> None:
     """A stored report prints the numbers that `score` printed; a file that is none is refused."""
     printed = run("score", file, "--task", "retrieval")[1].splitlines()[1:]
@@ -164,14 +152,6 @@ def test_score_warns_of_incomplete_panels(tmp_path: Path) -> None:
         in run("score", "--task", "retrieval", path)[1]
     )
     assert "2 of the ranks up to 3 have no label" in run("score", "--task", "retrieval", path, "--k", 3)[1]
-
-
-@pytest.mark.parametrize("k", ["0", "-1", "x", "1.5", "1234567", "²"])
-def test_score_refuses_a_cut_off(file: Path, k: str) -> None:
-    """K is a whole number from 1 or `inferred`."""
-    code, message = run("score", "--task", "retrieval", file, "--k", k)
-    assert code == 2
-    assert "neither a whole number" in message
 
 
 def test_score_refuses(file: Path, tmp_path: Path) -> None:
@@ -292,12 +272,6 @@ def test_agreement_is_told_by_the_calibration_set(tmp_path: Path) -> None:
     assert lines[1].split()[:3] == ["proper_action", "alpha", "0.4444"]
 
 
-def test_agreement_without_a_calibration_set_counts_every_row(tmp_path: Path) -> None:
-    """Where no row is marked as calibration all count."""
-    path = sheet(tmp_path / "f.csv", *((*row[:3], "False", row[4]) for row in MIXED))
-    assert run("agreement", path)[1].startswith("generation: 6 judgments\n  proper_action               alpha 0.4444")
-
-
 @pytest.mark.parametrize(
     ("options", "count"),
     [
@@ -377,20 +351,6 @@ def test_check(tmp_path: Path) -> None:
     assert run("check", path, "--strict", *allowed)[0] == 0
     with pytest.raises(UsageError, match="'nothing' is not a finding"):
         run("check", path, "--allow", "nothing")
-
-
-def test_check_incomplete_panel(tmp_path: Path) -> None:
-    """A panel that lacks judgments is a finding without a line of its own."""
-    path = tmp_path / "f.csv"
-    path.write_bytes(export_csv("retrieval", [{"labels": "ynn", "n_retrieved_chunks": "2"}]))
-    code, output = run("check", path, "--strict")
-    assert code == 4
-    assert "record r1: panel_incomplete: 1 of 2 chunks judged, 0 discarded" in output
-
-
-def test_check_of_clean_files(file: Path) -> None:
-    """Clean labels pass, strictly."""
-    assert run("check", file, "--strict")[0] == 0
 
 
 def test_join(file: Path, tmp_path: Path) -> None:
@@ -502,18 +462,6 @@ def test_join_needs_one_list_for_a_question(file: Path, tmp_path: Path) -> None:
     run_directory.write(tmp_path / "twice", make_run(*twice))
     with pytest.raises(UsageError, match="'Question 0\\?' is asked twice"):
         run("join", tmp_path / "twice", file)
-
-
-def test_join_by_record(file: Path, tmp_path: Path) -> None:
-    """A case that is named like a record has the labels of that record, whatever it asks."""
-    case = make_case("r3", question="Something else?")
-    run_directory.write(tmp_path / "run", make_run(make_labelled(case, make_result(case.id, make_chunk("good")))))
-    code, output = run("join", tmp_path / "run", file, "--k", 2)
-    assert code == 0
-    assert "11 queries labelled, but not in the run" in output
-    # the ideal has one sufficient chunk, which stands first; over the retrieved list alone it is the same
-    assert "ndcg_at_k                     1.0000" in output
-    assert run("join", tmp_path / "run", file, "--k", 2, "--ideal", "retrieved")[0] == 0
 
 
 OF_EVERY_COMMAND = {"--json", "-q", "--quiet", "-v", "--verbose"}

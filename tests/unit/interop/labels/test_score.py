@@ -78,12 +78,6 @@ def test_an_annotator_has_one_vote() -> None:
     assert joined.means["topical_precision_at_k"].value == 1
 
 
-def test_units_keep_their_order() -> None:
-    """Units come in the order in which they first appear, and are never mixed."""
-    rows = [*make_panel("ynn", "nnn", record="b"), *make_panel("yyn", record="a"), *make_panel("ynn", record="b")]
-    assert [unit.unit for unit in score.consolidate(rows)] == [("b", "c1"), ("b", "c2"), ("a", "c1")]
-
-
 def test_two_chunks_at_one_rank() -> None:
     """Two chunks of a record at one rank cannot both be right, and both places are named."""
     rows = [make_retrieval(chunk_id="x", place="f:2"), make_retrieval(chunk_id="y", place="f:3")]
@@ -280,12 +274,6 @@ def test_two_names_of_one_query() -> None:
 def test_join_drops_repeated_chunks() -> None:
     """A chunk that a list holds twice keeps its first place, and what follows moves up."""
     assert values({"q a": ["c1", "c1", "c2"]}, k=2)[4] == 1 / 2
-
-
-def test_join_consolidates() -> None:
-    """Several annotators of a chunk count by majority."""
-    rows = [make_retrieval(row, annotator=str(index)) for index, row in enumerate(("ynn", "nnn", "nnn"))]
-    assert values({"What is it?": ["c1"]}, rows, k=1)[0] == 0.0
 
 
 def test_a_judge_of_several_modes_has_one_vote() -> None:

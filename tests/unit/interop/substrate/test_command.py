@@ -65,15 +65,6 @@ def test_score_table(files: tuple[Path, Path]) -> None:
     assert "  heading_dominance_rate          –" in lines
 
 
-def test_score_writes_a_file(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """--out writes what --json prints."""
-    out = tmp_path / "new" / "metrics.json"
-    _, output = run("score", *files, "--json", "--out", out, "--shape", "by_mode")
-    text = out.read_text(encoding="utf-8")
-    assert text in output
-    assert json.loads(text)["by_mode"]["fts"]["easy"]["hit_at_3"] == 1.0
-
-
 def test_score_at_the_depths_of_their_options(files: tuple[Path, Path], tmp_path: Path) -> None:
     """--limit is that of run_experiment, --k and --heading-threshold are build_metrics'; the defaults are theirs."""
     entries = [{"rank": at, "doc_id": name, "score": 1.0, "scores": {"fts": 0.5}} for at, name in enumerate("xya", 1)]
@@ -134,13 +125,6 @@ def test_a_file_that_cannot_be_written(files: tuple[Path, Path]) -> None:
         run("score", *files, "--out", files[0] / "below" / "a.json")
 
 
-def test_score_of_one_scenario(files: tuple[Path, Path]) -> None:
-    """--scenario scores the queries of that scenario alone; one that no query is of is refused."""
-    assert "bm25 overall: 1 query" in run("score", *files, "--scenario", "exact_match")[1]
-    with pytest.raises(UsageError, match="known: exact_match"):
-        run("score", *files, "--scenario", "other")
-
-
 def test_score_of_a_trace(files: tuple[Path, Path], tmp_path: Path) -> None:
     """A trace.jsonl gives the same metrics as the results it is of."""
     trace = [
@@ -179,16 +163,6 @@ def test_nothing_to_score(tmp_path: Path) -> None:
         run("score", queries, results, "--exact")
 
 
-def test_exact_numbers_of_a_trace(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """A trace has no labels, so their numbers are of the labels of the queries."""
-    trace = [{"query": "One?", "mode": "fts", "rank": rank, "doc_id": name} for rank, name in enumerate(("x", "a"), 1)]
-    path = put(tmp_path / "trace.jsonl", trace)
-    arguments = ("--exact", "--shape", "by_mode", "--json")
-    _, output = run("score", files[0], path, *arguments)
-    assert json.loads(output[output.index("{") :])["by_mode"]["fts"]["easy"]["hit_at_3"] == 1.0
-    assert run("score", *files, *arguments)[1] == output
-
-
 def test_a_mode_that_was_not_run_is_named(tmp_path: Path) -> None:
     """A mode that queries ask for and no result has is named, and is not scored as misses."""
     queries = put(tmp_path / "queries.json", [{**QUERIES[0], "retriever_types": ["bm25", "vector"]}])
@@ -197,14 +171,6 @@ def test_a_mode_that_was_not_run_is_named(tmp_path: Path) -> None:
         _, output = run("score", queries, results, *arguments)
         assert "raggate: no results in mode vector, which queries ask for" in output
         assert "vector easy" not in output
-
-
-def test_a_threshold_of_an_unknown_metric_is_named(tmp_path: Path) -> None:
-    """A threshold whose metric is in neither file is named, as it may be misspelt."""
-    metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.5}}})
-    thresholds = put(tmp_path / "thresholds.json", {"hit_at1": 0.01, "hit_at_1": 0.01})
-    _, output = run("compare", metrics, metrics, "--thresholds", thresholds)
-    assert "raggate: thresholds for metrics that neither file has: hit_at1" in output.splitlines()
 
 
 def test_foreign_names_cannot_speak_to_the_log(tmp_path: Path) -> None:
@@ -253,13 +219,6 @@ def test_a_limit_that_cannot_be_checked_is_not_green(tmp_path: Path, beside: dic
     for leniency in ((), ("--allow-vanished",), ("--as-written",)):
         code, output = run("compare", metrics, metrics, "--floors-file", floors, *leniency)
         assert (code, "not measured" in output) == (3, True), leniency
-
-
-def test_a_limit_that_is_broken_is_red_as_written_too(tmp_path: Path) -> None:
-    """What their script ignores is what has vanished, and not a limit that is asked for beside it."""
-    metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.5}}})
-    floors = put(tmp_path / "floors.json", {"bm25": {"easy": {"hit_at_1": 0.6}}})
-    assert run("compare", metrics, metrics, "--floors-file", floors, "--as-written")[0] == 1
 
 
 def test_limits_of_one_mode_under_both_its_names_are_refused(tmp_path: Path) -> None:

@@ -112,26 +112,6 @@ def test_a_regression_goes_before_what_is_missing() -> None:
     assert comparison.exit_code is ExitCode.REGRESSION
 
 
-def test_overall_is_left_out_where_a_shape_has_none() -> None:
-    """A baseline by mode has no overall, so difficulties alone are compared; in one shape a lost overall is missed."""
-    both = {"bm25": {"easy": {"hit": 1.0}, "overall": {"hit": 1.0}}}
-    levels = {"bm25": {"easy": {"hit": 1.0}}}
-    for sides, flat in (((both, levels), (False, True)), ((levels, both), (True, False))):
-        comparison = gate.compare(*sides, flat=flat)
-        assert (comparison.levelled, comparison.exit_code) == (True, ExitCode.PASS)
-    lost = gate.compare(both, levels, flat=(True, False))
-    assert (lost.levelled, lost.vanished) == (False, ("bm25/overall",))
-    assert gate.compare({"bm25": {"overall": {"hit": 1.0}}}, levels, flat=(False, True)).vanished == ("bm25/overall",)
-
-
-def test_floors_as_their_check_writes_them() -> None:
-    """A value below the minimum of its retriever and difficulty is named as their check does, and is exit 1."""
-    now = table(hit_at_1=0.60, hit_at_3=0.80, hit_at_5=0.85, hit_at_10=0.9)
-    limits = gate.check_limits(now, gate.EVAL_THRESHOLDS)
-    assert [str(limit) for limit in limits if limit.broken] == ["bm25/easy/hit_at_1: 60.0% < 70.0%"]
-    assert gate.compare(now, now, limits=limits).exit_code is ExitCode.REGRESSION
-
-
 def test_a_floor_that_cannot_be_checked_is_not_green() -> None:
     """A metric that has a minimum and is not in the file makes the comparison incomplete."""
     now = table(hit_at_1=0.9, hit_at_3=0.9, hit_at_10=0.9)
@@ -145,15 +125,6 @@ def test_a_boundary_of_a_floor_is_crossed_beyond_epsilon() -> None:
     limit = {"bm25": {"easy": {"hit_at_1": 0.1 + 0.6 + 1e-16, "heading_only_hit_rate": 0.1 + 0.1}}}
     now = table(hit_at_1=0.7, heading_only_hit_rate=0.2)
     assert not any(checked.broken for checked in gate.check_limits(now, limit))
-
-
-def test_targets_are_minima_and_maxima_over_all_queries() -> None:
-    """The heading scenario demands hits of at least 0.8 and a dominance of at most 0.3, over all its queries."""
-    now = table(name="overall", hit_at_3=0.8, heading_dominance_rate=0.31)
-    limits = gate.check_limits(now, gate.targets(gate.SCENARIOS["heading_bias"]))
-    assert [str(limit) for limit in limits if limit.broken] == ["bm25/overall/heading_dominance_rate: 31.0% > 30.0%"]
-    # the targets of the other modes were asked for too
-    assert {limit.mode for limit in limits if limit.value is None} == {"vector", "hybrid"}
 
 
 def test_report_keeps_their_keys_in_their_order() -> None:

@@ -192,17 +192,6 @@ def test_results_that_are_refused(tmp_path: Path, rows: list[Any], message: str)
         substrate_results.read_results(put(tmp_path / "results.jsonl", rows))
 
 
-def test_results_survive_writing_byte_for_byte(tmp_path: Path) -> None:
-    """A file as their script writes it is written back the same."""
-    path = tmp_path / "results.jsonl"
-    text = json.dumps({**ROW, "query": "Größe?"}, ensure_ascii=False) + "\n"
-    path.write_text(text, encoding="utf-8")
-    rows = substrate_results.read_results(path)
-    assert rows[0]["mode"] == "bm25"
-    path.write_text(substrate_results.render_results(rows), encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == text
-
-
 def test_results_become_a_run(tmp_path: Path) -> None:
     """Rows become a run that raggate scores: ids match without .md, and a query without a row is a failed call."""
     cases = to_cases(

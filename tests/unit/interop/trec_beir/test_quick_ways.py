@@ -106,11 +106,6 @@ def test_scores_are_the_floats_that_python_reads(written: list[str]) -> None:
     assert numbers is None or bits(numbers) == bits(list(map(float, written)))
 
 
-def test_usual_scores_are_read_quickly() -> None:
-    """Numbers with a point are not left to the slow way."""
-    assert trec._decimals(["1.50", "-2.0", "3.25e2"]) == [1.5, -2.0, 325.0]
-
-
 @each_row(
     "written",
     [
