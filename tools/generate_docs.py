@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Callable
@@ -14,7 +13,6 @@ import yaml
 from pydantic import BaseModel, WithJsonSchema
 from pydantic.fields import FieldInfo
 from tools import output_schema
-from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
 
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.json_schema import json_schema
@@ -25,19 +23,18 @@ from raggate.models.lint import CHECKS
 from raggate.scoring.metrics import METRICS, Metric
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
-from raggate_interop.labels.metrics import LABEL_METRICS, LabelMetric
+from raggate_interop.labels.metrics import LABEL_METRICS
 
 ROOT = Path(__file__).parents[1]
 NAMED = {"metrics": ".<metric>", "services": ".<name>"}
 NOTE = "<!-- generated from the code by `make docs`; do not edit -->"
 
 
-TABLES = ("<!-- inputs and outputs: generated from action.yml by `make docs` -->", "<!-- end of inputs and outputs -->")
+WORKFLOW = ROOT / "src/raggate/cli/templates/rag-gate.yml"
 
 
-def readme() -> str:
-    """Put the tables of the action's inputs and outputs between the markers of README.md."""
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
+def action_page() -> str:
+    """Show the workflow that `raggate init` writes, and list the inputs and outputs of the action."""
     action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     inputs = ["| input | default | |", "|---|---|---|"]
     for name, spec in action["inputs"].items():
@@ -45,23 +42,70 @@ def readme() -> str:
         inputs.append(f"| `{name}` | {default} | {_cell(spec['description'])} |")
     outputs = ["| output | |", "|---|---|"]
     outputs += [f"| `{name}` | {_cell(spec['description'])} |" for name, spec in action["outputs"].items()]
-    before, _, rest = page.partition(TABLES[0])
-    _, _, after = rest.partition(TABLES[1])
-    tables = ["\n".join(inputs), "\n".join(outputs)]
-    return before + "\n\n".join([TABLES[0], *tables, TABLES[1]]) + after
+    workflow = WORKFLOW.read_text(encoding="utf-8").partition("\n")[2]
+    parts = [
+        "# The action: inputs and outputs",
+        NOTE,
+        "`raggate init` writes this workflow. Replace `OWNER/raggate@REF` by the repository of the action and the "
+        "full commit id of the release you trust, or let `raggate init --action` fill it in. [github.md](github.md) "
+        "explains how to require the check and what each event does.",
+        f"```yaml\n{workflow}```",
+        "The action runs in a container, in which `localhost` is that container itself. You reach an API under the "
+        "job's `services:` by the name of the service.",
+        "## Inputs",
+        "\n".join(inputs),
+        "## Outputs",
+        "Every output is set whatever happens, also if the API never came up or the step was cancelled.",
+        "\n".join(outputs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+EXAMPLE = """\
+suite: notes
+vault: {notes: notes}                # directories of Markdown notes that your API indexes
+golden: golden/eval_set.jsonl        # one question per line
+api:
+  container:
+    build: {context: ., dockerfile: Dockerfile}
+    port: 9000
+    env: {NOTES_DIR: "{vault.notes}", PORT: "{port}"}
+ask:
+  adapter: mapped
+  modes: [hybrid]
+  mapped:
+    ask: {path: /search, body: {query: "{question}", limit: "{k}"}}
+    response:
+      chunks: {list: hits, rel_path: file, heading_path: section, text: text, score: score}
+gate:
+  tolerance: 0.05
+  metrics:
+    hit_at_5: {tolerance: 0.03, floor: 0.70}
+invariants: {must_be_deterministic: error}
+waivers:
+  - {metric: ndcg_at_10, owner: ada, reason: "reindexing, issue 12", expires: 2026-12-31}
+"""
 
 
 def configuration_page() -> str:
-    """Describe every key of raggate.yml, section by section."""
+    """List every key of raggate.yml with its type, its default and one sentence, below a complete example."""
     parts = [
         "# raggate.yml",
         NOTE,
-        "Unknown keys, duplicate keys and values of another type are errors that name file, line and key. Paths are "
-        "relative to the file. Editors complete it with [its schema](../src/raggate/config/raggate.schema.json).",
+        f"```yaml\n{EXAMPLE}```",
+        "An unknown key, a duplicate key or a value of another type is an error that names file, line and key. Paths "
+        "are relative to the file. [The schema](../src/raggate/config/raggate.schema.json) says more about each key: "
+        "editors show it while you type.",
     ]
     pending: list[tuple[str, type[BaseModel]]] = [("", Config)]
+    listed: dict[type[BaseModel], str] = {}
     while pending:
         prefix, model = pending.pop(0)
+        parts.append(f"## `{prefix}`" if prefix else "## Top level")
+        if model in listed:
+            parts.append(f"The keys of `{listed[model]}`.")
+            continue
+        listed[model] = prefix
         rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
         meanings = described(model)
         for name, field in model.model_fields.items():
@@ -70,89 +114,67 @@ def configuration_page() -> str:
             if inner is not None:
                 pending.append((key + NAMED.get(name, ""), inner))
             default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-            meaning = " ".join(meanings.get(name, "").split())
-            rows.append(f"| `{key}` | {_field_type(field)} | {default} | {meaning} |")
-        title = f"## `{prefix}`" if prefix else "## Top level"
-        intro = " ".join((inspect.getdoc(model) or "").split())
-        parts += [title, intro, "\n".join(rows)]
+            rows.append(f"| `{key}` | {_field_type(field)} | {default} | {_first_sentence(meanings.get(name, ''))} |")
+        parts.append("\n".join(rows))
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
     return "\n\n".join(parts) + "\n"
 
 
-OTHER_NUMBERS: tuple[tuple[str, str, dict[str, Definition]], ...] = (
-    (
-        "Result lists against judgements",
-        "What `raggate evaluate` computes, see [evaluate.md](evaluate.md). A case is a judged query, and its list "
-        "is of documents.",
-        {name if name == "map" else f"{name}_at_<k>": definition for name, definition in EVALUATED.items()},
-    ),
-    (
-        "As kebab computes them",
-        "What `raggate kebab` computes, rounded to 4 decimals as kebab stores it, see "
-        "[systems/kebab.md](systems/kebab.md). A case is a stored row.",
-        KEBAB,
-    ),
-    (
-        "As helloworld computes them",
-        "What `raggate helloworld` computes, see [systems/helloworld.md](systems/helloworld.md). A case is a stored "
-        "row whose question is in the golden set.",
-        HELLOWORLD,
-    ),
-    (
-        "As substrate computes them",
-        "What `raggate substrate` computes, see [systems/substrate.md](systems/substrate.md). A case is a query in a "
-        "mode; documents are compared without `.md`.",
-        SUBSTRATE,
-    ),
-)
-"""Title and introduction of a section -> the definitions in it."""
+def _first_sentence(text: str) -> str:
+    """Return a text up to the first full stop that a capital, or nothing, follows."""
+    return re.split(r"(?<=[a-z0-9`)*]\.)\s+(?=[A-Z`])", " ".join(text.split()))[0]
+
+
+WORKED = """\
+A question has two gold supports, both needed. The API returns five chunks: no, **yes**, no, no, **yes**.
+
+| metric | value | how |
+|---|---|---|
+| `hit_at_1`, `hit_at_5` | 0, 1 | a match is among the first 5, none is first |
+| `mrr_at_10` | 0.5 | 1 / 2, the rank of the first match |
+| `recall_all_at_3`, `recall_all_at_5` | 0, 1 | both are found at rank 5 |
+| `precision_at_5` | 0.4 | 2 of 5 |
+| `ndcg_at_5` | 0.624 | (1/log2(3) + 1/log2(6)) / (1/log2(2) + 1/log2(3)) |"""
+"""One list with its values; tests/unit/test_generated_docs.py computes them."""
 
 
 def metrics_page() -> str:
-    """Describe every metric from its docstring."""
-    parts = [
-        "# Metrics",
-        NOTE,
-        "Every value comes with `n`, the cases it covers, and `unscored`, the cases it does not apply to. Null means "
-        "*does not apply*; it is never 0 and never averaged. A failed call is a miss and an error: it stays in the "
-        "mean of the retrieval metrics. Chunks whose id already appeared higher up are dropped before ranks are "
-        "counted. Means are compared unrounded; where they are shown they are rounded half away from zero.",
-        "A chunk matches a gold support when the note is the same (and the vault, if the API reports it), the "
-        "support's heading path is the chunk's or encloses it, heading by heading "
-        "[as people read them](golden-set.md#when-two-headings-are-one), and one of the support's snippets "
-        "is in the chunk's text, ignoring case and white space.",
-        "Of the other systems named here, helloworld is the note system, substrate the search-improver and "
-        "pragmata the annotation taxonomy.",
+    """Give the formula, the range and the source of every metric."""
+    rows = [_row(f"{name}_at_<k>" if metric.ranked else name, metric) for name, metric in METRICS.items()]
+    labels = [
+        f"| `{name}` | {_cell(metric.formula)} | {_range(1, binary=metric.binary)}, {metric.direction} | "
+        f"{_cell(metric.null)} | {_cell(metric.source)} |"
+        for name, metric in LABEL_METRICS.items()
     ]
-    for name, metric in METRICS.items():
-        parts.append(_metric(name, metric))
-    parts += [
-        "## Operational rates",
-        "`error_rate`, `timeout_rate`, `empty_result_rate` (no chunk came back) and `empty_response_rate` (a blank "
-        "answer; null in retrieval-only runs) divide by all calls, and so does `unasked_answer_rate` (an answer was "
-        "generated in a retrieval-only run; null in others). `no_chunks_rate` and `chunks_skipped_rate` come "
-        "from the API's own account of its index. Latencies are nearest-rank percentiles in milliseconds: "
-        "`client_ms` as raggate saw it, `judge_ms` of a judged run the calls to judges for one answer, the others as "
-        "the API reports them.",
-        "`coverage_by_document_type` counts, by file extension (at most 20, the rest is `other`; `unknown` without "
-        "one), the distinct documents and the chunks that came back over the whole run. `cost` has sum, mean and n of "
-        "each cost that responses report; of a judged run `judge_tokens` and `judge_cost_usd` are those of all replies "
-        "behind the scores, replayed ones too. A cost that nobody reports is left out. "
-        "Neither is ever gated.",
-    ]
-    parts += [
-        "## Human labels",
-        "What `raggate labels` computes from what people said of chunks and answers, see [labels.md](labels.md). A "
-        "case is a query. K is a number, or inferred: the judged chunks of each query.",
-    ]
-    parts += [_label_metric(name, metric) for name, metric in LABEL_METRICS.items()]
-    for title, intro, definitions in OTHER_NUMBERS:
-        parts += [
-            f"## {title}",
-            intro,
-            *(_definition(f"`{name}`", definition) for name, definition in definitions.items()),
-        ]
-    return "\n\n".join(parts) + "\n"
+    head = "| metric | formula | values, better | does not apply | source |\n|---|---|---|---|---|\n"
+    return (
+        "\n\n".join(
+            [
+                "# Metrics",
+                NOTE,
+                WORKED,
+                "A chunk matches a gold support if three things hold: the note is the same, the support's heading "
+                "path is the chunk's or encloses it ([as people read "
+                "headings](golden-set.md#when-two-headings-are-one)), and one of the support's snippets is in the "
+                "chunk's text. Case and white space do not count.",
+                "A value that does not apply is null. It is never 0 and never averaged: `n` counts the questions "
+                "that have a value, `unscored` the others. A failed call is a miss and stays in the mean. A chunk "
+                "whose id already appeared higher up is dropped before ranks are counted.",
+                "## Of a run",
+                head + "\n".join(rows),
+                "## Operational rates",
+                "`error_rate`, `timeout_rate`, `empty_result_rate`, `empty_response_rate` and `unasked_answer_rate` "
+                "divide by all calls. `no_chunks_rate` and `chunks_skipped_rate` come from what the API says of its "
+                "index. Latencies are nearest-rank percentiles in milliseconds: `client_ms` as raggate saw it, the "
+                "others as the API reports them. None of them is ever gated.",
+                "## Human labels",
+                "`raggate labels` computes these, see [labelling.md](labelling.md#labels-of-other-tools). K is a "
+                "number, or the judged chunks of each query.",
+                head + "\n".join(labels),
+            ]
+        )
+        + "\n"
+    )
 
 
 def lint_page() -> str:
@@ -160,21 +182,14 @@ def lint_page() -> str:
     parts = [
         "# What `raggate lint` checks",
         NOTE,
-        "`raggate lint` reads configuration, golden set, vault, baseline and waivers as `raggate check` does, and the "
-        "workflows that run the action. It starts nothing. It exits with 2 if a check finds an error (with `--strict` "
-        "also a warning), otherwise with 0. "
-        "`--ignore CHECK` skips a check that is not an error.",
-        "`--format` is `text` for a terminal, `json` with every finding (`check`, `severity`, `path`, `line`, `key`, "
-        "`message`, `fix`), `github` for annotations in the log of a workflow, or `sarif` (2.1.0) for code scanning "
-        "and editors. Paths are relative to the current directory.",
-        "To run it before every commit with [pre-commit](https://pre-commit.com), in a repository with raggate's files "
-        "at its root:",
+        "```sh\nraggate lint --strict\n```",
+        "`raggate lint` reads your files and the workflows that run the action. It starts nothing. It exits with 2 if "
+        "a check finds an error (with `--strict` also a warning), otherwise with 0. To run it before every commit with "
+        "[pre-commit](https://pre-commit.com):",
         "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
         "    hooks:\n      - id: raggate-lint\n        args: [--strict]  # optional: warnings stop a commit too\n```",
-        "For code scanning, `raggate lint --format sarif > lint.sarif` writes the file, and GitHub's action "
-        "`upload-sarif` uploads it, in a step with `if: always()`, since the command fails if there are errors.",
-        "Ids are stable. The checks cannot see whether a label is right or whether people really ask a question; "
-        "[questions.md](questions.md) explains how to write good ones.",
+        "The checks cannot see whether a label is right, or whether people really ask a question: see "
+        "[questions.md](questions.md).",
     ]
     headings = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
     for severity, title in headings.items():
@@ -183,42 +198,6 @@ def lint_page() -> str:
         rows += [f"| `{name}` | {_cell(check.title)} | {_cell(check.remedy)} |" for name, check in own]
         parts += [f"## {title}", "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
-
-
-SYSTEMS = {
-    "helloworld": ("helloworld", "helloworld/test_switch.py", "systems/helloworld.md"),
-    "kebab": ("kebab", "kebab/test_switch.py", "systems/kebab.md"),
-    "substrate": ("substrate", "substrate/test_switch.py", "systems/substrate.md"),
-    "pragmata": ("labels", "pragmata/test_sheets.py", "labels.md"),
-}
-"""Heading -> command, the tests that walk the system's checklist, its own page."""
-
-
-def migrating_page() -> str:
-    """List for each system what a team needs to switch, by the tests that hold it."""
-    parts = [
-        "# Moving in from another system",
-        NOTE,
-        "Each row is a test on files of the system's exact shape; the table is made of the tests' own sentences. "
-        "Golden sets are converted with `raggate convert`, see [convert.md](convert.md); TREC and BEIR files are "
-        "scored by `raggate evaluate`, see [evaluate.md](evaluate.md); any other JSON API is asked by the adapter "
-        "`mapped`, see [adapters.md](adapters.md).",
-    ]
-    for title, (command, tests, page) in SYSTEMS.items():
-        tree = ast.parse((ROOT / "tests/unit/interop" / tests).read_text(encoding="utf-8"))
-        rows = [f"| {_claim(test)} | `{test.name}` |" for test in _tests(tree)]
-        parts += [f"## {title}", f"`raggate {command}`; [{page.rpartition('/')[2]}]({page})."]
-        parts.append("\n".join(["| what works | test |", "|---|---|", *rows]))
-    return "\n\n".join(parts) + "\n"
-
-
-def _tests(tree: ast.Module) -> list[ast.FunctionDef]:
-    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-
-
-def _claim(test: ast.FunctionDef) -> str:
-    claim = (ast.get_docstring(test) or "").partition("\n")[0]
-    return _cell(re.sub(r"^Item(?: \d+)?: ", "", claim))
 
 
 FACTS = ("Formula", "Null", "Also", "Source")
@@ -231,40 +210,14 @@ def metric_facts(metric: Metric) -> dict[str, str]:
     return {"Summary": summary, **dict(paragraphs)}
 
 
-def _metric(name: str, metric: Metric) -> str:
+def _row(name: str, metric: Metric) -> str:
     facts = metric_facts(metric)
-    definition = Definition(
-        summary=facts["Summary"],
-        formula=facts.get("Formula", ""),
-        null=facts.get("Null", ""),
-        also=facts.get("Also", ""),
-        source=facts.get("Source", ""),
-        direction=metric.direction,
-        binary=metric.binary,
-        highest=highest(metric.judged),
-    )
-    return _definition(f"`{name}_at_<k>`" if metric.ranked else f"`{name}`", definition, level=2)
+    values = f"{_range(highest(metric.judged), binary=metric.binary)}, {metric.direction}"
+    return f"| `{name}` | {_cell(facts['Formula'])} | {values} | {_cell(facts['Null'])} | {_cell(facts['Source'])} |"
 
 
-def _label_metric(name: str, metric: LabelMetric) -> str:
-    definition = Definition(
-        summary=f"{metric.question} ({metric.task})",
-        **{field: getattr(metric, field) for field in ("formula", "null", "also", "source", "direction", "binary")},
-    )
-    return _definition(f"`{name}`", definition, level=3)
-
-
-def _definition(heading: str, definition: Definition, *, level: int = 3) -> str:
-    values = "0 or 1" if definition.binary else f"0 to {setting(definition.highest)}"
-    rows = [
-        f"| formula | {_cell(definition.formula)} |",
-        f"| range | {values} per case, mean over cases |",
-        f"| better | {definition.direction} |",
-        f"| null | {_cell(definition.null)} |",
-        f"| other names | {_cell(definition.also)} |",
-        f"| source | {_cell(definition.source)} |",
-    ]
-    return f"{'#' * level} {heading}\n\n{definition.summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)
+def _range(most: float, *, binary: bool) -> str:
+    return "0 or 1" if binary else f"0 to {setting(most)}"
 
 
 def _cell(text: str) -> str:
@@ -313,13 +266,12 @@ def _default(value: Any) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "README.md": readme,
+    "docs/action.md": action_page,
     "src/raggate/config/raggate.schema.json": lambda: dumps(json_schema(), pretty=True).decode(),
     "docs/configuration.md": configuration_page,
     "docs/metrics.md": metrics_page,
     "src/raggate/cli/output.schema.json": lambda: dumps(output_schema.schema(), pretty=True).decode(),
     "docs/lint.md": lint_page,
-    "docs/migrating.md": migrating_page,
 }
 """What gives every generated file, by its path in the repository."""
 

@@ -408,7 +408,7 @@ def through(writer: Format, cases: tuple[Case, ...]) -> tuple[Any, tuple[Note, .
     back = writer.decode(native)
     if not back:
         raise UsageError(
-            "no case has a label that the target format can express", hint="docs/convert.md says what each can."
+            "no case has a label that the target format can express", hint="docs/migrating.md says what each can."
         )
     return native, (*writer.asides(cases), *compared(rows_of(cases), rows_of(back)))
 

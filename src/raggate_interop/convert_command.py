@@ -51,7 +51,7 @@ def convert(source: Path, target: Path, **settings: Any) -> Answer[Converted]:
     """Convert a golden set, and list everything that the target format cannot express.
 
     SOURCE and TARGET are files; a BEIR folder is a directory, TREC files are qrels with topics beside them, and labels
-    of pragmata are a CSV file or a directory of them. docs/convert.md says what each format holds.
+    of pragmata are a CSV file or a directory of them. docs/migrating.md says what each format holds.
     """
     from raggate_interop.convert import Options, convert as run
 

@@ -1,7 +1,7 @@
 """An emulator of GitHub's runner: starts a container action exactly as the runner does and reads what it says.
 
 Every rule is taken from ContainerActionHandler.cs, DockerCommandManager.cs and ProcessInvoker.cs of actions/runner
-2.336; docs/testing.md tells which. It needs a Docker engine on this machine and nothing of raggate.
+2.336; tests/README.md tells which. It needs a Docker engine on this machine and nothing of raggate.
 """
 
 from __future__ import annotations

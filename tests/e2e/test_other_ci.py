@@ -101,7 +101,7 @@ COMPLETE = {
 @pytest.mark.parametrize("shell", COMPLETE)
 def test_completion(change: Project, shell: str) -> None:
     """Each shell that is there takes the script of the page and completes `raggate calib`."""
-    assert f"_RAGGATE_COMPLETE={shell}_source raggate" in (DOCS / "completion.md").read_text(encoding="utf-8")
+    assert f"_RAGGATE_COMPLETE={shell}_source raggate" in (DOCS / "other-ci.md").read_text(encoding="utf-8")
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} here")
     environment = {**os.environ, "PATH": f"{change.root.parent / 'bin'}:{os.environ['PATH']}"}

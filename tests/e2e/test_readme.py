@@ -1,4 +1,4 @@
-"""What the README shows of `make gate` is what it prints, but for times and the names of runs."""
+"""What the README of the example API shows of `make gate` is what it prints, but for times and the names of runs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ pytestmark = [
 
 
 def shown(command: str) -> list[str]:
-    """Return the lines that the README shows below a command."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """Return the lines that the page shows below a command."""
+    text = (ROOT / "examples" / "notes-api" / "README.md").read_text(encoding="utf-8")
     block = re.search(rf"^{re.escape(command)}\b.*?^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert block is not None
     return [masked(line) for line in block[1].splitlines()]

@@ -1,21 +1,18 @@
 """The generated documentation agrees with the code."""
 
+import re
 from pathlib import Path
 
-from tools.generate_docs import FACTS, PAGES, metric_facts
-from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
+import pytest
+from tools.generate_docs import EXAMPLE, FACTS, PAGES, WORKED, metric_facts
 
+from builders import make_ranked
+from raggate.config.schema import load
 from raggate.scoring.metrics import METRICS
-from raggate_interop import evaluate
-from raggate_interop.helloworld import compare, metrics
-from raggate_interop.kebab import metrics as kebab
 from raggate_interop.labels.metrics import LABEL_METRICS
-from raggate_interop.substrate import gate
 from tables import each_row
 
 ROOT = Path(__file__).parents[2]
-UNDEFINED = {"groundedness_avg", "correctness_avg", "latency_p50_ms", "latency_p95_ms"}
-"""What is a judge's or a clock's, and no metric of raggate's."""
 
 
 @each_row("name", PAGES)
@@ -31,17 +28,22 @@ def test_a_metric_says_everything_of_itself(name: str) -> None:
     assert [fact for fact in ("Summary", *FACTS) if not facts.get(fact, "").strip()] == []
 
 
-def test_other_numbers_are_defined_in_full() -> None:
-    """The metrics of labels, of `evaluate` and of the systems are all defined, with no empty field."""
-    assert set(EVALUATED) == {*evaluate.AT_CUTOFF, "judged", "unjudged", "map"}
-    assert tuple(KEBAB) == kebab.METRICS
-    assert {name for name, definition in KEBAB.items() if definition.direction == "lower"} == kebab.LOWER_IS_BETTER
-    assert {*metrics.MEANS.values(), *compare.DIRECTIONS} - set(HELLOWORLD) == UNDEFINED
-    for name, definition in HELLOWORLD.items():
-        assert definition.direction == compare.DIRECTIONS.get(name, "higher")
-    for name, definition in SUBSTRATE.items():
-        assert definition.direction == gate.direction_of(name)
-    for definition in (*EVALUATED.values(), *KEBAB.values(), *HELLOWORLD.values(), *SUBSTRATE.values()):
-        assert all((definition.summary, definition.formula, definition.null, definition.also, definition.source))
-    for metric in LABEL_METRICS.values():
-        assert all((metric.question, metric.formula, metric.null, metric.also, metric.source))
+def test_the_example_is_a_configuration() -> None:
+    """The file that docs/configuration.md begins with can be loaded as it stands."""
+    assert load(EXAMPLE.encode(), "docs/configuration.md").suite == "notes"
+
+
+def test_labels_have_a_formula_and_a_source() -> None:
+    """No metric of human labels is without formula, null and source."""
+    assert [
+        name for name, metric in LABEL_METRICS.items() if not (metric.formula and metric.null and metric.source)
+    ] == []
+
+
+def test_the_worked_example_of_the_metrics() -> None:
+    """The values beside the list of five chunks are those of the metrics themselves."""
+    item = make_ranked([(), (0,), (), (), (1,)], grades=(1, 1), groups=((0, 1),))
+    for names, values in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ([\d., ]+) \|", WORKED, re.MULTILINE):
+        for name, value in zip(re.findall(r"\w+", names), values.split(", "), strict=True):
+            stem, _, k = name.rpartition("_at_")
+            assert METRICS[stem].function(item, int(k)) == pytest.approx(float(value), abs=0.0005), name

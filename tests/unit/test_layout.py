@@ -248,11 +248,11 @@ def test_rows_name_earlier_rows_alone() -> None:
         earlier.add(room)
 
 
-def test_every_room_has_its_row_and_stands_in_the_readme() -> None:
-    """There is nothing at the package's root but what the rows name and the README draws, in the same order."""
+def test_every_room_has_its_row_and_is_drawn() -> None:
+    """There is nothing at the package's root but what the rows name and CONTRIBUTING.md draws, in the same order."""
     assert {name.split("/")[0].removesuffix(".py") for name in MODULES} == set(ROOMS)
-    readme = (PACKAGE.parents[1] / "README.md").read_text(encoding="utf-8")
-    drawn = re.findall(r"^(\w+)(?:/|\.py) {2,}", readme.partition("## How it is built")[2], re.MULTILINE)
+    page = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawn = re.findall(r"^(\w+)(?:/|\.py) {2,}", page.partition("## How it is built")[2], re.MULTILINE)
     assert drawn == [room for room in ROOMS if not room.startswith("__")]
 
 

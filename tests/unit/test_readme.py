@@ -1,4 +1,4 @@
-"""What the README shows of `make gate` is what the stored baseline says."""
+"""What the README of the example API shows of `make gate` is what the stored baseline says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from raggate.scoring.figures import is_share, title
 from raggate.text.numbers import fixed
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "examples" / "notes-api" / "README.md").read_text(encoding="utf-8")
 BASELINE = json.loads((ROOT / "baselines" / "notes.json").read_text(encoding="utf-8"))
 OUTPUT = re.compile(r"^raggate · suite notes.*?^```$", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^(\S.*?) +[−+]\S+(?: pt)? +([\d.]+) → ", re.MULTILINE)

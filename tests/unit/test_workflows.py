@@ -83,23 +83,23 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_documentation_shows_a_workflow() -> None:
-    """At least the README's example is found, so that the tests below test something."""
-    assert any(place.startswith("README.md") for place in examples())
+    """At least the example of the page of the action is found, so that the tests below test something."""
+    assert any(place.startswith("action.md") for place in examples())
 
 
-def test_readme_shows_what_init_writes() -> None:
-    """The README's workflow is that of the template, and leaves one thing open, in one place."""
+def test_the_page_shows_what_init_writes() -> None:
+    """The workflow of docs/action.md is that of the template, and leaves one thing open, in one place."""
     text = (ROOT / "src/raggate/cli/templates/rag-gate.yml").read_text()
     assert text.count(PLACEHOLDER) == 1
-    assert filled(text.partition("\n")[2]) == next(iter(examples().values()))
+    assert filled(text.partition("\n")[2]) == examples()["action.md 1"]
 
 
-def test_readme_requires_the_check_that_init_makes() -> None:
-    """Each name that the README says to require is that of the one job in init's workflow, or says what makes it."""
+def test_the_page_requires_the_check_that_init_makes() -> None:
+    """Each name that docs/github.md says to require is that of the job in init's workflow, or says what makes it."""
     loaded = yaml.load(WORKFLOWS[-1].read_text(), yaml.CSafeLoader)
     (job,) = loaded["jobs"].values()
     assert all("check-run" not in step.get("with", {}) for step in job["steps"])
-    section = PAGES[0].read_text().partition("### Require the check\n")[2].partition("\n### ")[0]
+    section = (ROOT / "docs/github.md").read_text().partition("## Require the check\n")[2].partition("\n## ")[0]
     steps, *_ = section.partition("\nWith `check-run: raggate`")
     named = set(re.findall(r"`([A-Z][^`]*)`", steps))
     assert {name.partition(" (")[0] for name in named} == {job["name"]}

@@ -85,7 +85,7 @@ class Ask(SettingsModel):
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
     """How many questions are asked twice when `repeat` is 1, to see whether the API always ranks alike."""
     traceparent: bool = True
-    """Send a W3C `traceparent` with every question, so that it can be found in the API's traces; docs/traces.md."""
+    """Send a W3C `traceparent` with every question, so that it can be found in the API's traces; docs/reports.md."""
     trace_url: TraceUrl | None = None
     """Where a trace is seen, such as `https://traces.example/trace/{trace_id}`: reports link a lost question to it."""
     probes: Probes = Probes()

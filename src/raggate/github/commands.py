@@ -93,7 +93,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) ->
     if gate.event.name != "issue_comment":
         raise UsageError(
             f"a response to a comment needs the event issue_comment, not {gate.event.name}",
-            hint="docs/commands.md has the whole workflow.",
+            hint="docs/github.md has the whole workflow.",
         )
     comment = gate.event.comment
     command = None if comment is None else parse(comment.body)

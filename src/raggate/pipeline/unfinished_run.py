@@ -1,7 +1,7 @@
 """The answers of a run that is being asked, on disk as they come in, so that a run that was killed can go on.
 
 Two files in the directory of the run, or of the shard: what it is asked by, and one line per answer. Both are gone once
-it is whole. Who could write them could have given the answers: see docs/resume.md.
+it is whole. Who could write them could have given the answers: see docs/shards.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table in docs/convert.md says what the code does with every key."""
+"""The table in docs/migrating.md says what the code does with every key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from raggate.models.golden import Case, Support
 from raggate_interop.convert import FORMATS, Options, through
 from tables import each_row
 
-PAGE = Path(__file__).parents[3] / "docs" / "convert.md"
+PAGE = Path(__file__).parents[3] / "docs" / "migrating.md"
 PLAIN = Case(id="q1", question="What?", answerable=True, expected_doc_ids=("d1",))
 PLACE = Support(rel_path="a.md", heading_path="# A")
 ANCHORED = replace(PLAIN, expected_doc_ids=(), gold_supports=(PLACE,))
@@ -88,7 +88,7 @@ def table() -> list[str]:
 
 
 def test_the_table_says_what_the_code_does() -> None:
-    """Every cell of the table in docs/convert.md is what a conversion reports for a case with that key."""
+    """Every cell of the table in docs/migrating.md is what a conversion reports for a case with that key."""
     assert "\n".join(table()) in PAGE.read_text(encoding="utf-8")
 
 

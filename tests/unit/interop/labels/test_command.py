@@ -469,7 +469,7 @@ OF_EVERY_COMMAND = {"--json", "-q", "--quiet", "-v", "--verbose"}
 
 def test_documented() -> None:
     """The page for users names every command, option, metric, finding and status."""
-    page = (Path(__file__).parents[4] / "docs" / "labels.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "labelling.md").read_text(encoding="utf-8")
     findings = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
     for name in (*LABEL_METRICS, *findings):
         assert f"`{name}`" in page

@@ -400,8 +400,8 @@ def test_unhealthy_api(page: httpx.Response, detail: str) -> None:
 
 
 def test_the_words_for_unhealthy_are_documented() -> None:
-    """The README names every word of `status` that means no."""
-    page = (ROOT / "README.md").read_text()
+    """docs/adapters.md names every word of `status` that means no."""
+    page = (ROOT / "docs" / "adapters.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| `GET /api/health` |")]
     assert set(re.findall(r"`([a-z_]+)`", row)) == {"status", "false", *UNHEALTHY}
 
