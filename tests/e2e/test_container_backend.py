@@ -652,6 +652,16 @@ class TestImages:
             container.start(made, place).__enter__()
         assert "missing" in caught.value.log[-1]
 
+    @pytest.mark.parametrize(
+        ("build", "message"),
+        [({"context": "none"}, "not a directory of the repository"), ({"dockerfile": "No"}, "there is no 'No'")],
+    )
+    def test_nothing_to_build(self, place: Workspace, build: dict[str, str], message: str) -> None:
+        """A context or Dockerfile that is not there is a usage error."""
+        made = ContainerBackend.model_validate({"build": build, "port": 9000})
+        with pytest.raises(UsageError, match=message):
+            container.start(made, place).__enter__()
+
     def test_context_that_leads_out(self, place: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
         """A context that is a link out of the repository is refused."""
         (place.root / "app").symlink_to(tmp_path_factory.mktemp("outside"))
