@@ -48,6 +48,7 @@ check: $(VENV)/ready $(BIN)/actionlint
 	ruff check .
 	ruff format --check .
 	mypy
+	python -m tools.prose --docstrings
 	actionlint
 	zizmor --quiet --offline --persona=auditor .
 	shellcheck .ci/run tests/cluster/build tests/cluster/up tests/cluster/down tests/e2e/base-image.sh tools/actionlint/build

@@ -1,0 +1,93 @@
+"""How the texts read: `python -m tools.prose` prints it; with `--docstrings` it fails on openings that are barred."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BARRED = re.compile(r"(?:Give|Say)s?\b")
+"""A docstring says what the caller gets: "Return …", "Parse …", or a noun phrase."""
+
+MOST_BARRED = 247
+"""How many docstrings still open so. Lower it with every one that you rewrite."""
+
+
+def prose(markdown: str) -> str:
+    """Return the sentences of a page, without code, tables, headings and the targets of links."""
+    text = re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(?:\||#|<!--|!\[).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"`[^`\n]+`", "code", text)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def sentences(text: str) -> list[str]:
+    """Split prose at full stops, colons before a line break, and the marks of lists."""
+    parts = re.split(r"(?<=[.!?])\s+|:\n|\n\s*\n|\n\s*(?:-|\d+\.) ", text)
+    return [part for part in parts if part.split()]
+
+
+def numbers(text: str) -> tuple[int, float, float, float]:
+    """Return words, the share of sentences over 25 words in percent, and "you" and semicolons per 1,000 words."""
+    words = text.split()
+    parts = sentences(text)
+    long = sum(len(part.split()) > 25 for part in parts)
+    per = 1000 / max(len(words), 1)
+    you = len(re.findall(r"\byou(?:rs?)?\b", text, re.IGNORECASE))
+    return len(words), 100 * long / max(len(parts), 1), per * you, per * text.count(";")
+
+
+def docstrings(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield every docstring of a folder's modules with its place."""
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node)
+                if text:
+                    yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text
+
+
+def messages(folder: Path) -> Iterator[str]:
+    """Yield the text of each error that is raised: the first argument of a call whose name ends in Error or Failed."""
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and bool(node.args)
+            if named and node.func.id.endswith(("Error", "Failed")):
+                parts = [item.value for item in ast.walk(node.args[0]) if isinstance(item, ast.Constant)]
+                yield "code".join(part for part in parts if isinstance(part, str))
+
+
+def barred() -> list[str]:
+    """Name the docstrings of src and tools that open with a barred word."""
+    folders = (ROOT / "src", ROOT / "tools")
+    return [
+        f"{place}: {text.splitlines()[0]}"
+        for folder in folders
+        for place, text in docstrings(folder)
+        if BARRED.match(text)
+    ]
+
+
+def main() -> None:
+    """Print the numbers of all texts, or fail on docstrings with a barred opening."""
+    wrong = barred()
+    if "--docstrings" in sys.argv[1:]:
+        too_many = f"{len(wrong)} docstrings open with Give or Say, {MOST_BARRED} at most: write what the caller gets"
+        sys.exit("\n".join([*wrong, too_many]) if len(wrong) > MOST_BARRED else 0)
+    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    pages += sorted((ROOT / "docs").rglob("*.md"))
+    print(f"{'text':<44}{'words':>7}{'over 25':>9}{'you':>7}{';':>6}")
+    texts = [(str(page.relative_to(ROOT)), prose(page.read_text(encoding="utf-8"))) for page in pages]
+    texts.append(("messages", ".\n\n".join(messages(ROOT / "src"))))
+    texts.append(("docstrings", "\n\n".join(text for _, text in docstrings(ROOT / "src"))))
+    for name, text in texts:
+        words, long, you, semicolons = numbers(text)
+        print(f"{name:<44}{words:>7}{long:>8.0f}%{you:>7.1f}{semicolons:>6.1f}")
+    print(f"{len(wrong)} docstrings open with Give or Say")
+
+
+if __name__ == "__main__":
+    main()
