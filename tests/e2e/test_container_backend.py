@@ -35,7 +35,7 @@ from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, container, images
 from raggate.service.backends.engine import STEP_VARIABLE, sweep
-from raggate.service.index_growth import Expected
+from raggate.service.boot import Expected
 from raggate.text.http_client import httpx
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(120)]

@@ -28,7 +28,7 @@ from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, processes
-from raggate.service.index_growth import Expected
+from raggate.service.boot import Expected
 from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
 

@@ -16,7 +16,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.runner import event
 from raggate.inputs import local_objects
 from raggate.inputs.git_objects import Limits
-from raggate.service import dockerignore
+from raggate.service import build_context
 from raggate.text import yamlio
 from raggate_interop.kebab import golden
 from tables import each_row
@@ -94,8 +94,8 @@ def test_a_suite_in_yaml() -> None:
 
 def test_an_ignore_file(tmp_path: Path) -> None:
     """Of an ignore file that may rule a build context only the beginning counts."""
-    (tmp_path / ".dockerignore").write_text("a\n" + "#" * dockerignore.MAX_BYTES + "\nb\n", encoding="utf-8")
-    assert dockerignore.patterns(tmp_path) == ["a"]
+    (tmp_path / ".dockerignore").write_text("a\n" + "#" * build_context.MAX_BYTES + "\nb\n", encoding="utf-8")
+    assert build_context.patterns(tmp_path) == ["a"]
 
 
 @pytest.mark.parametrize("body", [b"[" * 1_000_000, b'{"a":' * 100_000, b"9" * 1_000_000, b'{"number": ' + b"1" * 9999])

@@ -241,8 +241,7 @@ def _check(known: Known) -> None:
 def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
     """Call an API, and give the sections `api` and `ask` for it. A Dockerfile says how it is started."""
     from raggate.pipeline.chunk_mapping import Wanted
-    from raggate.service.discovery.bodies import body_of
-    from raggate.service.discovery.headers import headers_of
+    from raggate.service.discovery.given import body_of, headers_of
     from raggate.text.redact import of_environment
 
     headers = headers_of(_headers(known.headers), known.environment)

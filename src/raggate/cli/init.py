@@ -132,13 +132,13 @@ def _choose(asked: str, among: Sequence[str]) -> str:
 
 
 def _advise(directory: Path, action: str, api: first_config.Known, config: str | None) -> None:
-    from raggate.service import dockerignore
+    from raggate.service import build_context
     from raggate.text.quote import enumerated
 
     there = api.there
     if there.golden:
         click.echo(log_line(f"Your golden set: {there.golden}, {counted(there.questions, 'question')}."))
-    ignored = {pattern.strip("/") for pattern in dockerignore.patterns(directory)}
+    ignored = {pattern.strip("/") for pattern in build_context.patterns(directory)}
     judging = (_judging(there).strip("/"), "baselines", ".raggate")
     if missing := [name for name in judging if name not in ignored]:
         click.echo(log_line(f"Add to {IGNORED}: {enumerated(missing)}, which the API's image must not carry."))

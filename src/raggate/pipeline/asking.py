@@ -26,8 +26,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import ask_again
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports.progress import Progress
-from raggate.service.adapters.header_values import variables
-from raggate.service.adapters.mapped_request import filled_text
+from raggate.service.adapters.mapped_request import filled_text, variables
 from raggate.service.ask import ended_early, questions_of
 from raggate.text import redact
 from raggate.text.guarded import Guarded

@@ -23,7 +23,7 @@ from raggate.models.service import IndexState, Started, Workspace
 from raggate.pipeline.request import Request
 from raggate.service import boot
 from raggate.service.adapters import Adapter, made_of
-from raggate.service.index_growth import Expected
+from raggate.service.boot import Expected
 from raggate.text import redact, yamlio
 from raggate.text.files import read_file
 from raggate.text.guarded import Guarded

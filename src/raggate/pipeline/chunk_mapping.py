@@ -11,7 +11,7 @@ from raggate.config.mapped_fields import ChunkFields
 from raggate.errors import UsageError
 from raggate.gate.filled_fields import prefix_of
 from raggate.service.discovery import shapes
-from raggate.service.discovery.headers import Headers
+from raggate.service.discovery.given import Headers
 from raggate.service.discovery.shapes import Shape
 from raggate.text.anchors import Elements, fold
 from raggate.text.guarded import Guarded

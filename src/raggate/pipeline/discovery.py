@@ -20,12 +20,10 @@ from raggate.config.values import HttpUrl
 from raggate.errors import CannotTell, UsageError
 from raggate.pipeline import tool_discovery
 from raggate.pipeline.chunk_mapping import Wanted, check_fields, chunks_of, shape_of
-from raggate.service.adapters.ask_index import fetch
+from raggate.service.adapters.ask import fetch
 from raggate.service.adapters.mapped_request import filled_json, filled_query
-from raggate.service.discovery import openapi, replies
-from raggate.service.discovery.engines import SIGNS, engine_at
-from raggate.service.discovery.openapi import Request
-from raggate.service.discovery.replies import Reply
+from raggate.service.discovery import openapi
+from raggate.service.discovery.openapi import SIGNS, Reply, Request, engine_at
 from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
 from raggate.text import deadlines, jsonio
@@ -245,9 +243,9 @@ class _Discovery(Struct):
                 if shape is not None:
                     return request, (stream, root), shape
             self._tried.append(reply)
-        tried = replies.summary(self._tried, self._wanted.secrets)
+        tried = openapi.summary(self._tried, self._wanted.secrets)
         problem = f"{self._base}: no answer has a list of chunks that raggate can read"
-        raise UsageError([problem, *tried], hint=self._preset() or replies.hint(self._tried))
+        raise UsageError([problem, *tried], hint=self._preset() or openapi.hint(self._tried))
 
     def _counting(self, request: Request, shape: Shape) -> Request:
         """Add how many chunks are asked for, by the first name that the API obeys."""

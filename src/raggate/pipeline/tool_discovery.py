@@ -21,13 +21,13 @@ from raggate.service.adapters.mapped_request import filled_json
 from raggate.service.backends import command
 from raggate.service.discovery import mcp_tools
 from raggate.service.discovery.mcp_tools import Tool
-from raggate.service.discovery.replies import REDIRECTED
+from raggate.service.discovery.openapi import REDIRECTED
 from raggate.service.mcp.exchange import Exchange
-from raggate.service.mcp.messages import Message
-from raggate.service.mcp.pipe_transports import PipeTransport
+from raggate.service.mcp.pipes import PipeTransport
+from raggate.service.mcp.protocol import Message
 from raggate.service.mcp.session import Session
-from raggate.service.mcp.waiting import WaitingTransport
 from raggate.service.misses import Missed
+from raggate.service.transport import WaitingTransport
 from raggate.text import deadlines, redact
 from raggate.text.http_client import httpx
 from raggate.text.nearest import suggestion

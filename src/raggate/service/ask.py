@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.models.golden import Case, Question
 from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Started
-from raggate.service import signals, trace_context
+from raggate.service import signals
 from raggate.service.misses import Miss, miss
 from raggate.text.numbers import counted, setting
 from raggate.text.quote import cut
@@ -253,7 +254,7 @@ class _Suite:
         """Ask one question, retries included, within its total time. `due` is when it had to start, None for now."""
         settings = self._settings
         attempt = channel.question(case, mode)
-        trace_id = trace_context.new_trace_id() if settings.traceparent else None
+        trace_id = new_trace_id() if settings.traceparent else None
         outcome: Response | Miss | None = None
         retries = 0
         start = time.perf_counter()
@@ -265,7 +266,7 @@ class _Suite:
                     outcome = await channel.opened()
                     if outcome is None:
                         start = time.perf_counter()
-                        outcome = await attempt(trace_context.traceparent(trace_id) if trace_id else None)
+                        outcome = await attempt(traceparent(trace_id) if trace_id else None)
                     elapsed = time.perf_counter() - start
                     if isinstance(outcome, Response) or not outcome.again or retries >= settings.retries:
                         break
@@ -302,3 +303,17 @@ def _back_off(key: str, retries: int) -> float:
     """Return the pause before the next attempt in seconds: doubling, up to a quarter longer, the same in every run."""
     jitter = zlib.crc32(f"{key}|{retries}".encode()) / (1 << 32) / 4
     return BACK_OFF_SECONDS * (1 << retries) * (1 + jitter)
+
+
+HEADER = "traceparent"
+_SAMPLED = "01"
+
+
+def new_trace_id() -> str:
+    """Make a trace id, 32 hex digits. It is random: no run, machine or fork of a repository shares one with another."""
+    return secrets.token_hex(16)
+
+
+def traceparent(trace_id: str) -> str:
+    """The value that one attempt is sent with: the question's trace, a span of its own, and a wish to be kept."""
+    return f"00-{trace_id}-{secrets.token_hex(8)}-{_SAMPLED}"

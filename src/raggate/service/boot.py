@@ -4,26 +4,94 @@ from __future__ import annotations
 
 import queue
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from raggate.config.hosts import address_of
 from raggate.config.service_settings import Api, Readiness
-from raggate.errors import CannotTell
+from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Started, Workspace
-from raggate.service import elsewhere, signals
+from raggate.service import signals
 from raggate.service.backends import BACKENDS, Start
-from raggate.service.index_growth import Expected, Growth
 from raggate.service.transport import Exchange, Wire
 from raggate.text.certificates import TRUST, checked_by, distrusted
 from raggate.text.http_client import httpx
 from raggate.text.numbers import counted, fixed, setting
 from raggate.text.quote import cut, quoted
+
+
+class Expected(Struct, frozen=True, kw_only=True):
+    """What a complete index holds.
+
+    Attributes:
+        documents: notes with text in the vault.
+        chunks: of the index that the baseline was measured with, where that was of the same notes; None where that is
+            not known.
+    """
+
+    documents: int
+    chunks: int | None = None
+
+
+class Growth:
+    """Decides from one state after the other whether the index is final.
+
+    An index that was never seen to grow and holds all that is expected is final at the second look. Any other has to
+    stay as it is for a while: some APIs count a note before they embed it, and say meanwhile that they are done. An
+    empty one is never final, however long it stays so, unless the baseline was measured with one that counts so too.
+
+    `grew` tells whether two looks saw different numbers, `settling` whether it had to stay as it is for that while.
+
+    Args:
+        expected: what a complete index holds.
+        settle: seconds for which one that grew, or is not known to be complete, must not change.
+    """
+
+    def __init__(self, expected: Expected, settle: float) -> None:
+        self._expected = expected
+        self._settle = settle
+        self._seen: tuple[int | None, ...] | None = None
+        self._since = 0.0
+        self.grew = False
+        self.settling = False
+
+    def finished(self, state: IndexState | None, now: float) -> bool:
+        """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
+        if state is None or not state.healthy or state.indexing:
+            self._seen = None
+            return False
+        numbers = (state.documents, state.chunks, state.empty)
+        if numbers != self._seen:
+            self.grew |= self._seen is not None
+            self._seen, self._since = numbers, now
+            return False
+        if self.is_empty(state):
+            return False
+        self.settling = self.grew or not self._complete(state)
+        return not self.settling or now - self._since >= self._settle
+
+    def is_empty(self, state: IndexState) -> bool:
+        """Return whether an index holds no document or no chunk, though there are notes with text."""
+        return self._expected.documents > 0 and (
+            state.documents == 0 or (state.chunks == 0 and self._expected.chunks != 0)
+        )
+
+    def _complete(self, state: IndexState) -> bool:
+        if state.documents is None and state.chunks is None:
+            # an API that does not count is believed at once, unless something kept it from counting
+            return not state.detail
+        if state.empty or (state.documents is not None and state.documents < self._expected.documents):
+            return False
+        return state.chunks is None or (self._expected.chunks is not None and state.chunks >= self._expected.chunks)
+
 
 _T = TypeVar("_T")
 
@@ -138,7 +206,7 @@ def up(
     """
     if api.program is not None:
         # it is run for each question, and is nothing in between
-        yield elsewhere.Elsewhere("")
+        yield Elsewhere("")
         return
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, workspace, start))
@@ -171,9 +239,9 @@ def wait_again(
 @contextmanager
 def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Started]:
     if api.url is not None:
-        elsewhere.check(api.url, workspace)
+        check(api.url, workspace)
         workspace.say(f"waiting for the API at {api.url}")
-        yield elsewhere.Elsewhere(api.url)
+        yield Elsewhere(api.url)
         return
     name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
     workspace.say(f"starting the API ({name})")
@@ -185,7 +253,7 @@ def _transport_to(started: Started, max_body_bytes: int) -> httpx.BaseTransport:
     pipes = getattr(started, "pipes", None)
     if pipes is None:
         return httpx.HTTPTransport(trust_env=False, verify=checked_by(started.base_url))
-    from raggate.service.mcp.pipe_transports import PipeTransport
+    from raggate.service.mcp.pipes import PipeTransport
 
     pipes.max_line_bytes = max_body_bytes
     return PipeTransport(pipes)
@@ -414,3 +482,53 @@ class _Wait:
         if state.documents is not None and state.documents < self._expected.documents:
             text += f"; the index is incomplete, but has not changed for {setting(self._ready.settle)} s"
         self._say(f"{text}; {state.detail}" if state.detail else text)
+
+
+_LISTENING = 2.0  # seconds
+_OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
+
+
+def check(url: str, workspace: Workspace) -> None:
+    """Refuse an address that is the container which raggate runs in, where nothing listens.
+
+    Raises:
+        UsageError: with how an API on the machine around it is reached.
+    """
+    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    address = address_of(host)
+    named = host in _OWN_NAMES or host.endswith(".localhost")
+    own = named if address is None else address.is_loopback or address.is_unspecified
+    # some runners give the action the network of the machine
+    if not workspace.in_action or not own or _listening(url):
+        return
+    raise UsageError(
+        f"api.url: {quoted(host)} is the container that raggate runs in, not the machine around it",
+        hint="An API in a service container of the job is reached by the service's name, such as http://api:9000; one "
+        "on the machine by the address of the network's gateway (`docker network inspect bridge`), when it listens on "
+        "all addresses. Or let raggate start it: `api.container`.",
+    )
+
+
+def _listening(url: str) -> bool:
+    parts = urlsplit(url)
+    try:
+        port = parts.port or {"https": 443}.get(parts.scheme, 80)
+        with socket.create_connection((parts.hostname or "", port), timeout=_LISTENING):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+class Elsewhere:
+    """An API that somebody else runs, at an address."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+
+    def died(self) -> ProcessExit | None:
+        """Say nothing, as nobody knows."""
+        return None
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Return no log."""
+        return ()

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from raggate.config.service_settings import Api
-from raggate.service import dockerignore
 
 HISTORY = ".git/objects"
 """Holds every file that was ever committed, those that judge among them."""
@@ -58,7 +57,7 @@ def _sent(root: Path, context: str, path: str) -> bool:
     inner = posixpath.relpath(posixpath.normpath(path), context)
     if inner.startswith("../"):
         return False
-    matcher = PatternMatcher(dockerignore.patterns(root / context))
+    matcher = PatternMatcher(patterns(root / context))
 
     def skipped(folder: PurePosixPath) -> bool:
         # the library does not look into it, unless a pattern takes something in it back
@@ -72,3 +71,20 @@ def _sent(root: Path, context: str, path: str) -> bool:
     elif matcher.matches(inner):
         return False
     return not any(map(skipped, folders))
+
+
+MAX_BYTES = 64 << 10
+"""No more of it is read."""
+
+
+def patterns(context: Path) -> list[str]:
+    """Return the patterns as the library reads them that sends the context; none where there is no such file."""
+    file = context / ".dockerignore"
+    try:
+        if not file.is_file():
+            return []
+        with file.open("rb") as stream:
+            text = stream.read(MAX_BYTES).decode(errors="replace")
+    except OSError:
+        return []
+    return [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]

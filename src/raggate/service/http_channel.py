@@ -19,7 +19,7 @@ from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, Started
-from raggate.service import http_replies, trace_context
+from raggate.service import ask, misses
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import Attempt
 from raggate.service.misses import Miss, miss
@@ -366,8 +366,8 @@ class HttpChannel:
 
     def _request(self, call: Call, traceparent: str | None) -> Request:
         content = b"" if call.json is None else jsonio.dumps(call.json)
-        traced = {trace_context.HEADER: traceparent} if traceparent else {}
-        named = {**http_replies.HEADERS, **call.headers, **traced}
+        traced = {ask.HEADER: traceparent} if traceparent else {}
+        named = {**misses.HEADERS, **call.headers, **traced}
         headers = [
             (b"Host", self._host),
             *((name.encode("ascii"), value.encode("ascii")) for name, value in named.items()),
@@ -391,11 +391,11 @@ class HttpChannel:
         try:
             reply = await self._connections.exchange(request)
         except httpx.TransportError as error:
-            return http_replies.missed(error, settings)
+            return misses.missed(error, settings)
         if reply.status != 200:
-            return http_replies.refused(reply.status, reply.header(b"location"), reply.body)
+            return misses.refused(reply.status, reply.header(b"location"), reply.body)
         encoding = reply.header(b"content-encoding")
-        return http_replies.unreadable(encoding, whole=reply.whole, more=reply.more, settings=settings) or reply.body
+        return misses.unreadable(encoding, whole=reply.whole, more=reply.more, settings=settings) or reply.body
 
 
 def _bounded(response: Response) -> Response | Miss:

@@ -1,11 +1,13 @@
-"""Attempts without a response: what went wrong, and whether another attempt may be made."""
+"""Attempts without a response: what went wrong, in sentences, and whether another attempt may be made."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from raggate.config.ask_settings import Ask
 from raggate.models.run import Failure, FailureKind
 from raggate.text.http_client import httpx
+from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
 # how the HTTP library says that the other side hung up, as opposed to talking nonsense
@@ -39,3 +41,49 @@ class Missed(Exception):
     def __init__(self, why: Miss) -> None:
         super().__init__(why.failure.message)
         self.miss = why
+
+
+HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a compressed body could grow a thousandfold
+    "Content-Type": "application/json",
+    "User-Agent": "raggate",
+}
+"""What every question is sent with."""
+
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_RETRIED_STATUS = frozenset((502, 503))
+
+
+def missed(error: httpx.TransportError, settings: Ask) -> Miss:
+    """Say what became of a request without a reply."""
+    if isinstance(error, httpx.ConnectTimeout):
+        return miss("timeout", f"no connection within {setting(settings.connect_timeout)} s")
+    if isinstance(error, httpx.TimeoutException):
+        return miss("timeout", f"no byte for {setting(settings.read_timeout)} s")
+    return lost(error)
+
+
+def unreadable(encoding: str | None, *, whole: bool, more: int, settings: Ask) -> Miss | None:
+    """Return why a body is not to be read, if it is not: `more` bytes are behind it, `encoding` is its header."""
+    if not whole:
+        return miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
+    if more:
+        return miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
+    return encoded(encoding)
+
+
+def encoded(encoding: str | None) -> Miss | None:
+    """Say that a body is compressed, if its header says so."""
+    if encoding is None or encoding.lower() == "identity":
+        return None
+    return miss("body", f"the body is encoded ({cut(encoding, limit=40)}), which was not asked for", status=200)
+
+
+def refused(status: int, location: str | None, body: bytes) -> Miss:
+    """Tell a status that is none of an answer, with where it leads or the beginning of its body."""
+    excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
+    if location is not None and status in _REDIRECTS:
+        excerpt = f"redirects to {cut(location, limit=100)}, which is not followed"
+    message = f"HTTP {status}: {excerpt}" if excerpt else f"HTTP {status}"
+    return miss("status", message, status=status, again=status in _RETRIED_STATUS)

@@ -1,8 +1,9 @@
-"""HTTP to an API that is not trusted: requests within a deadline, answers within a size, the last one remembered."""
+"""HTTP to an API that is not trusted: requests within a deadline, answers within a size, event streams as events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
 
 from msgspec import Struct
 
@@ -111,3 +112,79 @@ class _Body(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._response.close()
+
+
+UNNAMED = "message"
+"""What an event without a name is called, as the standard has it."""
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_MARK = b"\xef\xbb\xbf"
+
+
+class Events:
+    """Takes the pieces of one stream. It has no more than the piece of an event that is not whole yet."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._name = UNNAMED
+        self._data: list[bytes] = []
+        self._after_return = False
+        self._first = True
+
+    def feed(self, piece: bytes) -> Iterator[tuple[str, bytes]]:
+        """Take a piece, and give name and data of each event that it ends. What has no data is passed over."""
+        if self._after_return and piece.startswith(b"\n"):
+            # the other half of a line end
+            piece = piece[1:]
+        if piece:
+            self._after_return = piece.endswith(b"\r")
+        *ends, rest = _LINE_END.split(piece)
+        for end in ends:
+            self._line += end
+            line = bytes(self._line)
+            self._line.clear()
+            yield from self._take(line)
+        self._line += rest
+
+    def _take(self, line: bytes) -> Iterator[tuple[str, bytes]]:
+        if self._first:
+            self._first, line = False, line.removeprefix(_MARK)
+        if not line:
+            if self._data:
+                yield self._name, b"\n".join(self._data)
+            self._name, self._data = UNNAMED, []
+            return
+        key, _, value = line.partition(b":")
+        if key == b"data":
+            self._data.append(value.removeprefix(b" "))
+        elif key == b"event":
+            self._name = value.removeprefix(b" ").decode("utf-8", "replace") or UNNAMED
+
+
+class WaitingTransport(httpx.AsyncBaseTransport):
+    """Carries requests by a client, with its own timeouts and bounds. Nothing else of the event loop runs meanwhile."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request."""
+        # the other timeouts of a request are those of asking
+        within = {WITHIN: request.extensions[WITHIN]} if WITHIN in request.extensions else {}
+        sent = self._client.build_request(
+            request.method, request.url, headers=request.headers, content=request.content or None, extensions=within
+        )
+        reply = self._client.send(sent, stream=True, follow_redirects=False)
+        return httpx.Response(reply.status_code, headers=reply.headers, stream=_Pieces(reply))
+
+
+class _Pieces(httpx.AsyncByteStream):
+    def __init__(self, reply: httpx.Response) -> None:
+        self._reply = reply
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._reply.iter_raw():
+            yield piece
+
+    async def aclose(self) -> None:
+        self._reply.close()

@@ -33,7 +33,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response, Result
 from raggate.models.service import IndexState, Started
 from raggate.service import signals
-from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text
+from raggate.service.adapters.ask import entries, mapping, optional_text, parsed, refuse, required_text
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult
 from raggate.text.anchors import written

@@ -16,7 +16,7 @@ from raggate.models.service import Workspace
 from raggate.pipeline.chunk_mapping import Wanted
 from raggate.pipeline.discovery import discover
 from raggate.pipeline.tool_discovery import discover_started
-from raggate.service.discovery.headers import headers_of
+from raggate.service.discovery.given import headers_of
 from raggate.text.http_client import httpx
 from tables import each_row
 

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.config.ask_settings import Ask
-from raggate.service import http_channel, http_replies
+from raggate.service import http_channel, misses
 from raggate.service.http_channel import Connection, Connections, Reply, Request
-from raggate.service.mcp import replies
+from raggate.service.mcp import exchange
 from raggate.service.misses import Miss
 from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
@@ -125,20 +125,20 @@ async def by_h11(url: str, settings: Ask) -> Reply:
 
 async def by_httpx(url: str, settings: Ask) -> Reply:
     """Ask by httpx's transport."""
-    asked, extensions = request(), replies.extensions(settings)
+    asked, extensions = request(), exchange.extensions(settings)
     async with httpx.AsyncHTTPTransport(trust_env=False, verify=checked_by(url)) as transport:
         sent = httpx.Request("POST", f"{url}/ask", content=asked.content, extensions=extensions)
         reply = await transport.handle_async_request(sent)
         more, whole = 0, True
         try:
-            limit = settings.max_body_bytes if reply.status_code == 200 else replies.MAX_ERROR_BYTES
-            body, whole = await replies.read(reply, limit)
+            limit = settings.max_body_bytes if reply.status_code == 200 else exchange.MAX_ERROR_BYTES
+            body, whole = await exchange.read(reply, limit)
         except httpx.TransportError:
             if reply.status_code == 200:
                 raise
             body, whole = b"", False
         finally:
-            more = await replies.close(reply)
+            more = await exchange.close(reply)
     headers = [(name.lower(), value) for name, value in reply.headers.raw]
     return Reply(reply.status_code, headers, body, whole=whole, more=more if whole else 0)
 
@@ -149,10 +149,10 @@ Engine = Callable[[str, Ask], Awaitable[Reply]]
 def told(reply: Reply | Miss) -> str | bytes:
     """Return the body of an answer, or the sentence in its place."""
     if isinstance(reply, Reply) and reply.status != 200:
-        reply = http_replies.refused(reply.status, reply.header(b"location"), reply.body)
+        reply = misses.refused(reply.status, reply.header(b"location"), reply.body)
     if isinstance(reply, Reply):
         encoding = reply.header(b"content-encoding")
-        miss = http_replies.unreadable(encoding, whole=reply.whole, more=reply.more, settings=SETTINGS)
+        miss = misses.unreadable(encoding, whole=reply.whole, more=reply.more, settings=SETTINGS)
         return reply.body if miss is None else miss.failure.message
     return reply.failure.message + (" (again)" if reply.again else "")
 
@@ -162,7 +162,7 @@ async def outcome(engine: Engine, url: str, settings: Ask = SETTINGS) -> Reply |
     try:
         return await engine(url, settings)
     except httpx.TransportError as error:
-        return http_replies.missed(error, settings)
+        return misses.missed(error, settings)
 
 
 def answered(raw: bytes, engine: Engine) -> Reply | Miss:
@@ -589,7 +589,7 @@ def test_broken_tls_is_told_as_that() -> None:
             os.write(server.writers[0].get_extra_info("socket").fileno(), b"HTTP/1.1 200 OK\r\n\r\n")
             with pytest.raises(httpx.ReadError) as error:
                 await asked
-        sentence = told(http_replies.missed(error.value, SETTINGS))
+        sentence = told(misses.missed(error.value, SETTINGS))
         assert isinstance(sentence, str)
         assert sentence.startswith("connection lost: [SSL")
 
@@ -621,6 +621,6 @@ def test_a_reset_is_told_as_one() -> None:
             writer.transport.abort()
             with pytest.raises(httpx.ReadError) as error:
                 await asked
-        assert told(http_replies.missed(error.value, SETTINGS)) == "connection lost: Connection reset by peer (again)"
+        assert told(misses.missed(error.value, SETTINGS)) == "connection lost: Connection reset by peer (again)"
 
     asyncio.run(test())

@@ -1,25 +1,26 @@
-"""The notes API's `/api/v1/ask`: cases become calls, bodies become responses, its index becomes a state."""
+"""The notes API's `/api/v1/ask`: cases become calls, bodies become responses, health and index become a state."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, NoReturn
 
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import Call, IndexState
-from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
-from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text
-from raggate.service.adapters.unasked import generated
 from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
-from raggate.text.field_paths import ABSENT
+from raggate.text.field_paths import ABSENT, joined, kind_of
 from raggate.text.http_client import httpx
+from raggate.text.jsonio import loads
+from raggate.text.numbers import setting
+from raggate.text.quote import cut, quoted
 
 MAX_COVERAGE = 100
 
@@ -248,3 +249,212 @@ def _is_flat(value: Any) -> bool:
 
 def _optional_mapping(debug: dict[str, Any], name: str) -> dict[str, Any] | None:
     return None if debug.get(name) is None else mapping(debug[name], f"debug.{name}")
+
+
+UNHEALTHY = frozenset(
+    {
+        "degraded",
+        "down",
+        "error",
+        "fail",
+        "failed",
+        "initializing",
+        "loading",
+        "maintenance",
+        "not_ready",
+        "out_of_service",
+        "starting",
+        "stopping",
+        "unavailable",
+        "unhealthy",
+    }
+)
+"""The values of `status`, whatever their case, that mean no; blanks and dashes count as underscores."""
+
+MAX_STATE_BYTES = 1 << 20
+"""Bytes of an answer that tells health or index."""
+
+_NOT_OFFERED = frozenset((404, 405, 501))
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
+
+
+def health_problem(client: httpx.Client, path: str) -> str:
+    """Return why the API is not healthy, or nothing when it is."""
+    return problem_of(path, *fetch_state(client, "GET", path))
+
+
+def problem_of(path: str, status: int, body: bytes) -> str:
+    """Return why an API is not healthy that answers its health path so; nothing when it is."""
+    if status != 200:
+        return f"GET {path}: {status_text(status, body)}"
+    health = _mapping(body).get("status")
+    return f"GET {path}: its status is {cut(jsonio.dumps(health).decode(), limit=60)}" if _is_unhealthy(health) else ""
+
+
+def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
+    """Return whether the API is indexing. One that cannot tell does not count as done, one that has no such path does.
+
+    Raises:
+        httpx.HTTPError: when there is no answer, none in time, or a larger one.
+        ValueError: when it is told by another word than true or false: that may mean yes.
+    """
+    status, body = fetch_state(client, "GET", path)
+    if status != 200:
+        return status not in _NOT_OFFERED, f"GET {path}: {status_text(status, body)}"
+    is_indexing = _mapping(body).get("is_indexing")
+    if is_indexing is None:
+        return False, f"GET {path}: the API does not report is_indexing"
+    if type(is_indexing) is not bool:
+        refuse("is_indexing", "true or false", is_indexing)
+    return is_indexing, ""
+
+
+def _is_unhealthy(status: object) -> bool:
+    # everything else is the API's own way to say yes: `ok`, `UP`, `pass`, a number, nothing at all
+    if isinstance(status, str):
+        return status.strip().lower().replace(" ", "_").replace("-", "_") in UNHEALTHY
+    return status is False
+
+
+def _mapping(body: bytes) -> dict[str, Any]:
+    try:
+        value = jsonio.loads(body)
+    except ValueError:
+        import json  # seldom needed
+
+        # whoever writes NaN beside it still says that it is indexing, or not healthy
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            return {}
+    return value if type(value) is dict else {}
+
+
+def status_text(status: int, body: bytes) -> str:
+    """Write a status with the beginning of its body."""
+    excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
+    return f"HTTP {status} {excerpt}".rstrip()
+
+
+def fetch_state(
+    client: httpx.Client,
+    method: str,
+    path: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+) -> tuple[int, bytes]:
+    """Return status and body of what tells health or index: whole, as half of one does not tell what it says.
+
+    Raises:
+        httpx.HTTPError: when there is no answer, none in time, or a larger one.
+    """
+    status, body = fetch(client, method, path, headers=headers, content=content, limit=MAX_STATE_BYTES + 1)
+    if len(body) > MAX_STATE_BYTES:
+        raise httpx.ReadError(f"the body has more than {MAX_STATE_BYTES} bytes")
+    return status, body
+
+
+def fetch(
+    client: httpx.Client,
+    method: str,
+    path: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+    limit: int = 64 << 10,
+    seconds: float = 10.0,
+) -> tuple[int, bytes]:
+    """Return status and body, the body cut at `limit` bytes.
+
+    Raises:
+        httpx.HTTPError: when there is no answer, or none within `seconds`.
+    """
+    headers = {**_HEADERS, **(headers or {})}
+    deadline = time.monotonic() + seconds
+    pieces = bytearray()
+    with client.stream(method, path, content=content, headers=headers, follow_redirects=False) as response:
+        # never unpacked: a compressed body, which was not asked for, could grow a thousandfold
+        for piece in response.iter_raw() if "content-encoding" in response.headers else response.iter_bytes():
+            pieces += piece
+            if len(pieces) > limit:
+                break
+            if time.monotonic() > deadline:
+                raise httpx.ReadTimeout(f"{path}: the answer was not complete within {setting(seconds)} s")
+        return response.status_code, bytes(pieces[:limit])
+
+
+def parsed(body: bytes, before: str = "") -> Any:
+    """Parse a body; `before` begins the message.
+
+    Raises:
+        ValueError: when it is not JSON, with how it begins. Untrusted text.
+    """
+    try:
+        return loads(body)
+    except ValueError as error:
+        beginning = quoted(body[:400].decode("utf-8", "replace"), limit=60)
+        raise ValueError(f"{before}expected JSON, found {beginning}: {error}") from None
+
+
+def mapping(raw: Any, where: str) -> dict[str, Any]:
+    """Take a mapping; a ValueError when it is none."""
+    if type(raw) is not dict:
+        refuse(where, "a mapping", raw)
+    return raw
+
+
+def entries(raw: Any, where: str, limit: int) -> list[Any]:
+    """Take a list of at most `limit` entries.
+
+    Raises:
+        ValueError: when it is none, or longer.
+    """
+    if type(raw) is not list:
+        refuse(where, "a list", raw)
+    items: list[Any] = raw
+    if len(items) > limit:
+        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
+    return items
+
+
+def required_text(item: dict[str, Any], name: str, where: str = "") -> str:
+    """Take a text from a mapping that stands at `where`.
+
+    Raises:
+        ValueError: when it is none, or not there.
+    """
+    value = item.get(name, ABSENT)
+    if type(value) is not str:
+        refuse(joined(where, name), "text", value)
+    return value
+
+
+def optional_text(item: dict[str, Any], name: str, where: str = "") -> str | None:
+    """Take a text that may be missing or null.
+
+    Raises:
+        ValueError: when it is anything else.
+    """
+    return None if item.get(name) is None else required_text(item, name, where)
+
+
+def refuse(where: str, expected: str, value: Any) -> NoReturn:
+    """Raise a ValueError that says what was expected and what stands there."""
+    raise ValueError(f"{where}: expected {expected}, found {'a mapping' if type(value) is dict else kind_of(value)}")
+
+
+NOTICEABLE_MS = 1.0
+"""Milliseconds from which on something was generated; to skip it takes a few microseconds at most."""
+
+
+def generated(answer: object, latency: Mapping[str, float], *, abstained: bool) -> bool:
+    """Return whether an answer to a retrieval-only question was generated.
+
+    Args:
+        answer: what stands where answers stand; anything that is not text is none.
+        latency: steps in milliseconds, as the API tells them.
+        abstained: whether the API declined to answer, for which it may have a standing phrase.
+    """
+    has_answer = type(answer) is str and bool(answer.strip()) and not abstained
+    return has_answer or latency.get("generation_ms", 0.0) >= NOTICEABLE_MS

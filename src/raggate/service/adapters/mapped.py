@@ -16,13 +16,27 @@ from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.models.service import Call, IndexState
-from raggate.service.adapters.ask_index import fetch_state, problem_of, status_text
-from raggate.service.adapters.header_values import variables
-from raggate.service.adapters.json_fields import parsed
-from raggate.service.adapters.mapped_body import body_of, refuse_errors
-from raggate.service.adapters.mapped_index import state_of
-from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text, values_of
-from raggate.service.adapters.mapped_response import Prefixes, heading_path_at, holds, note_at, prefixes, read, text_at
+from raggate.service.adapters.ask import fetch_state, parsed, problem_of, status_text
+from raggate.service.adapters.mapped_request import (
+    filled_json,
+    filled_path,
+    filled_query,
+    filled_text,
+    values_of,
+    variables,
+)
+from raggate.service.adapters.mapped_response import (
+    Prefixes,
+    body_of,
+    heading_path_at,
+    holds,
+    note_at,
+    prefixes,
+    read,
+    refuse_errors,
+    state_of,
+    text_at,
+)
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
 from raggate.text.field_paths import ABSENT, Absent, Entry, WrongShape, below, find, parse

@@ -1,13 +1,15 @@
-"""Request templates of mapped APIs: what is asked in, the filled path, query, headers and JSON body out."""
+"""Request templates of mapped APIs: path, query, headers and JSON body, filled with a question and with secrets."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from raggate.config.ask_settings import Ask
-from raggate.config.header_settings import PLACEHOLDER
+from raggate.config.header_settings import ENVIRONMENT, PLACEHOLDER, names
+from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.text.field_paths import ABSENT
 
@@ -82,3 +84,35 @@ def _text(value: Any) -> str:
 def _step(text: str) -> str:
     # a step of dots alone would be taken for the directory above
     return "%2E" * len(text) if text in {".", ".."} else quote(text, safe="")
+
+
+_SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
+
+
+def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: str) -> dict[str, str]:
+    """Return the variables that headers name, by placeholder.
+
+    Args:
+        key: where the headers stand in the configuration, for messages.
+
+    Raises:
+        UsageError: for a variable that is not set, or that no header can hold.
+    """
+    values: dict[str, str] = {}
+    for header, template in headers.items():
+        for name in names(template):
+            if not name.startswith(ENVIRONMENT):
+                continue
+            variable = name.removeprefix(ENVIRONMENT)
+            # a final line end is easily stored with a secret
+            value = environment.get(variable, "").strip()
+            if not value:
+                raise UsageError(
+                    f"the environment variable {variable}, which {key}.{header} needs, is not set",
+                    hint=f"Set it, on GitHub as `env: {{{variable}: ...}}` of the step. "
+                    "Pull requests from forks get no secrets.",
+                )
+            if not _SENDABLE.fullmatch(value):
+                raise UsageError(f"the environment variable {variable} has characters that no header can have")
+            values[name] = value
+    return values

@@ -19,23 +19,19 @@ from raggate.errors import CannotTell, UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import IndexState, Started
-from raggate.service import ask, http_replies
-from raggate.service.adapters.header_values import variables
-from raggate.service.adapters.mapped_index import state_of
-from raggate.service.adapters.mapped_request import filled_json, filled_text, values_of
-from raggate.service.adapters.mapped_response import Prefixes, prefixes, read
+from raggate.service import ask, misses
+from raggate.service.adapters.mapped_request import filled_json, filled_text, values_of, variables
+from raggate.service.adapters.mapped_response import Prefixes, prefixes, read, state_of
 from raggate.service.adapters.over_http import reindex
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
-from raggate.service.mcp import replies, tools
+from raggate.service.mcp import exchange, protocol
 from raggate.service.mcp.exchange import Exchange
-from raggate.service.mcp.messages import Message
-from raggate.service.mcp.pipe_transports import AsyncPipeTransport
-from raggate.service.mcp.results import root_of
+from raggate.service.mcp.pipes import AsyncPipeTransport
+from raggate.service.mcp.protocol import Disagreed, Message, root_of
 from raggate.service.mcp.session import Session
-from raggate.service.mcp.terms import Disagreed
-from raggate.service.mcp.waiting import WaitingTransport
 from raggate.service.misses import Miss, Missed, miss
+from raggate.service.transport import WaitingTransport
 from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.quote import cut, quoted
@@ -107,7 +103,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
     def _problem(self, listed: Sequence[Message]) -> str:
         index = self._mcp.index
         needed = [(self._mcp.tool, self._mcp.arguments), *([(index.tool, index.arguments)] if index else [])]
-        return next((problem for tool, given in needed if (problem := tools.problem(listed, tool, given))), "")
+        return next((problem for tool, given in needed if (problem := protocol.problem(listed, tool, given))), "")
 
     async def _index(self, session: Session) -> IndexState:
         index = self._mcp.index
@@ -149,7 +145,7 @@ class _Channel(Struct, frozen=True):
         except Missed as error:
             return error.miss
         except httpx.TransportError as error:
-            return http_replies.missed(error, self._settings)
+            return misses.missed(error, self._settings)
         return None
 
     def question(self, case: Case, mode: str) -> Attempt:
@@ -163,7 +159,7 @@ class _Channel(Struct, frozen=True):
         except Missed as error:
             return error.miss
         except httpx.TransportError as error:
-            return http_replies.missed(error, self._settings)
+            return misses.missed(error, self._settings)
         except ValueError as error:
             return miss("schema", cut(f"{error} (case {quoted(case.id, limit=60)})"))
 
@@ -172,6 +168,6 @@ def _transport_to(api: Started, workers: int, settings: Ask) -> httpx.AsyncBaseT
     pipes = getattr(api, "pipes", None)
     if pipes is None:
         # what the server asks back is answered while its stream is open
-        return replies.transport_to(api, 2 * workers)
+        return exchange.transport_to(api, 2 * workers)
     pipes.max_line_bytes = settings.max_body_bytes
     return AsyncPipeTransport(pipes)

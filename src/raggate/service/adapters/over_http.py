@@ -15,7 +15,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask
-from raggate.service.adapters.ask_index import fetch, status_text
+from raggate.service.adapters.ask import fetch, status_text
 from raggate.service.ask import AskResult, OnResult
 from raggate.service.http_channel import Dialogue, HttpProtocol, opened
 from raggate.text.certificates import checked_by

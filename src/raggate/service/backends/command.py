@@ -16,7 +16,7 @@ from msgspec import Struct
 from raggate.config.service_settings import CommandBackend
 from raggate.errors import CannotTell, SettingError, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
-from raggate.service.backends.placeholders import Filler
+from raggate.service.backends.group import Filler
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
 from raggate.text.guarded import Guarded
 from raggate.text.numbers import setting

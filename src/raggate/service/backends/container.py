@@ -14,10 +14,8 @@ from raggate.errors import CannotTell, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, group, images, networking
-from raggate.service.backends.contained import Running
 from raggate.service.backends.engine import Client, engine_errors, reason
-from raggate.service.backends.group import Group, Part
-from raggate.service.backends.placeholders import Filler
+from raggate.service.backends.group import Filler, Group, Part, Running
 from raggate.text.quote import cut
 
 _PIECE = 1 << 18

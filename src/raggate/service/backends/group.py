@@ -1,8 +1,11 @@
-"""The containers of one start: images, a network, services one after the other, and nothing left of them at the end."""
+"""The containers of one start: each one hardened, started and watched in its turn, and none left at the end."""
 
 from __future__ import annotations
 
+import re
+import signal
 import socket
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,20 +16,203 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config.service_settings import Contained, Service, ServiceReady
-from raggate.errors import CannotTell
+from raggate.errors import CannotTell, UsageError
 from raggate.models.service import ProcessExit, Workspace
 from raggate.service import signals
-from raggate.service.backends import builds, contained, engine, images, networking, surroundings
-from raggate.service.backends.contained import Running
-from raggate.service.backends.engine import Client
-from raggate.service.backends.placeholders import Filler
+from raggate.service.backends import engine, images, networking
+from raggate.service.backends.engine import Client, connected, engine_errors, reason
+from raggate.service.backends.images import declared_volumes
+from raggate.service.backends.networking import IMPATIENT, NO_RESOLVER, Own
 from raggate.service.backends.processes import Log
-from raggate.service.backends.surroundings import Own
 from raggate.text.certificates import checked_by
 from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
+from raggate.text.nearest import nearest
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
+
+_DRAIN = 0.5
+_HEALTH_SECONDS = 0.5
+_LAYER = "rw,noexec,nosuid,nodev,mode=1777"
+
+
+def hardened(client: Client, settings: Contained, image: str, *, internal: bool) -> dict[str, Any]:
+    """Return what the host is told of a container, but for its network, ports and volumes.
+
+    Args:
+        internal: whether its network leads nowhere else.
+    """
+    import docker
+
+    writable = list(settings.tmpfs)
+    if settings.read_only:
+        # an image may declare volumes, which would be writable and as large as the disk
+        writable += [path for path in declared_volumes(client, image) if path not in writable]
+    return {
+        "cap_drop": ["ALL"],
+        "cap_add": list(settings.cap_add) or None,
+        "security_opt": ["no-new-privileges:true"],
+        "read_only": settings.read_only,
+        "tmpfs": dict.fromkeys(writable, _LAYER),
+        "pids_limit": settings.pids,
+        "mem_limit": settings.memory_bytes,
+        "memswap_limit": settings.memory_bytes,
+        "nano_cpus": int(settings.cpus * 1e9),
+        "oom_score_adj": 500,
+        "init": True,
+        "ipc_mode": "private",
+        "ulimits": [docker.types.Ulimit(name="core", soft=0, hard=0)],
+        "dns": list(NO_RESOLVER) if internal else None,
+        "dns_opt": list(IMPATIENT) if internal else None,
+        "log_config": docker.types.LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
+        "restart_policy": {"Name": "no"},
+    }
+
+
+class Running:
+    """A container that was started, its log, and how it ended.
+
+    Two threads with connections of their own wait for output and for the end; a third looks at the image's health
+    check where there is one. They end with the container.
+
+    Args:
+        client: the engine.
+        container: id of the created container.
+        name: what messages call it.
+        settings: its settings.
+        log: takes its output.
+        environment: raggate's own, which leads to the engine.
+
+    Raises:
+        CannotTell: when the engine cannot start it.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        container: str,
+        *,
+        name: str,
+        settings: Contained,
+        log: Log,
+        environment: Mapping[str, str],
+    ) -> None:
+        self.id = container
+        self.log = log
+        self._settings = settings
+        self._environment = environment
+        self._ended: ProcessExit | None = None
+        self._drained = False
+        try:
+            with signals.deferred():
+                client.start(container)
+        except engine_errors() as error:
+            raise CannotTell(
+                f"the container {name!r} could not be started: {reason(error)}",
+                hint="The image must have a command that serves and that the user of the container may execute.",
+            ) from None
+        self._reader = threading.Thread(target=self._follow, name=f"log of {name}", daemon=True)
+        self._reader.start()
+        threading.Thread(target=self._wait, name=f"end of {name}", daemon=True).start()
+        if _has_health_check(client, container):
+            threading.Thread(target=self._look_at_health, name=f"health of {name}", daemon=True).start()
+
+    def ended(self) -> ProcessExit | None:
+        """Return how it ended, or None while it runs. Once it has ended, its last output is in the log."""
+        if self._ended is not None and not self._drained:
+            self._drained = True
+            self._reader.join(_DRAIN)
+        return self._ended
+
+    def _follow(self) -> None:
+        try:
+            with connected(self._environment) as client:
+                for piece in client.logs(self.id, stdout=True, stderr=True, stream=True, follow=True):
+                    self.log.feed(piece)
+        except engine_errors(CannotTell) as error:
+            self.log.feed(f"[the log ends here: {cut(error)}]\n".encode(errors="replace"))
+        self.log.end_line()
+
+    def _wait(self) -> None:
+        try:
+            with connected(self._environment) as client:
+                client.wait(self.id, timeout=None)
+                self._ended = self._how(client.inspect_container(self.id)["State"])
+        except CannotTell as error:
+            self._ended = ProcessExit(message=f"was lost: {error.message}")
+        except engine_errors() as error:
+            message = f"was lost, the Docker engine does not answer any more: {reason(error)}"
+            self._ended = ProcessExit(message=message)
+
+    def _how(self, state: dict[str, Any]) -> ProcessExit:
+        code = int(state.get("ExitCode") or 0)
+        if state.get("OOMKilled"):
+            message = f"was killed for using more than {self._settings.memory} of memory (OOM)"
+            return ProcessExit(message=message, out_of_memory=True)
+        if code == 128 + signal.SIGKILL:
+            return ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")
+        try:
+            name = f" ({signal.Signals(code - 128).name})"
+        except ValueError:
+            name = ""
+        return ProcessExit(message=f"exited with code {code}{name}", code=code)
+
+    def _look_at_health(self) -> None:
+        try:
+            with connected(self._environment) as client:
+                while self._ended is None:
+                    health = client.inspect_container(self.id)["State"].get("Health") or {}
+                    if health.get("Status") == "unhealthy":
+                        last = (health.get("Log") or [{}])[-1]
+                        output = cut(last.get("Output") or "", limit=200)
+                        message = f"was found unhealthy by its image's health check ({output})"
+                        self._ended = ProcessExit(message=message)
+                    time.sleep(_HEALTH_SECONDS)
+        except engine_errors(CannotTell):
+            return  # what waits for the end says so
+
+
+def _has_health_check(client: Client, container: str) -> bool:
+    try:
+        return bool(client.inspect_container(container)["State"].get("Health"))
+    except engine_errors():
+        return False
+
+
+# `${NAME}` belongs to shells and `{{name}}` to templates: neither is a placeholder
+_PLACEHOLDER = re.compile(r"(?<![{$])\{([A-Za-z][A-Za-z0-9._-]*)\}")
+
+
+class Filler:
+    """Replaces placeholders and remembers which were used.
+
+    Args:
+        values: name, without braces, -> what stands for it.
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self.used: set[str] = set()
+
+    def fill(self, key: str, text: str) -> str:
+        """Replace the placeholders of one text; `key` is its place in the configuration.
+
+        Raises:
+            UsageError: for a placeholder that is not known, and for a NUL character.
+        """
+        if "\0" in text:
+            raise UsageError(f"{key}: a NUL character cannot be handed to a process")
+        return _PLACEHOLDER.sub(lambda match: self._value(key, match[1]), text)
+
+    def _value(self, key: str, name: str) -> str:
+        if name in self._values:
+            self.used.add(name)
+            return self._values[name]
+        close = nearest(name, self._values)
+        advice = f"; did you mean {{{close}}}?" if close else ""
+        listed = ", ".join(f"{{{placeholder}}}" for placeholder in self._values)
+        raise UsageError(f"{key}: unknown placeholder {{{cut(name)}}}{advice}", hint=f"Known here: {listed}.")
+
 
 _POLL = 0.1
 _PROBE_SECONDS = 2.0
@@ -90,7 +276,7 @@ def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
             workspace.say(f"relaxed: {member.key}.{text}")
     with ExitStack() as stack:
         client = stack.enter_context(engine.connected(workspace.environment))
-        own = surroundings.own(client)
+        own = networking.own(client)
         if not workspace.in_action:  # there the post step sweeps
             engine.sweep_dead(client, workspace.say)
         logs = {name: stack.enter_context(Log(workspace.out / f"{name}.log", workspace.secrets)) for name in parts}
@@ -145,7 +331,7 @@ class Group:
                 self.never_started(image, f"keep-{name}")
             except engine.engine_errors() as error:
                 raise CannotTell(f"{key}.build: the image cannot be used: {engine.reason(error)}") from None
-            builds.remove_superseded(self.client, image, key=key, workspace=workspace)
+            images.remove_superseded(self.client, image, key=key, workspace=workspace)
         return image
 
     def never_started(self, image: str, name: str, mounts: Sequence[Any] = ()) -> str:
@@ -189,7 +375,7 @@ class Group:
                 network_mode=self._network,
                 mounts=list(mounts),
                 port_bindings={port: (at, port) for port in ports} or None,
-                **contained.hardened(client, member.settings, image, internal=self._internal),
+                **hardened(client, member.settings, image, internal=self._internal),
             )
             with signals.deferred():
                 made = client.create_container(

@@ -1,21 +1,27 @@
-"""Settings of a container -> the id of its image: found on this machine, pulled, or built."""
+"""Settings of an image -> its id: found on this machine, pulled, or built. Nothing is left of the one it replaces."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import math
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from raggate.config.service_settings import Contained
-from raggate.errors import CannotTell
+from raggate.config.service_settings import Build, Contained
+from raggate.errors import CannotTell, SettingError
 from raggate.models.service import Workspace
-from raggate.service.backends import builds, event_stream
+from raggate.service import build_context, signals
 from raggate.service.backends.engine import Client, engine_errors, reason
+from raggate.service.backends.processes import Log
 from raggate.text.numbers import setting
-from raggate.text.quote import cut
+from raggate.text.quote import cut, quoted
 
 _LIMITED = re.compile(r"toomanyrequests|too many requests|\brate limit|\b429\b", re.IGNORECASE)
 _TEMPORARY = re.compile(
@@ -113,7 +119,7 @@ def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspac
         CannotTell: when the image cannot be had.
     """
     if settings.build is not None:
-        return builds.build(client, settings.build, key=key, workspace=workspace)
+        return build(client, settings.build, key=key, workspace=workspace)
     name = settings.image or ""
     image = _local(client, name, key)
     if image is None and settings.pull == "never":
@@ -191,14 +197,14 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
     for attempt in range(1, _TRIES + 1):
         try:
             _pull_once(client, name, end)
-        except event_stream.Late:
+        except Late:
             raise CannotTell(
                 f"{key}.image: {name!r} could not be pulled: nothing was heard of it for {setting(_SILENCE)} s, or it "
                 f"was not finished after {setting(_PULL_SECONDS)} s",
                 hint="Does its registry answer? Try again later, or pull it in a step before.",
             ) from None
-        except engine_errors(event_stream.Failed) as error:
-            why = cut(error) if isinstance(error, event_stream.Failed) else reason(error)
+        except engine_errors(Failed) as error:
+            why = cut(error) if isinstance(error, Failed) else reason(error)
         else:
             return
         if (problem := lasting(name, why)) is not None:
@@ -217,7 +223,7 @@ def _pull_once(client: Client, name: str, end: float) -> None:
 
     repository, tag = docker.utils.parse_repository_tag(name)
     # empty credentials, and not none: none would make the library look for some
-    for _ in event_stream.events(
+    for _ in events(
         client,
         lambda: client.pull(repository, tag=tag or "latest", stream=True, decode=True, auth_config={}),
         end=end,
@@ -228,3 +234,184 @@ def _pull_once(client: Client, name: str, end: float) -> None:
 
 def _pause(attempt: int) -> None:
     time.sleep(random.uniform(0.5, 1.5) * 2**attempt)  # noqa: S311 - only keeps many runners from asking at once
+
+
+class Late(Exception):
+    """The time is over, or nothing was heard for too long."""
+
+
+class Failed(Exception):
+    """The engine said, in an event, what went wrong. Untrusted text."""
+
+
+def events(
+    client: Client, call: Callable[[], Iterable[Any]], *, end: float, silence: float = math.inf
+) -> Iterator[Any]:
+    """Yield the events of a call as they come; the connection is closed at the end, and the engine's work with it.
+
+    Args:
+        client: the engine. Nothing else may use it meanwhile.
+        call: makes the one request and reads its answer.
+        end: when it must be over, on the clock of `time.monotonic`.
+        silence: seconds from one event to the next.
+
+    Raises:
+        Late: when it is not over in time.
+        Failed: after the event that says so.
+    """
+    import requests
+    import urllib3
+
+    responses: list[Any] = []
+    send = client.send
+
+    def left() -> float:
+        return max(min(end - time.monotonic(), silence), 0.01)
+
+    def bounded(request: Any, **options: Any) -> Any:
+        responses.append(send(request, **{**options, "timeout": left()}))
+        return responses[-1]
+
+    client.send = bounded
+    try:
+        for event in call():
+            signals.check()
+            yield event
+            if "error" in event:
+                raise Failed(str(event["error"]).strip())
+            if time.monotonic() >= end:
+                raise Late
+            _wait_at_most(responses[-1], left())
+    except (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError):
+        raise Late from None
+    finally:
+        client.send = send
+        for response in responses:
+            response.close()
+
+
+def _wait_at_most(response: Any, seconds: float) -> None:
+    # the library sets the time for one read when the request is sent, and has no way to change it
+    with contextlib.suppress(AttributeError, OSError):
+        response.raw._fp.fp.raw._sock.settimeout(seconds)
+
+
+BUILT = "raggate.built"
+"""Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
+
+_INSTEAD = (
+    "Write it, or name what is there: `build.context` is a directory, `build.dockerfile` a file in it. `image` names "
+    "an image in place of `build`; `api.command` and `api.url` need neither, see docs/containers.md."
+)
+_RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
+
+
+def build(client: Client, settings: Build, *, key: str, workspace: Workspace) -> str:
+    """Build the image and give its id.
+
+    Args:
+        workspace: where the context lies, and where build.log goes.
+
+    Raises:
+        SettingError: for a context or a Dockerfile that is not there.
+        CannotTell: when it fails or takes too long.
+    """
+    root = workspace.root.resolve()
+    context = (root / settings.context).resolve()
+    if not context.is_dir() or not context.is_relative_to(root):
+        problem = f"{quoted(settings.context)} is not a directory of the repository"
+        raise SettingError(f"{key}.build.context", problem, hint=_INSTEAD)
+    if not (context / settings.dockerfile).is_file():
+        problem = f"there is no {quoted(settings.dockerfile)} in {quoted(settings.context)}"
+        raise SettingError(f"{key}.build.dockerfile", problem, hint=_INSTEAD)
+    workspace.say(f"building the image ({key}.build)")
+    with Log(workspace.out / "build.log") as log:
+        try:
+            image = _run(
+                client,
+                settings,
+                context,
+                _kept_out(context, workspace.runs or workspace.out.parent),
+                _mark(key, workspace),
+                log,
+            )
+        except Late:
+            raise CannotTell(
+                f"{key}.build: the image was not built after {setting(settings.timeout)} s (`build.timeout`)",
+                hint="The whole output is in build.log of the run directory.",
+                log=log.tail(),
+            ) from None
+        except engine_errors(Failed) as error:
+            why = cut(error) if isinstance(error, Failed) else reason(error)
+            raise CannotTell(
+                f"{key}.build: the image could not be built: {why}",
+                hint="The whole output is in build.log of the run directory. The builder is the engine's own; a "
+                "Dockerfile that needs BuildKit is built in a step before and named by `image`.",
+                log=log.tail(),
+            ) from None
+        if image is None:
+            raise CannotTell(f"{key}.build: the build named no image", log=log.tail())
+    return image
+
+
+def remove_superseded(client: Client, image: str, *, key: str, workspace: Workspace) -> None:
+    """Remove what earlier starts have built by the same settings, unless another run uses it or somebody named it."""
+    filters = {"label": f"{BUILT}={_mark(key, workspace)}", "dangling": True}
+    with contextlib.suppress(*engine_errors()):
+        for old in client.images(filters=filters):
+            if old["Id"] != image:
+                with contextlib.suppress(*engine_errors()):
+                    client.remove_image(old["Id"])
+
+
+def _mark(key: str, workspace: Workspace) -> str:
+    repository = workspace.environment.get("GITHUB_REPOSITORY", "")
+    return hashlib.sha256(f"{repository}\0{workspace.source or workspace.root}\0{key}".encode()).hexdigest()[:16]
+
+
+def _run(client: Client, settings: Build, context: Path, kept_out: list[str], mark: str, log: Log) -> str | None:
+    import docker
+
+    end = time.monotonic() + settings.timeout
+    image = None
+    with docker.utils.build.tar(str(context), exclude=kept_out, dockerfile=(settings.dockerfile, None)) as packed:
+        for event in events(client, lambda: _events(client, settings, packed, mark), end=end):
+            if text := event.get("stream"):
+                log.feed(text.encode())
+            if "error" in event:
+                log.feed(f"{event['error']}\n".encode())
+            if "ID" in (event.get("aux") or {}):
+                image = str(event["aux"]["ID"])
+    return image
+
+
+def _events(client: Client, settings: Build, packed: Any, mark: str) -> Iterator[Any]:
+    import docker
+
+    events: Iterator[Any] = docker.utils.json_stream.json_stream(
+        client.build(
+            fileobj=packed,
+            custom_context=True,
+            dockerfile=settings.dockerfile,
+            target=settings.target or "",
+            buildargs=settings.args,
+            labels={BUILT: mark},
+            rm=True,
+            forcerm=True,
+            use_config_proxy=False,
+        )
+    )
+    return events
+
+
+def _kept_out(context: Path, runs: Path) -> list[str]:
+    """List what does not belong to a build: what .dockerignore says and, whatever it says, the run directories.
+
+    They differ at every start, and the image would be built anew each time.
+    """
+    patterns = build_context.patterns(context)
+    if runs == context:
+        return [*patterns, _RUN_DIRECTORIES]
+    if not runs.is_relative_to(context):
+        return patterns
+    return [*patterns, re.sub(r"[^\w./-]", "?", runs.relative_to(context).as_posix())]

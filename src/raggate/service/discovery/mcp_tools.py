@@ -12,10 +12,9 @@ from typing import Any
 from msgspec import Struct
 
 from raggate.config.mcp_settings import Blocks
-from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping
-from raggate.service.discovery.names import ENDPOINTS, WRITES, words_in
-from raggate.service.mcp.messages import Message
-from raggate.service.mcp.results import root_of
+from raggate.service.discovery.openapi import MAX_PROPERTIES, filled, is_name, listed, mapping
+from raggate.service.discovery.shapes import ENDPOINTS, WRITES, words_in
+from raggate.service.mcp.protocol import Message, root_of
 from raggate.text import jsonio
 from raggate.text.quote import cut
 

@@ -1,13 +1,9 @@
-"""An OpenAPI document -> the requests of it that look like a search, likeliest first. Pure.
-
-The document is hostile input: it is bounded by its reader, nothing outside of it is looked up, and what is followed in
-it is followed so many steps.
-"""
+"""How an API that nobody has described can be asked: by its OpenAPI document, its engine, and its replies. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,8 +11,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping, named, resolved
-from raggate.service.discovery.names import (
+from raggate.config.mapped_fields import Stream
+from raggate.service.adapters.mapped_response import body_of
+from raggate.service.discovery.shapes import (
     COUNT,
     ENDPOINTS,
     HEALTH,
@@ -28,7 +25,9 @@ from raggate.service.discovery.names import (
     unlikely,
     words_in,
 )
-from raggate.text import jsonio
+from raggate.service.transport import UNNAMED
+from raggate.text import jsonio, redact
+from raggate.text.quote import cut
 
 MAX_PATHS = 1_000
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")
@@ -147,3 +146,208 @@ def _searches(request: Request) -> bool:
 def _writes(request: Request, operation: dict[str, Any]) -> bool:
     name = operation.get("operationId")
     return not WRITES.isdisjoint(words_in(request.path) + words_in(name if isinstance(name, str) else ""))
+
+
+MAX_PROPERTIES = 200
+MAX_STEPS = 10
+_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
+
+
+def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any] | None:
+    """Return a mapping with placeholders that asks a question; None where the schema has no place for one.
+
+    Args:
+        schema: of the mapping, untrusted.
+        alone: whether the only text that is required is the question, whatever its name.
+    """
+    properties = dict(islice(mapping(mapping(schema).get("properties")).items(), MAX_PROPERTIES))
+    texts = [name for name in properties if is_name(name) and _is_text(resolved(document, properties[name]))]
+    required = [name for name in listed(mapping(schema).get("required"))[:MAX_PROPERTIES] if is_name(name)]
+    asked = best(texts, QUESTION) or (_only(name for name in texts if name in required) if alone else None)
+    if asked is None:
+        return None
+    body: dict[str, Any] = named([name for name in properties if is_name(name)], asked)
+    for name in required:
+        if name not in body:
+            value = _example(mapping(resolved(document, properties.get(name))))
+            if value is None:
+                return None
+            body[name] = value
+    return body
+
+
+def named(names: Sequence[str], asked: str) -> dict[str, str]:
+    """Return the placeholders of a question, and of how many chunks are wanted where one of the names says that."""
+    count = best([name for name in names if name != asked], COUNT)
+    return {asked: "{question}", **({count: "{k}"} if count is not None else {})}
+
+
+def _only(names: Any) -> str | None:
+    first = list(islice(names, 2))
+    return first[0] if len(first) == 1 else None
+
+
+def _example(schema: dict[str, Any]) -> Any:
+    """Return a value that a required property can have; None when the document names none."""
+    values = (schema.get("default"), schema.get("const"), *listed(schema.get("enum"))[:1])
+    return next((value for value in values if type(value) in (bool, int) or is_name(value)), None)
+
+
+def resolved(document: Any, schema: Any) -> Any:
+    """Follow references within the document."""
+    for _ in range(MAX_STEPS):
+        reference = mapping(schema).get("$ref")
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return schema
+        schema = document
+        for step in reference[2:].split("/", MAX_STEPS):
+            schema = mapping(schema).get(step.replace("~1", "/").replace("~0", "~"))
+    return None
+
+
+def _is_text(schema: Any) -> bool:
+    kinds = mapping(schema)
+    either = listed(kinds.get("anyOf")) or listed(kinds.get("oneOf"))
+    return kinds.get("type", "string" if not kinds.get("anyOf") else None) == "string" or any(
+        mapping(kind).get("type") == "string" for kind in either[:MAX_STEPS]
+    )
+
+
+def is_name(value: object) -> bool:
+    """Return whether a value can be the name of a parameter."""
+    return isinstance(value, str) and bool(_NAME.fullmatch(value))
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return a value that is a mapping; an empty one in place of any other."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a value that is a list; an empty one in place of any other."""
+    return value if isinstance(value, list) else []
+
+
+SIGNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "/": {
+        "elasticsearch": ("tagline", "You Know, for Search"),
+        "opensearch": ("tagline", "The OpenSearch Project"),
+        "qdrant": ("title", "qdrant"),
+    },
+    "/v1/meta": {"weaviate": ("modules", "")},
+    "/solr/admin/info/system": {"solr": ("solr_home", "")},
+}
+"""Path -> the presets that its answer can tell, each by a key and what its text begins with.
+
+Chroma is none of them: its preset is for a service in front of it.
+"""
+
+
+def engine_at(path: str, root: Any) -> str:
+    """Return the preset whose engine answers so at a path; an empty text where it is none of them."""
+    answer = mapping(root)
+    for preset, (key, begin) in SIGNS[path].items():
+        if key in answer and (not begin or str(answer[key]).startswith(begin)):
+            return preset
+    return ""
+
+
+STREAMS = (
+    Stream(format="sse"),
+    *(Stream(format=form, by=by) for form in ("sse", "ndjson") for by in ("type", "event", "kind")),
+    Stream(format="ndjson"),
+)
+"""How an answer that is no JSON may be read, what tells most kinds apart first."""
+
+_EXCERPT = 120
+
+REDIRECTED = "Redirects are not followed: give the address that they lead to."
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """An answer.
+
+    Attributes:
+        asked: the request, in words.
+        status: of HTTP; 0 for no answer.
+        data: the body, bounded by its reader. Untrusted.
+        problem: why there is no answer, or none that was read.
+    """
+
+    asked: str
+    status: int
+    data: bytes = b""
+    problem: str = ""
+
+    def json(self) -> Any:
+        """Return the parsed body; None for one that is no JSON."""
+        try:
+            return jsonio.loads(self.data)
+        except ValueError:
+            return None
+
+    def readings(self) -> Iterator[tuple[Stream | None, Any]]:
+        """Yield every way to read the body, each with how it is a stream; nothing unless the status is 200."""
+        if self.status != 200:
+            return
+        root = self.json()
+        if root is not None:
+            yield None, root
+            return
+        for stream in STREAMS:
+            try:
+                by_kind = body_of(self.data, stream)
+            except ValueError:
+                continue
+            if stream.by is None or by_kind.keys() != {UNNAMED}:
+                yield stream, by_kind
+
+    def in_words(self, secrets: Collection[str]) -> str:
+        """Say what came. No value of a secret is in it."""
+        if not self.status:
+            return f"no answer that can be read: {self.problem}" if self.problem else "no answer"
+        text = cut(self.data[:2_000].decode("utf-8", "replace"), limit=_EXCERPT)
+        form = "" if self.json() is not None or self.status != 200 else ", not JSON:" if text else ", an empty body"
+        return f"HTTP {self.status}{form} {redact.redact_cut(text, secrets)}".rstrip()
+
+
+def summary(replies: Sequence[Reply], secrets: Collection[str]) -> list[str]:
+    """Say what each request was answered, those that were answered alike in one line."""
+    alike: dict[str, list[str]] = {}
+    for reply in replies:
+        alike.setdefault(reply.in_words(secrets), []).append(reply.asked)
+    return [f"{first}{_others(len(others))}: {words}" for words, (first, *others) in alike.items()]
+
+
+def _others(number: int) -> str:
+    return "" if not number else f" and {number} other request{'' if number == 1 else 's'}"
+
+
+def hint(replies: Sequence[Reply]) -> str:
+    """Say what helps against answers that nothing can be made of."""
+    statuses = {reply.status for reply in replies}
+    if statuses & {401, 403} and 200 not in statuses:
+        return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from the environment."
+    if any(300 <= status < 400 for status in statuses) and 200 not in statuses:
+        return REDIRECTED
+    if 202 in statuses and 200 not in statuses:
+        return "An answer that comes later is not fetched: put a service in front of it that waits (docs/adapters.md)."
+    if min(statuses - {404, 405}, default=0) >= 500:
+        return "The API fails at what it is asked: its log says why."
+    if any(reply.data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")) for reply in replies):
+        return "That is a page for people: is this the address of the API, with no login or proxy before it?"
+    if any(_is_graphql(reply.json()) for reply in replies):
+        return "This looks like GraphQL: give your query with `--body`, as docs/adapters.md shows under “GraphQL”."
+    if statuses <= {404, 405}:
+        return "Is that the path of its search? `--probe` takes all of it, such as http://localhost:8000/api/search."
+    if statuses <= {400, 404, 405, 422}:
+        return """`--body '{"utterance": "{question}", "size": "{k}"}'` asks with the API's own names."""
+    return (
+        "`--question` asks something that the index can answer, `--map list=data.hits` says where the chunks are; "
+        "docs/adapters.md shows how to write it by hand."
+    )
+
+
+def _is_graphql(root: Any) -> bool:
+    errors = root.get("errors") if isinstance(root, dict) else None
+    return isinstance(errors, list) and any(isinstance(item, dict) and "message" in item for item in errors)

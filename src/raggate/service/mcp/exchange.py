@@ -1,26 +1,24 @@
-"""One message to an MCP server, and the reply that came for it: bounded, and whatever else the server says is answered.
-
-A server behind pipes is reached in the same way, by a transport that carries each request to it.
-"""
+"""One message to an MCP server over HTTP, and the reply to it, bounded; what else the server asks is answered."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
 
 from raggate.config.ask_settings import Ask
-from raggate.service import http_replies
-from raggate.service.mcp import messages, replies
-from raggate.service.mcp.messages import Message, RpcError
-from raggate.service.mcp.terms import SESSION, Terms
-from raggate.service.misses import Missed, miss
-from raggate.service.server_events import Events
-from raggate.service.transport import WITHIN
+from raggate.models.service import Started
+from raggate.service import misses
+from raggate.service.mcp import protocol
+from raggate.service.mcp.protocol import SESSION, Message, RpcError, Terms
+from raggate.service.misses import Miss, Missed, miss
+from raggate.service.transport import WITHIN, Events
 from raggate.text import jsonio
+from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
 from raggate.text.quote import cut, quoted
 
@@ -58,9 +56,9 @@ class Exchange:
         self._transport = transport
         self._url = httpx.URL(url)
         accepted = {"Accept": "application/json, text/event-stream"}
-        self._headers = {**http_replies.HEADERS, **accepted, **headers}
+        self._headers = {**misses.HEADERS, **accepted, **headers}
         self._settings = settings
-        self._extensions = replies.extensions(settings)
+        self._extensions = extensions(settings)
         self._numbers = itertools.count(1)
 
     @property
@@ -78,7 +76,7 @@ class Exchange:
             httpx.TransportError: when the server cannot be reached.
         """
         number = next(self._numbers)
-        message = messages.request(number, method, terms.params(params))
+        message = protocol.request(number, method, terms.params(params))
         reply = await self._send(terms, message)
         more = 0
         try:
@@ -86,12 +84,12 @@ class Exchange:
                 raise await _refusal(reply, terms)
             result, size = await self._result(reply, terms, number)
         finally:
-            more = await replies.close(reply)
+            more = await close(reply)
         # a stream is left at the reply, and may have more to say
         if more and _kind(reply) != _STREAM:
             raise Missed(miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200))
         try:
-            return Answer(messages.result_of(result), reply.headers.get(SESSION, ""), size)
+            return Answer(protocol.result_of(result), reply.headers.get(SESSION, ""), size)
         except ValueError as error:
             raise _broken(f"{method}: {error}") from None
 
@@ -105,9 +103,9 @@ class Exchange:
         reply = await self._send(terms, message)
         try:
             if not reply.is_success:
-                raise Missed(await replies.refusal(reply))
+                raise Missed(await refusal(reply))
         finally:
-            await replies.close(reply)
+            await close(reply)
 
     async def end(self, terms: Terms, seconds: float) -> None:
         """Tell the server that a session is over. What comes of that is nobody's concern.
@@ -121,7 +119,7 @@ class Exchange:
         headers = {**self._headers, **terms.headers({})}
         extensions = {**self._extensions, WITHIN: seconds}
         request = httpx.Request("DELETE", self._url, headers=headers, extensions=extensions)
-        await replies.close(await self._transport.handle_async_request(request))
+        await close(await self._transport.handle_async_request(request))
 
     async def _send(self, terms: Terms, message: Message) -> httpx.Response:
         headers, content = {**self._headers, **terms.headers(message)}, jsonio.dumps(message)
@@ -130,13 +128,13 @@ class Exchange:
 
     async def _result(self, reply: httpx.Response, terms: Terms, number: int) -> tuple[Message, int]:
         """Return the reply to a request out of the body that came for it, and its bytes."""
-        if (compressed := replies.encoded(reply)) is not None:
+        if (compressed := encoded(reply)) is not None:
             raise Missed(compressed)
         asked_back = itertools.count(1)
         async with aclosing(_parts(reply, self._settings)) as parts:
             async for raw in parts:
                 try:
-                    came = messages.parsed(raw)
+                    came = protocol.parsed(raw)
                 except ValueError as error:
                     raise _broken(f"expected a JSON-RPC message, found {error}") from None
                 if (message := _reply_among(came, number)) is not None:
@@ -147,7 +145,7 @@ class Exchange:
         raise Missed(miss("connection", "the server ended its answer without a result", status=200, again=True))
 
     async def _answer(self, terms: Terms, message: Message, asked_back: Iterator[int]) -> None:
-        answer = messages.reply_to(message)
+        answer = protocol.reply_to(message)
         if answer is None:
             return
         if next(asked_back) > MAX_ASKED_BACK:
@@ -159,14 +157,14 @@ class Exchange:
 
 async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
     """Say what a status other than 200 means."""
-    body, _ = await replies.read(reply, replies.MAX_ERROR_BYTES)
-    why = replies.refused(reply, body)
+    body, _ = await read(reply, MAX_ERROR_BYTES)
+    why = refused(reply, body)
     if reply.status_code == 404 and terms.session:
         return Expired(why)
     if why.again:
         return Missed(why)
     with suppress(ValueError):
-        (answer,) = messages.parsed(body)
+        (answer,) = protocol.parsed(body)
         if "error" in answer:
             return RpcError(answer["error"], reply.status_code)
     return Missed(why)
@@ -176,9 +174,9 @@ def _reply_among(came: Iterable[Message], number: int) -> Message | None:
     """Return the reply to a request; what answers anything else is refused."""
     reply: Message | None = None
     for message in came:
-        if messages.asks(message):
+        if protocol.asks(message):
             continue
-        if not messages.answers(message, number):
+        if not protocol.answers(message, number):
             raise _broken(f"the server answers request {_id(message)}, asked was {number}")
         if reply is not None:
             raise _broken(f"the server answers request {number} twice")
@@ -190,8 +188,8 @@ async def _parts(reply: httpx.Response, settings: Ask) -> AsyncGenerator[bytes, 
     """Return what is a message, or a batch of them, each."""
     kind = _kind(reply)
     if kind == "application/json":
-        body, whole = await replies.read(reply, settings.max_body_bytes)
-        if (problem := replies.unreadable(reply, whole=whole, settings=settings)) is not None:
+        body, whole = await read(reply, settings.max_body_bytes)
+        if (problem := unreadable(reply, whole=whole, settings=settings)) is not None:
             raise Missed(problem)
         yield body
         return
@@ -219,3 +217,83 @@ def _broken(message: str) -> Missed:
 
 def _id(message: Mapping[str, Any]) -> str:
     return cut(jsonio.dumps(message.get("id")).decode(), limit=60)
+
+
+MAX_ERROR_BYTES = 64 << 10
+"""Of an error body; what is longer costs the connection."""
+
+# The library keeps what it has read beyond an answer for the next one on the connection, and has no public name for it.
+# Where the name is gone, no connection is used twice.
+_BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
+
+
+def transport_to(api: Started, connections: int) -> httpx.AsyncHTTPTransport:
+    """Return what carries requests to a server, by so many connections at most."""
+    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+    # not a client but its transport: no redirects, cookies, proxies or other state between questions
+    return httpx.AsyncHTTPTransport(limits=limits, verify=checked_by(api.base_url), trust_env=False)
+
+
+def extensions(settings: Ask) -> dict[str, Any]:
+    """Return the timeouts of a request, as the HTTP library takes them."""
+    timeout = settings.read_timeout
+    timeouts = {"connect": settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
+    return {"timeout": timeouts}
+
+
+async def read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:
+    """Read a body up to `limit` bytes; also say whether that was all of it."""
+    pieces = bytearray()
+    async for piece in reply.aiter_raw():
+        pieces += piece
+        if len(pieces) > limit:
+            return bytes(pieces[:limit]), False
+    return bytes(pieces), True
+
+
+async def close(reply: httpx.Response) -> int:
+    """Be done with a reply. Returns the number of bytes that came behind its end; its connection is closed for them."""
+    more = _leftover(reply)
+    if more != 0 and "network_stream" in reply.extensions:
+        # kept open, the connection would give them as the answer to the next question
+        await reply.extensions["network_stream"].aclose()
+    await reply.aclose()
+    return more or 0
+
+
+async def refusal(reply: httpx.Response) -> Miss:
+    """Tell a status that is none of an answer, with the beginning of its body."""
+    try:
+        body, _ = await read(reply, MAX_ERROR_BYTES)
+    except httpx.TransportError:
+        body = b""  # the status says enough
+    return refused(reply, body)
+
+
+def refused(reply: httpx.Response, body: bytes) -> Miss:
+    """Tell a status whose body has been read."""
+    return misses.refused(reply.status_code, reply.headers.get("location"), body)
+
+
+def unreadable(reply: httpx.Response, *, whole: bool, settings: Ask) -> Miss | None:
+    """Return why a body is not to be read, if it is not."""
+    return misses.unreadable(_encoding(reply), whole=whole, more=0, settings=settings)
+
+
+def encoded(reply: httpx.Response) -> Miss | None:
+    """Say that a body is compressed, if it is."""
+    return misses.encoded(_encoding(reply))
+
+
+def _encoding(reply: httpx.Response) -> str | None:
+    encoding: str | None = reply.headers.get("content-encoding")
+    return encoding
+
+
+def _leftover(reply: httpx.Response) -> int | None:
+    """Count the bytes that came with a whole answer and are behind its end; None if the library does not say."""
+    try:
+        behind, _ = _BEHIND(reply.stream)
+    except AttributeError:
+        return None
+    return len(behind)

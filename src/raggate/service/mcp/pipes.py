@@ -1,10 +1,8 @@
-"""An MCP server behind two pipes: one JSON-RPC message a line each way, every reply given to whoever asked for it.
-
-The other side is not trusted. Whatever it writes that is no reply to a request fails those that wait.
-"""
+"""An MCP server behind its standard input and output: bounded lines, and transports that carry each request."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import queue
@@ -13,8 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import IO, Any
 
-from raggate.service.mcp import messages
-from raggate.service.mcp.messages import Message
+from raggate.service.mcp import protocol
+from raggate.service.mcp.protocol import Message, is_answered
 from raggate.service.misses import Missed, miss
 from raggate.text import jsonio
 from raggate.text.http_client import httpx
@@ -91,7 +89,7 @@ class Pipes:
                 return
             del self._waiting[number]
             self._left.add(number)
-        self._send(messages.notification("notifications/cancelled", {"requestId": number}))
+        self._send(protocol.notification("notifications/cancelled", {"requestId": number}))
 
     def close(self) -> None:
         """Close its standard input once all is sent, which tells it to end."""
@@ -149,7 +147,7 @@ class Pipes:
 
     def _line(self, line: bytes) -> None:
         try:
-            came = messages.parsed(line)
+            came = protocol.parsed(line)
         except ValueError as error:
             self._note(line + b"\n")
             if self._greeting is not None and self._greeting.done():
@@ -159,8 +157,8 @@ class Pipes:
             self._message(message)
 
     def _message(self, message: Message) -> None:
-        if messages.asks(message):
-            answer = messages.reply_to(message)
+        if protocol.asks(message):
+            answer = protocol.reply_to(message)
             if answer is not None:
                 self._send(answer)
             return
@@ -193,3 +191,70 @@ class Pipes:
 
 def _closed() -> Exception:
     return httpx.ReadError("the server closed its standard output")
+
+
+class PipeTransport(httpx.BaseTransport):
+    """Carries one request at a time, for at most as long as it may take to read."""
+
+    def __init__(self, pipes: Pipes) -> None:
+        self._pipes = pipes
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the message and wait for the reply to it."""
+        message = _message(request)
+        if not is_answered(message):
+            return _as_response(self._pipes, message)
+        asked = self._pipes.ask(message)
+        try:
+            return _response(message, asked.result(request.extensions["timeout"]["read"]))
+        except TimeoutError:
+            raise httpx.ReadTimeout("no reply in time") from None
+        finally:
+            self._pipes.leave(asked)
+
+
+class AsyncPipeTransport(httpx.AsyncBaseTransport):
+    """Carries any number of requests at a time. How long each takes is for those who wait."""
+
+    def __init__(self, pipes: Pipes) -> None:
+        self._pipes = pipes
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the message and wait for the reply to it."""
+        message = _message(request)
+        if not is_answered(message):
+            return _as_response(self._pipes, message)
+        asked = self._pipes.ask(message)
+        # a greeting is shared, and goes on when one of those who wait for it does not
+        shared: Future[Message] = Future()
+        asked.add_done_callback(lambda done: _hand_on(done, shared))
+        try:
+            return _response(message, await asyncio.wrap_future(shared))
+        finally:
+            self._pipes.leave(asked)
+
+
+def _hand_on(done: Future[Message], shared: Future[Message]) -> None:
+    if not shared.set_running_or_notify_cancel():
+        return
+    error = done.exception()
+    if error is not None:
+        shared.set_exception(error)
+    else:
+        shared.set_result(done.result())
+
+
+def _message(request: httpx.Request) -> Message:
+    message: Message = jsonio.loads(request.content) if request.content else {}
+    return message
+
+
+def _as_response(pipes: Pipes, message: Message) -> httpx.Response:
+    if message:
+        pipes.tell(message)
+    return httpx.Response(202, stream=httpx.ByteStream(b""))
+
+
+def _response(message: Message, reply: Message) -> httpx.Response:
+    body = jsonio.dumps({**reply, "id": message["id"]})
+    return httpx.Response(200, headers={"content-type": "application/json"}, stream=httpx.ByteStream(body))

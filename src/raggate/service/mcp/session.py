@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from raggate.service import trace_context
-from raggate.service.mcp import messages
+from raggate.service import ask
+from raggate.service.mcp import protocol
 from raggate.service.mcp.exchange import Answer, Exchange, Expired
-from raggate.service.mcp.messages import Message, RpcError
-from raggate.service.mcp.terms import STATELESS, Terms, agreed, discovered, proposal
+from raggate.service.mcp.protocol import STATELESS, Message, RpcError, Terms, agreed, discovered, proposal
 from raggate.service.misses import Missed, miss
 from raggate.text.http_client import httpx
 
@@ -38,7 +37,7 @@ class Session:
     async def call(self, tool: str, arguments: Message, traceparent: str | None = None) -> Message:
         """Call a tool, as a part of a trace where there is one, and give the result."""
         # MCP keeps this key of `_meta` for W3C Trace Context
-        meta = {"_meta": {trace_context.HEADER: traceparent}} if traceparent else {}
+        meta = {"_meta": {ask.HEADER: traceparent}} if traceparent else {}
         return (await self._ask("tools/call", {"name": tool, "arguments": arguments, **meta})).result
 
     async def tools(self) -> list[Message]:
@@ -94,7 +93,7 @@ class Session:
             if isinstance(refused, RpcError) or refused.miss.failure.status == _BAD_REQUEST:
                 return await self._discover(refused)
             raise
-        await self._exchange.tell(terms, messages.notification("notifications/initialized"))
+        await self._exchange.tell(terms, protocol.notification("notifications/initialized"))
         return terms
 
     async def _discover(self, refused: Missed) -> Terms:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
+import docker
+import pytest
+
 from raggate.config.service_settings import ContainerBackend
+from raggate.errors import CannotTell
+from raggate.models.service import Workspace
 from raggate.service.backends import images
 from tables import each_row
 
@@ -135,3 +146,109 @@ def test_what_is_not_known_is_not_blamed_on_the_registry() -> None:
     """Words that mean nothing here are tried again, but nobody is blamed for them."""
     assert images.lasting("a/b", "no space left on device") is None
     assert not images.unanswered("a/b", "no space left on device")
+
+
+class Silent(BaseHTTPRequestHandler):
+    """An engine without images that takes every build and pull, and then says what `events` says, and no more."""
+
+    protocol_version = "HTTP/1.1"
+    events: tuple[bytes, ...] | None = None
+    over = threading.Event()
+
+    def do_GET(self) -> None:
+        """Know no image."""
+        body = b'{"message": "no such image"}'
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        """Take it, say the events, and fall silent."""
+        if self.events is not None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for event in self.events:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+                self.wfile.flush()
+        self.over.wait(60)
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    """Yield a client of the silent engine."""
+    Silent.over.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    with closing(docker.APIClient(f"tcp://127.0.0.1:{server.server_port}", version="1.41", timeout=10)) as made:
+        yield made
+    Silent.over.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    """Return a context with a Dockerfile, and a run directory in it."""
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    out = tmp_path / "runs" / "20260101_000000"
+    out.mkdir(parents=True)
+    return Workspace(root=tmp_path, out=out, vaults={}, environment={})
+
+
+EVENTS = [
+    pytest.param(None, id="not a byte"),
+    pytest.param((), id="a header alone"),
+    pytest.param((b'{"stream": "Step 1/1"}\r\n',), id="after one event"),
+]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("events", EVENTS)
+def test_silent_build(client: Any, place: Workspace, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that falls silent ends after `build.timeout`, and says so."""
+    monkeypatch.setattr(Silent, "events", events)
+    settings = ContainerBackend.model_validate({"build": {"timeout": 1}, "port": 9000}).build
+    assert settings is not None
+    begun = time.monotonic()
+    with pytest.raises(CannotTell, match=r"was not built after 1 s \(`build.timeout`\)"):
+        images.build(client, settings, key="api.container", workspace=place)
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("events", EVENTS)
+def test_silent_pull(client: Any, place: Workspace, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull of which nothing is heard is given up, not tried again, and its registry is named as a cause."""
+    monkeypatch.setattr(Silent, "events", events)
+    monkeypatch.setattr(images, "_SILENCE", 1.0)
+    settings = ContainerBackend.model_validate({"image": "registry.invalid/x:1", "port": 9000})
+    with pytest.raises(CannotTell, match=r"registry\.invalid/x:1.*nothing was heard of it for 1 s") as caught:
+        images.obtain(client, settings, key="api.container", workspace=place)
+    assert "registry" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("ignored", "runs", "expected"),
+    [
+        pytest.param(None, ".raggate/runs", [".raggate/runs"], id="no .dockerignore"),
+        pytest.param(
+            "a\n# b\n # c\n\n!.raggate\n", ".raggate/runs", ["a", "!.raggate", ".raggate/runs"], id="asked for"
+        ),
+        pytest.param(None, "out [1]", ["out??1?"], id="no pattern of its own"),
+        pytest.param(None, "../elsewhere", [], id="outside"),
+        pytest.param(None, ".", ["[0-9]" * 8 + "_" + "[0-9]" * 6 + "*"], id="in the context itself"),
+    ],
+)
+def test_run_directories_are_kept_out(tmp_path: Path, ignored: str | None, runs: str, expected: list[str]) -> None:
+    """What differs at every start is no part of a build, whatever .dockerignore says: its word is the last."""
+    if ignored is not None:
+        (tmp_path / ".dockerignore").write_text(ignored)
+    assert images._kept_out(tmp_path, (tmp_path / runs).resolve()) == expected

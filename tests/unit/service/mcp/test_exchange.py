@@ -18,10 +18,10 @@ import pytest
 from msgspec import Struct
 
 from raggate.config.ask_settings import Ask
-from raggate.service.mcp import replies
+from raggate.service.mcp import exchange
 from raggate.service.mcp.exchange import Exchange
+from raggate.service.mcp.protocol import STATELESS, Terms
 from raggate.service.mcp.session import MAX_PAGES, Session
-from raggate.service.mcp.terms import STATELESS, Terms
 from raggate.service.misses import Missed
 from raggate.text.http_client import httpx
 from tables import each_row
@@ -231,9 +231,9 @@ def test_what_is_asked_back_is_answered_beside_the_stream() -> None:
     back = [{"jsonrpc": "2.0", "id": name, "method": name} for name in ("ping", "sampling/createMessage")]
     server = Scripted(calls_answered(lambda number: said(events(*back, result()), headers=STREAM, number=number)))
     in_session(server, call)
-    replies = [message for method, message, _ in server.heard if method == "reply"]
-    assert replies[0] == {"jsonrpc": "2.0", "id": "ping", "result": {}}
-    assert (replies[1]["id"], replies[1]["error"]["code"]) == ("sampling/createMessage", -32601)
+    exchange = [message for method, message, _ in server.heard if method == "reply"]
+    assert exchange[0] == {"jsonrpc": "2.0", "id": "ping", "result": {}}
+    assert (exchange[1]["id"], exchange[1]["error"]["code"]) == ("sampling/createMessage", -32601)
 
 
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
@@ -435,11 +435,11 @@ def exchanged(*answers: bytes) -> tuple[list[tuple[bytes, int]], int]:
 
         async def ask() -> list[tuple[bytes, int]]:
             replies_read = []
-            async with replies.transport_to(Served(url), 1) as transport:
+            async with exchange.transport_to(Served(url), 1) as transport:
                 for _ in answers:
                     reply = await transport.handle_async_request(httpx.Request("POST", url, content=b"?"))
-                    body, _ = await replies.read(reply, LIMIT)
-                    replies_read.append((body, await replies.close(reply)))
+                    body, _ = await exchange.read(reply, LIMIT)
+                    replies_read.append((body, await exchange.close(reply)))
             return replies_read
 
         read = asyncio.run(ask())
@@ -454,5 +454,5 @@ def test_bytes_behind_a_reply_answer_no_question() -> None:
 
 def test_a_library_that_hides_such_bytes_costs_every_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the HTTP library no longer has that name, no connection is used twice."""
-    monkeypatch.setattr(replies, "_BEHIND", attrgetter("renamed"))
+    monkeypatch.setattr(exchange, "_BEHIND", attrgetter("renamed"))
     assert exchanged(ONE_ANSWER, TWO_ANSWERS, ONE_ANSWER) == ([(b"true", 0), (b"ok", 0), (b"true", 0)], 3)

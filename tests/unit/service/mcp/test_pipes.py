@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from played_server import SECONDS, Played, played
-from raggate.service.mcp import messages
-from raggate.service.mcp.pipe_transports import PipeTransport
+from raggate.service.mcp import protocol
+from raggate.service.mcp.pipes import PipeTransport
 from raggate.service.misses import Missed
 from raggate.text.http_client import httpx
 from tables import each_row
 from tries import tried
 
-HELLO = messages.request(0, "initialize", {})
-CALL = messages.request(0, "tools/call", {"name": "search"})
+HELLO = protocol.request(0, "initialize", {})
+CALL = protocol.request(0, "tools/call", {"name": "search"})
 
 
 def greeted(server: Played) -> Played:
@@ -69,7 +69,7 @@ def test_what_the_server_asks_is_answered_and_its_news_are_not(server: Played) -
         {"jsonrpc": "2.0", "id": 7, "method": "sampling/createMessage", "params": {}},
     )
     assert server.hear() == {"jsonrpc": "2.0", "id": "a", "result": {}}
-    assert server.hear()["error"]["code"] == messages.METHOD_NOT_FOUND
+    assert server.hear()["error"]["code"] == protocol.METHOD_NOT_FOUND
     assert not asked.done()
     server.say(reply(number))
     assert asked.result(SECONDS)["result"] == {}
@@ -81,7 +81,7 @@ def test_a_server_is_greeted_once(server: Played) -> None:
     server.say(reply(server.hear()["id"], is_the="first"))
     assert first.result(SECONDS) == second.result(SECONDS) == server.pipes.ask(HELLO).result(SECONDS)
     for _ in range(2):
-        server.pipes.tell(messages.notification("notifications/initialized"))
+        server.pipes.tell(protocol.notification("notifications/initialized"))
     server.pipes.ask(CALL)
     assert [server.hear()["method"] for _ in range(2)] == ["notifications/initialized", "tools/call"]
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hypothesis import given, strategies as st
 
-from raggate.service.server_events import Events
+from raggate.service.transport import Events
 from tables import each_row
 
 STREAM = b': hi\r\n\r\nid: 1\ndata:\n\nevent: message\ndata: {"a":\ndata: 1}\n\ndata:two\r\rretry: 5\n\ndata: not whole'

@@ -12,8 +12,8 @@ from mapped_api import adapter, mapped
 from raggate.config.mapped_fields import Stream
 from raggate.models.golden import Case
 from raggate.models.run import Response
-from raggate.service.adapters import mapped_body
-from raggate.service.adapters.mapped_body import body_of
+from raggate.service.adapters import mapped_response
+from raggate.service.adapters.mapped_response import body_of
 from tables import each_row
 from tries import tried
 
@@ -133,7 +133,7 @@ def test_streams_are_asked_for() -> None:
 
 def test_a_stream_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small documents are refused, not collected."""
-    monkeypatch.setattr(mapped_body, "MAX_DOCUMENTS", 2)
+    monkeypatch.setattr(mapped_response, "MAX_DOCUMENTS", 2)
     with pytest.raises(ValueError, match="at most 2 documents"):
         body_of(b"1\n2\n3\n", Stream(format="ndjson"))
 

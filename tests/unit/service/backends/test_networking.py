@@ -11,7 +11,7 @@ import pytest
 from raggate.errors import UsageError
 from raggate.service.backends import engine as lives, networking
 from raggate.service.backends.engine import STEP_VARIABLE, labels, step_label
-from raggate.service.backends.surroundings import Own, own
+from raggate.service.backends.networking import Own, own
 from tables import each_row
 
 ID = "ab" * 32

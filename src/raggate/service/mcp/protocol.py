@@ -1,0 +1,356 @@
+"""The messages of MCP: built, read and checked, with the terms both sides agree on. All input is untrusted."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from raggate.config.mcp_settings import Between, Blocks
+from raggate.service.misses import Missed, miss
+from raggate.text.field_paths import kind_of
+from raggate.text.jsonio import loads
+from raggate.text.nearest import nearest
+from raggate.text.quote import cut, quoted
+
+Message = dict[str, Any]
+
+METHOD_NOT_FOUND = -32601
+MAX_BATCH = 1_000
+"""Messages that may come at once, which one revision of the protocol allows."""
+
+
+class RpcError(Missed):
+    """A JSON-RPC error in place of a result. Its words are the server's, and untrusted."""
+
+    def __init__(self, error: object, status: int | None = None) -> None:
+        raw = error if isinstance(error, dict) else {}
+        code, words = raw.get("code"), raw.get("message")
+        self.code = code if type(code) is int else None
+        number = f" {self.code}" if self.code is not None else ""
+        detail = f": {cut(words, limit=200)}" if isinstance(words, str) and words.strip() else ""
+        super().__init__(miss("status", f"the server answers with error{number}{detail}", status=status))
+
+
+def request(number: int, method: str, params: Message) -> Message:
+    """Return a message that is answered."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def notification(method: str, params: Message | None = None) -> Message:
+    """Return a message that is not."""
+    return {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
+
+
+def parsed(raw: bytes) -> list[Message]:
+    """Read a message, or a batch of them.
+
+    Raises:
+        ValueError: when it is none, with how it begins. Untrusted text.
+    """
+    try:
+        value = loads(raw)
+    except ValueError as error:
+        raise ValueError(f"{_beginning(raw)}: {error}") from None
+    messages = value if isinstance(value, list) else [value]
+    if not 0 < len(messages) <= MAX_BATCH:
+        raise ValueError(f"a batch of {len(messages)} messages")
+    for message in messages:
+        if not isinstance(message, dict) or not _is_message(message):
+            raise ValueError(_beginning(raw))
+    return messages
+
+
+def asks(message: Message) -> bool:
+    """Return whether a message is the server's own, a request or a notification, and no reply."""
+    return message.get("method") is not None
+
+
+def is_answered(message: Message) -> bool:
+    """Return whether a message is a request, which gets a reply."""
+    return asks(message) and message.get("id") is not None
+
+
+def reply_to(message: Message) -> Message | None:
+    """Answer what a server asks its client: that it is alive, and nothing else; None for a notification."""
+    if not is_answered(message):
+        return None
+    answer: Message = {"jsonrpc": "2.0", "id": message["id"]}
+    if message["method"] == "ping":
+        return {**answer, "result": {}}
+    return {**answer, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}}
+
+
+def answers(message: Message, number: int) -> bool:
+    """Return whether a reply is to the request of that number; an error may leave out what it is about."""
+    named = message.get("id")
+    return (type(named) is int and named == number) or (named is None and message.get("error") is not None)
+
+
+def result_of(reply: Message) -> Message:
+    """Return the result of a reply.
+
+    Raises:
+        RpcError: when there is an error in its place.
+        ValueError: when it is no mapping.
+    """
+    if reply.get("error") is not None:
+        raise RpcError(reply["error"])
+    result = reply.get("result")
+    if not isinstance(result, dict):
+        raise ValueError("the result: expected a mapping")
+    return result
+
+
+def _is_message(value: Message) -> bool:
+    return isinstance(value.get("method"), str) or not {"result", "error"}.isdisjoint(value)
+
+
+def _beginning(raw: bytes) -> str:
+    return quoted(raw[:400].decode("utf-8", "replace"), limit=60)
+
+
+WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Versions that begin with `initialize`, the one that is proposed first."""
+
+STATELESS = "2026-07-28"
+"""The version without a handshake, in which every request says what a handshake said before."""
+
+SESSION = "Mcp-Session-Id"
+"""The header of a session."""
+
+_ENCODED = "=?base64?"
+_PLAIN = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
+_SESSION_ID = re.compile(r"[\x21-\x7e]{1,1000}")
+# the version is of this client, so that what a server is told does not change with every release
+_CLIENT = {"name": "raggate", "version": "1"}
+_META = "io.modelcontextprotocol"
+
+
+class Disagreed(Missed):
+    """Client and server have no version in common, which no waiting changes."""
+
+    def __init__(self, versions: object) -> None:
+        spoken = f"raggate speaks {', '.join((STATELESS, *WITH_HANDSHAKE))}"
+        super().__init__(miss("schema", f"the server speaks {quoted(versions, limit=80)} of MCP; {spoken}"))
+
+
+class Terms(Struct, frozen=True):
+    """The version that is spoken, empty until it is known, and the session, empty where there is none."""
+
+    version: str = ""
+    session: str = ""
+
+    @property
+    def stateless(self) -> bool:
+        """Whether there is no session."""
+        return self.version == STATELESS
+
+    def params(self, given: Message) -> Message:
+        """Return the parameters of a request as this version wants them."""
+        if not self.stateless:
+            return given
+        meta = {
+            f"{_META}/protocolVersion": self.version,
+            f"{_META}/clientInfo": _CLIENT,
+            f"{_META}/clientCapabilities": {},
+        }
+        return {**given, "_meta": {**given.get("_meta", {}), **meta}}
+
+    def headers(self, message: Message) -> dict[str, str]:
+        """Return the headers of a message over HTTP as this version wants them."""
+        given = {"MCP-Protocol-Version": self.version, SESSION: self.session}
+        headers = {name: value for name, value in given.items() if value}
+        if self.stateless and (method := message.get("method")):
+            headers["Mcp-Method"] = method
+            tool = message.get("params", {}).get("name")
+            if isinstance(tool, str):
+                headers["Mcp-Name"] = _in_header(tool)
+        return headers
+
+
+def _in_header(text: str) -> str:
+    """Write a text as this protocol does in a header, which has no other characters."""
+    if _PLAIN.fullmatch(text) and not text.startswith(_ENCODED):
+        return text
+    return f"{_ENCODED}{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="
+
+
+def proposal() -> Message:
+    """Return the parameters of `initialize`. Nothing is offered to the server, so it has nothing to ask for."""
+    return {"protocolVersion": WITH_HANDSHAKE[0], "capabilities": {}, "clientInfo": _CLIENT}
+
+
+def agreed(result: Message, session: str) -> Terms:
+    """Read the result of `initialize`, and the session that came with it.
+
+    Raises:
+        Disagreed: when the server speaks no version that raggate does.
+        Missed: when the session can be in no header.
+    """
+    if session and not _SESSION_ID.fullmatch(session):
+        raise Missed(miss("schema", f"{SESSION}: expected visible ASCII, found {quoted(session, limit=60)}"))
+    version = result.get("protocolVersion")
+    if version not in WITH_HANDSHAKE:
+        raise Disagreed(version)
+    return Terms(version, session)
+
+
+def discovered(result: Message) -> Terms:
+    """Read the result of `server/discover`.
+
+    Raises:
+        Disagreed: when the server speaks no version without a handshake that raggate does.
+    """
+    versions = result.get("supportedVersions")
+    if not isinstance(versions, list) or STATELESS not in versions:
+        raise Disagreed(versions)
+    return Terms(STATELESS)
+
+
+MAX_BLOCKS = 1_000
+"""Of one result."""
+
+
+def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | None = None) -> Any:
+    """Return what a result says.
+
+    Args:
+        result: of `tools/call`, untrusted.
+        text: whether the text is read although there is structured content.
+        blocks: how each block is an item of a list; None where all of it is one value.
+
+    Raises:
+        Missed: when the tool says that it failed, or asks for something instead.
+        ValueError: when what it says cannot be read. Untrusted text.
+    """
+    if result.get("isError"):
+        reason = next((block["text"] for block in _blocks(result) if type(block.get("text")) is str), "")
+        words = f": {cut(reason, limit=200)}" if reason.strip() else ""
+        raise Missed(miss("status", f"the tool {quoted(tool)} says that it failed{words}"))
+    if result.get("resultType", "complete") != "complete":
+        kind = quoted(result["resultType"], limit=60)
+        raise Missed(
+            miss(
+                "schema",
+                f"the tool {quoted(tool)} returns {kind} instead of a result, and there is nobody to answer it",
+            )
+        )
+    if blocks is not None:
+        return [item for block in _blocks(result) if (item := _item(block, blocks)) is not None]
+    structured = result.get("structuredContent")
+    if structured is not None and not text:
+        return structured
+    return _json(result)
+
+
+def _json(result: Message) -> Any:
+    texts = [block["text"] for block in _blocks(result) if _is_text(block)]
+    if len(texts) != 1:
+        raise ValueError(
+            f"content: expected structuredContent, or one text block of JSON; found {len(texts)} text blocks"
+            + (" (`ask.mcp.blocks: {}` reads each as a hit)" if texts else "")
+        )
+    try:
+        return loads(texts[0])
+    except ValueError as error:
+        raise ValueError(f"content[].text: expected JSON, found {quoted(texts[0], limit=60)}: {error}") from None
+
+
+def _blocks(result: Message) -> list[Message]:
+    content = result.get("content", [])
+    if not isinstance(content, list) or len(content) > MAX_BLOCKS:
+        size = f"{len(content)} of them" if isinstance(content, list) else kind_of(content)
+        raise ValueError(f"content: expected a list of at most {MAX_BLOCKS} blocks, found {size}")
+    for position, block in enumerate(content):
+        if not isinstance(block, dict):
+            raise ValueError(f"content[{position}]: expected a mapping, found {kind_of(block)}")
+    return content
+
+
+def _is_text(block: Message) -> bool:
+    return block.get("type") == "text" and type(block.get("text")) is str
+
+
+def _item(block: Message, settings: Blocks) -> Any:
+    """Return the hit that a block is; None where it is none."""
+    if block.get("type") == "resource" and isinstance(block.get("resource"), dict):
+        return block["resource"]
+    if block.get("type") == "resource_link":
+        return block
+    if not _is_text(block):
+        return None
+    text: str = block["text"]
+    if not text.startswith(settings.starts_with or ""):
+        return None
+    if settings.parts:
+        pieces = {name: _piece(text, part) for name, part in settings.parts.items()}
+        return {name: _value(piece, (dict, list)) for name, piece in pieces.items() if piece is not None}
+    return _value(text, (dict,))
+
+
+def _piece(text: str, part: Between) -> str | None:
+    """Return what stands between two marks; None where one of them is not there."""
+    if part.after is not None:
+        _, mark, text = text.partition(part.after)
+        if not mark:
+            return None
+    if part.before is not None:
+        text, mark, _ = text.partition(part.before)
+        if not mark:
+            return None
+    return text
+
+
+def _value(text: str, kinds: tuple[type, ...]) -> Any:
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        value = loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, kinds) else text
+
+
+SHOWN = 20
+"""Names in a message."""
+
+
+def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -> str:
+    """Return why a tool cannot be called with arguments of these names, or nothing when it can.
+
+    Only names are looked at: a required one that is not given, and one that is given and that the tool does not name,
+    which many servers drop without a word.
+
+    Args:
+        tools: as `tools/list` gives them, untrusted.
+    """
+    by_name = {name: tool for tool in tools if isinstance(name := tool.get("name"), str)}
+    if wanted not in by_name:
+        return f"the server has no tool {quoted(wanted)}{_meant(wanted, by_name)}; it has {_listed(by_name)}"
+    schema = by_name[wanted].get("inputSchema")
+    if not isinstance(schema, dict):
+        return ""
+    properties, required = schema.get("properties"), schema.get("required")
+    known = [*properties] if isinstance(properties, dict) else []
+    if schema.get("additionalProperties", False) is False and isinstance(properties, dict):
+        for name in (name for name in arguments if name not in known):
+            there = f"it has {_listed(known)}"
+            return f"the tool {quoted(wanted)} has no argument {quoted(name)}{_meant(name, known)}; {there}"
+    needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    missing = [name for name in needed if name not in arguments]
+    return f"the tool {quoted(wanted)} also needs {_listed(missing)}" if missing else ""
+
+
+def _meant(wanted: str, known: Collection[str]) -> str:
+    like = nearest(wanted, known)
+    return f"; did you mean {quoted(like)}?" if like else ""
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = [cut(name, limit=60) for name in sorted(names)[:SHOWN]]
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(shown)}{more}" if shown else "none"
