@@ -17,7 +17,7 @@ from benchmarks import raggate_rule
 from benchmarks.decision_tables import cell
 from msgspec.structs import replace
 
-from raggate.gate import confirmation, recheck, verdict
+from raggate.gate import recheck, verdict
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.recheck import Recheck
@@ -135,11 +135,11 @@ def outcomes(change: Change, n: int, rng: Random) -> dict[tuple[str, bool], tupl
         comparison, first = decided(case_scores(before), case_scores(after), told[known])
         asked = Recheck(
             asked=tuple(sorted(recheck.against(first))),
-            gained=tuple(sorted(confirmation.gained(first, comparison))),
+            gained=tuple(sorted(recheck.gained(first, comparison))),
             base=base if both else (),
             again=again,
         )
-        last = confirmation.decided_again(first, asked, comparison, GATE, decide)
+        last = recheck.decided_again(first, asked, comparison, GATE, decide)
         ends[known, both] = first.outcome, last.outcome
     return ends
 

@@ -12,8 +12,8 @@ from random import Random
 from time import perf_counter
 
 from raggate.config.gate_settings import Gate
-from raggate.gate import both_sides, policies
-from raggate.gate.both_sides import PairedCases
+from raggate.gate import deltas, policies
+from raggate.gate.deltas import PairedCases
 from raggate.gate.statistics.mcnemar import unconditional
 from raggate.gate.statistics.student import t_quantile
 from raggate.models.baseline import Baseline
@@ -78,7 +78,7 @@ def seconds(cases: int) -> float:
     rounds = []
     for seed in range(ROUNDS):
         sides = scorecards(cases, Random(seed))
-        for cached in (unconditional, t_quantile, both_sides._tango):
+        for cached in (unconditional, t_quantile, deltas._tango):
             cached.cache_clear()
         begin = perf_counter()
         statistics(*sides)

@@ -131,8 +131,6 @@ SPECIFIED_ELSEWHERE = {
     "gate/complaints.py",
     # what the promoting step does for one suite: test_action_promote
     "action/promotion_step.py",
-    # through promote, which refuses what is worse
-    "gate/replacements.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/rerun.py",
     "pipeline/result.py",

@@ -13,9 +13,8 @@ from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
-from raggate.gate import bare_metrics, baseline_integrity
-from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
-from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem, installed
+from raggate.gate import baseline_integrity, other_systems
+from raggate.gate.other_systems import MAX_VALUE, OWN_METRICS_KEY, Count, Number, OtherSystem, installed
 from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text import versions
@@ -376,8 +375,8 @@ def _read_bare(
     value: dict[str, Any], source: str, directions: dict[str, Direction], system: OtherSystem | None
 ) -> Baseline:
     try:
-        scorecard, counted = bare_metrics.read(value, directions)
-    except bare_metrics.DamagedError as error:
+        scorecard, counted = other_systems.read(value, directions)
+    except other_systems.DamagedError as error:
         raise FileError(source, f"not a metrics file: {error}", hint=_REPAIR) from None
     if counted and (system is None or system.metrics_key == OWN_METRICS_KEY):
         # raggate's own files alone have the shape, and tell for each mean over how many questions it is

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import policies, ratchet, waivers, wording
-from raggate.gate.judged_metrics import is_judged
-from raggate.gate.must_pass import lacking
+from raggate.gate.flips import lacking
+from raggate.gate.judge_advice import is_judged
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason

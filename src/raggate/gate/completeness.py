@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.gate_settings import Gate
 from raggate.config.retrieval_modes import asked_in
-from raggate.gate import kept_from_judging, wording
-from raggate.gate.causes import index_losses
+from raggate.gate import judge_advice, wording
+from raggate.gate.causes import index_change
 from raggate.gate.overview import AnswerCounts
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
@@ -92,8 +92,8 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_slice])
     yield from thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
-    yield from index_losses.documents(comparison, promoting=False)
-    yield from kept_from_judging.reasons(comparison, gate)
+    yield from index_change.documents(comparison, promoting=False)
+    yield from judge_advice.reasons(comparison, gate)
     decides = any(row.decides(gate) for row in rows)
     if comparison.baseline is not None and not comparison.incomparable and not decides:
         yield Reason("nothing-gated", "no gated metric has a value in the baseline, so nothing was decided")
@@ -122,14 +122,14 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
             f"baseline's run and in {filled} of {of} now, so what depends on it is not checked in {of - filled}"
         )
         yield Reason("field-vanished", message)
-    yield from index_losses.counts(comparison, {lost.field for lost in vanished})
+    yield from index_change.counts(comparison, {lost.field for lost in vanished})
 
 
 def less_told(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what a baseline made of the run would no longer tell: fields of answers, and parts of the index."""
     yield from lost_fields(comparison, gate)
-    yield from index_losses.documents(comparison, promoting=True)
-    yield from index_losses.chunks(comparison, same_chunker=True)
+    yield from index_change.documents(comparison, promoting=True)
+    yield from index_change.chunks(comparison, same_chunker=True)
 
 
 def other_vault(comparison: Comparison) -> Reason:

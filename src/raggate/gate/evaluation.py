@@ -11,16 +11,7 @@ from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.config.imported import RunConfig
-from raggate.gate import (
-    comparability,
-    compare,
-    confirmation,
-    flips,
-    partial_verdict,
-    replacements,
-    verdict,
-    waivers,
-)
+from raggate.gate import comparability, compare, flips, partial_verdict, promote, recheck, verdict, waivers
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.completeness import modes_without_past
 from raggate.gate.flips import absent
@@ -118,14 +109,14 @@ def _of_whole(
     comparison = compared(scorecard, baseline)
     decided = decide(comparison, settings.gate)
     if decided.outcome == "regression" and context.recheck is not None:
-        decided = confirmation.decided_again(
+        decided = recheck.decided_again(
             decided,
             context.recheck,
             comparison,
             settings.gate,
             lambda scores, before, gate: decide(compared(scores, before), gate),
         )
-    lowers = replacements.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
+    lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
     return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers)
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from raggate.text.anchors import elements
+from collections.abc import Collection, Iterable, Iterator
+
+from raggate.gate.overview import Overview
+from raggate.models.comparison import Comparison, UntoldHeadings
+from raggate.models.verdict import Reason
+from raggate.text.anchors import Elements, elements
+from raggate.text.numbers import counted
+from raggate.text.quote import cut
+from raggate.text.separators import set_apart_by
 from raggate.text.titles import without_attributes
 
 
@@ -24,3 +32,48 @@ def written_otherwise(gold: str, heading: str) -> bool:
 def _slugs(path: str) -> list[str]:
     """Return the letters and digits of each heading, without its attributes."""
     return ["".join(filter(str.isalnum, without_attributes(heading).casefold())) for heading in elements(path)]
+
+
+Returned = Iterable[tuple[str, Collection[Elements]]]
+"""Heading paths that came back, each with those it may stand for."""
+
+
+def unsplit(returned: Returned) -> str:
+    """Say what sets headings apart in paths that came back as one heading; nothing where that is not seen.
+
+    Args:
+        returned: heading paths of chunks, with the heading paths of the golden set or of their notes.
+    """
+    whole = ((_only(text), {(*map(without_attributes, path),) for path in paths}) for text, paths in returned)
+    separator = set_apart_by((text, paths) for text, paths in whole if text)
+    if separator is None:
+        return ""
+    return f"the API sets headings apart by {separator!r}, where they are not split: see `heading_separator`"
+
+
+def _only(heading_path: str) -> str:
+    """Return the text of a path that is one heading, whatever it was meant to be; nothing of another."""
+    parts = elements(heading_path)
+    return parts[0] if len(parts) == 1 else ""
+
+
+def untold_headings(overview: Overview) -> Iterator[UntoldHeadings]:
+    """Yield the modes in which no chunk has a heading, with the questions that are labelled by headings alone."""
+    for mode, any_heading in overview.has_heading.items():
+        if not any_heading and overview.by_heading[mode]:
+            yield UntoldHeadings(mode=mode, questions=overview.by_heading[mode], of=overview.labelled[mode])
+
+
+def warnings(comparison: Comparison) -> Iterator[Reason]:
+    """Say of how many questions nothing can match; where nothing matches at all, that is told with its cause."""
+    silent = {reach.mode for reach in comparison.reach if not reach.matches}
+    several = comparison.scorecard.several_modes
+    for untold in comparison.untold_headings:
+        if untold.mode not in silent:
+            where = f" in mode {cut(untold.mode, limit=60)}" if several else ""
+            message = (
+                f"the API returns no heading_path{where}, so {untold.questions} of {counted(untold.of, 'question')} "
+                "can never match, as their labels name headings: let it return the headings above each chunk, or "
+                "leave heading_path out of the golden set, and whole notes count"
+            )
+            yield Reason("untold-headings", message, mode=untold.mode)

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from raggate.gate.causes.asked import first_ranks
 from raggate.gate.causes.folder_causes import KINDS, beyond
-from raggate.gate.causes.note_places import Holders, vaults_named
+from raggate.gate.causes.passages import Holders, first_ranks, vaults_named
 from raggate.models.cause import FolderKind
 from raggate.models.golden import Case, Support, places_of
 from raggate.models.run import LabelledResult, Result, Run

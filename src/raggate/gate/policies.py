@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set as Abstra
 from msgspec.structs import replace
 
 from raggate.config.gate_settings import DEFAULT_TOLERANCE, Gate
-from raggate.gate import completeness, judge_fitness, wording
+from raggate.gate import completeness, judge_advice, wording
 from raggate.gate.evidence import (
     ALPHA,
     ALPHA_BEYOND_TOLERANCE,
@@ -54,8 +54,8 @@ def classified(
     """Say what the policy makes of every row of a comparison, and what the composite of each mode shows."""
     tests = composites(comparison, gate, waived)
     left_out = excused(waived, comparison.scorecard)
-    graded = judge_fitness.advisory(
-        [classify_row(delta, gate) for delta in comparison.deltas], judge_fitness.unfit(comparison)
+    graded = judge_advice.advisory(
+        [classify_row(delta, gate) for delta in comparison.deltas], judge_advice.unfit(comparison)
     )
     rows = with_evidence(graded, comparison, gate, tests, left_out)
     return tuple(_excuse(row, gate, waived) for row in rows), CompositeEvidence(policy=gate.policy, tests=tests)

@@ -12,19 +12,18 @@ from collections.abc import Iterator, Sequence
 from raggate.config.gate_settings import Gate
 from raggate.gate import (
     baseline_age,
-    behaviour,
     caveats,
     complaints,
     completeness,
-    judge_fitness,
+    heading_spellings,
+    judge_advice,
     matchless,
     noise,
     policies,
     slice_losses,
-    untold_headings,
     wording,
 )
-from raggate.gate.causes import index_losses
+from raggate.gate.causes import index_change
 from raggate.models.comparison import Comparison, Finding
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict
@@ -105,7 +104,7 @@ def _warnings(
     tests: Sequence[CompositeTest],
 ) -> Iterator[Reason]:
     """Say what a reader must know of but the policy lets pass."""
-    yield from judge_fitness.warnings(comparison, rows)
+    yield from judge_advice.warnings(comparison, rows)
     let_pass = [item for item in worse if not item.red]
     # first, so that no number of slices hides what is worse than allowed
     weighty = [item for item in let_pass if item.unproven or item.reason.code in {"waived", "large-loss"}]
@@ -117,10 +116,10 @@ def _warnings(
     yield from caveats.thinner(comparison, rows, gate)
     yield from caveats.unwatched(comparison)
     yield from matchless.reasons(comparison) if comparison.baseline is not None else ()
-    yield from untold_headings.warnings(comparison)
+    yield from heading_spellings.warnings(comparison)
     new = completeness.modes_without_past(comparison)
     yield from matchless.slice_reasons(comparison.scorecard, gate.min_slice, new)
-    yield from behaviour.warnings(comparison)
+    yield from caveats.warnings(comparison)
     yield from noise.inside(comparison, rows)
     yield from slice_losses.reasons(rows) if gate.slices == "warn" else ()
     yield from policies.fine_tolerances(rows, tests)
@@ -164,7 +163,7 @@ def _not_measured(
 
 def _partly_seen(comparison: Comparison, findings: Sequence[Finding]) -> Iterator[Reason]:
     yield from finding_reasons(findings, "error", unseen=True)
-    yield from index_losses.chunks(comparison, same_chunker=True)
+    yield from index_change.chunks(comparison, same_chunker=True)
 
 
 def finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from raggate.config.service_settings import Api
 from raggate.errors import CannotTell, ExitCode, RaggateError
-from raggate.gate import confirmation, recheck as gate
+from raggate.gate import recheck as gate
 from raggate.gate.noise import noisy
 from raggate.inputs import sources
 from raggate.inputs.note_labels import Notes
@@ -61,7 +61,7 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
         return None
     graded = gate.graded(review.verdict)
     lost = gate.against(review.verdict) - graded
-    gained = confirmation.gained(review.verdict, review.comparison) if times else frozenset()
+    gained = gate.gained(review.verdict, review.comparison) if times else frozenset()
     questions = [
         (case, mode)
         for case, mode in questions_of(inputs.golden.cases, settings.ask.modes)

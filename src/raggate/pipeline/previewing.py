@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.gate import merge_effects, preview, waivers, wording
+from raggate.gate import preview, waivers, wording
 from raggate.gate.invariants import invariants, list_drift
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
@@ -46,7 +46,7 @@ def with_preview(review: Review, look: Callable[[], Preview | None]) -> Review:
 
 def previewed(review: Review, change: Preview | None) -> Review:
     """Add what the change's own files would mean, and what that makes of the verdict."""
-    decided = merge_effects.foreseen(review.verdict, change, review.comparison)
+    decided = preview.foreseen(review.verdict, change, review.comparison)
     lowers = review.lowers if decided.outcome == "pass" else ()
     return replace(review, context=replace(review.context, preview=change), verdict=decided, lowers=lowers)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from raggate.errors import RaggateError
 from raggate.gate import history
-from raggate.gate.bare_metrics import MAX_VALUE
+from raggate.gate.other_systems import MAX_VALUE
 from raggate.inputs import git, working_files
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
+from builders import (
+    make_case,
+    make_case_score,
+    make_chunk,
+    make_labelled,
+    make_metric,
+    make_result,
+    make_run,
+    make_scorecard,
+    make_support,
+)
 from raggate import plugins
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.other_systems import compat_scores
+from raggate.models.baseline import Baseline
+from raggate.models.scorecard import OVERALL, Direction
 from raggate.pipeline import result_rows, run_directory
+from raggate.reports import metrics_file
 from raggate.scoring import score
+from tables import each_row
 
 UNCOUNTED = {"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.7, "count": 50}}}}
 
@@ -65,3 +81,132 @@ def test_whole_texts_are_scored_whole(tmp_path: Path) -> None:
         assert live["helloworld"]["hybrid"]["recall_at_k_avg"] == recall
         assert result_rows.keeps_whole_texts(again) is full_text
         assert compat_scores(again, ["helloworld"], full_text=full_text) == live
+
+
+DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
+SCORECARD = make_scorecard(
+    make_case_score("q2", {"hit_at_5": 0.0, "wrong_rate": None}, rank=None, slices=(OVERALL, "tag=x")),
+    make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 1 / 3}, rank=2, rank_all=4),
+    make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 0.1 + 0.2}, mode="bm25"),
+)
+# the shape substrate writes, without anything of raggate's own
+BARE = {
+    "by_retriever": {
+        "hybrid": {
+            "by_difficulty": {"hard": {"hit_at_5": 0.5, "mrr_at_5": 0.25, "count": 2}},
+            "overall": {"hit_at_5": 0.92, "mrr_at_5": 0.78, "count": 40},
+        }
+    }
+}
+
+
+def read(value: object) -> Baseline:
+    """Read a metrics file given as a JSON value or as bytes."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return baseline.read(data, "baselines/default.json", DIRECTIONS)
+
+
+def bare(**overall: object) -> Any:
+    """Return a bare metrics file with one bucket."""
+    return {"by_retriever": {"bm25": {"overall": {"count": 3, **overall}}}}
+
+
+class TestBareMetricsFile:
+    """A metrics file with `by_retriever`, of which only the means can be compared."""
+
+    def test_of_another_tool(self) -> None:
+        """Substrate's shape is read: means per retriever and slice, all counted cases scored."""
+        held = read(BARE)
+        assert not held.paired
+        assert held.scorecard.slices == {
+            "hybrid": {
+                OVERALL: {"hit_at_5": make_metric(0.92, 40), "mrr_at_5": make_metric(0.78, 40)},
+                "difficulty=hard": {"hit_at_5": make_metric(0.5, 2), "mrr_at_5": make_metric(0.25, 2)},
+            }
+        }
+        assert held.scorecard.counts == {"hybrid": {OVERALL: 40, "difficulty=hard": 2}}
+        assert (held.scorecard.suite, held.scorecard.run_id, held.scorecard.fingerprint) == ("", "", {})
+
+    def test_raggates_own(self) -> None:
+        """What raggate writes as metrics.json reads back as the same means, with n and what was not scored."""
+        scorecard = replace(SCORECARD, cases=())
+        held = read(metrics_file.render(make_run(), scorecard).encode()).scorecard
+        assert (held.suite, held.run_id, held.counts) == ("default", "run-1", scorecard.counts)
+        for mode, slices in scorecard.slices.items():
+            for name, values in slices.items():
+                for metric, value in values.items():
+                    again = held.slices[mode][name][metric]
+                    assert (again.n, again.unscored, again.direction) == (value.n, value.unscored, value.direction)
+                    assert again.value == (None if value.value is None else pytest.approx(value.value, abs=5e-5))
+
+    def test_null(self) -> None:
+        """A metric that is null applies to no case, whatever the count says."""
+        bucket = {"hit_at_5": None, "count": 3}
+        held = read({"by_retriever": {"bm25": {"overall": bucket}}})
+        assert held.scorecard.slices["bm25"][OVERALL]["hit_at_5"] == make_metric(None, 0, unscored=3)
+
+    def test_unknown_metrics_are_ignored(self) -> None:
+        """A key that is no known metric is left out, whatever it holds."""
+        held = read({"by_retriever": {"bm25": {"overall": {"count": 3, "elo": "high"}}}})
+        assert held.scorecard.slices == {"bm25": {OVERALL: {}}}
+
+
+@each_row(
+    ("value", "message"),
+    [
+        pytest.param({"by_retriever": []}, "not a metrics file: by_retriever: ", id="no-retrievers"),
+        pytest.param(
+            {"by_retriever": {"bm25": 1}}, "not a metrics file: by_retriever.bm25: ", id="retriever-no-object"
+        ),
+        pytest.param(
+            {"by_retriever": {"bm25": {"by_tag": 1}}}, "not a metrics file: by_retriever.bm25.by_tag: ", id="no-slices"
+        ),
+        pytest.param(
+            {"by_retriever": {"bm25": {"by_tag": {"x": {}}}}},
+            "not a metrics file: by_retriever.bm25.by_tag.x.count: ",
+            id="no-count",
+        ),
+        pytest.param({**BARE, "complete": False}, "not a metrics file: complete: not all questions", id="cut-short"),
+        pytest.param(
+            {**BARE, "partial": "--limit 3"}, "not a metrics file: partial: these are metrics of a", id="part"
+        ),
+        pytest.param(
+            {**BARE, "complete": "yes"}, "not a metrics file: complete: not all questions", id="complete-text"
+        ),
+        pytest.param(bare(count=-1), "not a metrics file: by_retriever.bm25.overall.count: ", id="negative-count"),
+        pytest.param(bare(hit_at_5="0.5"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="text"),
+        pytest.param(bare(hit_at_5="nan"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="bare-nan"),
+        pytest.param(bare(n=3), "not a metrics file: by_retriever.bm25.overall.n: ", id="n-no-object"),
+        pytest.param(
+            bare(hit_at_5=1, n={"hit_at_5": "3"}),
+            "not a metrics file: by_retriever.bm25.overall.n.hit_at_5: ",
+            id="n-as-text",
+        ),
+    ],
+)
+def test_damaged(value: object, message: str) -> None:
+    """A damaged file is refused with the place of the damage and with how to repair it."""
+    with pytest.raises(UsageError) as caught:
+        read(value)
+    assert caught.value.message.startswith(f"baselines/default.json: {message}")
+    assert caught.value.hint.startswith("Restore the file from git, or promote a run with `raggate promote`.")
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=10,
+)
+
+
+@given(st.sampled_from([(), ("bm25",), ("bm25", "overall"), ("bm25", "overall", "hit_at_5"), ("bm25", "by_tag")]), JSON)
+def test_any_json_in_a_bare_metrics_file(path: tuple[str, ...], value: object) -> None:
+    """Whatever stands in one place of a metrics file, it is read or refused, never a crash."""
+    inner: Any = value
+    for part in reversed(path):
+        inner = {"count": 3, part: inner} if part == "hit_at_5" else {part: inner}
+    try:
+        means = read({"by_retriever": inner})
+    except UsageError:
+        return
+    baseline.write(means.scorecard, means.provenance, means.accepted)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from builders import make_case_score, make_metric
-from raggate.gate.both_sides import PairedCases
+from raggate.gate.deltas import PairedCases
 from raggate.models.comparison import Delta, Interval
 from tables import each_row
 

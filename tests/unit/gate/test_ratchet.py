@@ -25,7 +25,7 @@ from builders import (
 from raggate.config.gate_settings import Gate, Rule
 from raggate.config.schema import Config
 from raggate.errors import UsageError
-from raggate.gate import baseline, promote, replacements
+from raggate.gate import baseline, promote
 from raggate.gate.comparability import obstacles
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.ratchet import Promotion, advance, creeping, sinks
@@ -64,7 +64,7 @@ def advanced(entry: RatchetEntry | None, before: float | None, now: float, metri
 
 def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, RatchetEntry]]:
     """Advance every gated metric of a comparison."""
-    return advance(tuple(replacements.of(comparison, gate)), comparison, gate, ON)
+    return advance(tuple(promote.of(comparison, gate)), comparison, gate, ON)
 
 
 def onto(

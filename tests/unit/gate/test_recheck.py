@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -18,8 +19,402 @@ from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, Ju
 from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Verdict
+from raggate.scoring.noise import KEY as NOISE, Band, Noise
 from raggate.scoring.repeats import KEY, Repeated
 from tables import each_row
+
+HIT_of_confirmation = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05})
+NAMES_of_confirmation = tuple(f"q{number}" for number in range(10))
+RUN_of_confirmation = make_run(*(make_labelled(make_case(name)) for name in NAMES_of_confirmation))
+QUIET = {KEY: Repeated(asked=10, failed=0, differ=0).stored()}
+OTHER_RANKS = {KEY: Repeated(asked=10, failed=0, differ=3).stored()}
+LOST = {"q0": 0.0, "q1": 0.0}
+WON = {"q0": 1.0, "q1": 1.0}
+
+
+def moving(flips: int, of: int = 10, *, metric: str = "hit_at_5", mode: str = "hybrid") -> dict[str, Any]:
+    """The fingerprint of a run in which all rankings differed that were asked twice, and so many hits flipped."""
+    band = Band(low=1 - flips / of, high=1.0, differ=flips, cases=of, moved=flips)
+    repeated = Repeated(asked=of, failed=0, differ=of, bands={mode: {metric: band}})
+    return {KEY: repeated.stored()}
+
+
+NOISY = moving(6)
+
+
+def scores_of_confirmation(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
+    """Return ten questions a hit each, but for those whose value is given."""
+    known = {name: float(values.get(name, 1)) for name in NAMES_of_confirmation}
+    return tuple(
+        make_case_score(name, {"hit_at_5": value}, rank=1 if value else None, **fields) for name, value in known.items()
+    )
+
+
+def again_of_confirmation(scorecard: Scorecard, against: Baseline, policy: Gate) -> Verdict:
+    """Decide by other numbers."""
+    return decide(compare.compare(RUN_of_confirmation, scorecard, against, flip_at=5), (), policy)
+
+
+def judge_of_confirmation(
+    now: tuple[CaseScore, ...],
+    rounds: Sequence[tuple[CaseScore, ...]],
+    *,
+    base: Sequence[tuple[CaseScore, ...]] = (),
+    before: Mapping[str, float] | None = None,
+    before_scores: tuple[CaseScore, ...] = (),
+    then: Mapping[str, object] = NOISY,
+    noise: Mapping[str, object] = OTHER_RANKS,
+    gate: Gate = HIT_of_confirmation,
+) -> tuple[Verdict, Verdict]:
+    """Decide on ten questions, then once more with what asking again gave; `then` is the baseline's own noise."""
+    stored = make_baseline(make_scorecard(*(before_scores or scores_of_confirmation(before or {})), fingerprint=then))
+    comparison = compare.compare(RUN_of_confirmation, make_scorecard(*now, fingerprint=noise), stored, flip_at=5)
+    first = decide(comparison, (), gate)
+    told = Recheck(
+        asked=tuple(sorted(recheck.against(first))),
+        gained=tuple(sorted(recheck.gained(first, comparison))),
+        base=tuple(base),
+        again=tuple(rounds),
+    )
+    return first, recheck.by_second_answers(first, told, comparison, gate, again_of_confirmation)
+
+
+def test_a_loss_that_does_not_repeat_is_dismissed_loudly() -> None:
+    """Two of ten lost, and answered as before both times they were asked again: a pass that tells all of it."""
+    first, judged = judge_of_confirmation(
+        scores_of_confirmation(LOST), (scores_of_confirmation(WON), scores_of_confirmation(WON))
+    )
+    assert first.outcome == "regression"
+    assert judged.outcome == "pass"
+    assert judged.sentences[0] == "Worse than allowed when first asked, and not confirmed."
+    assert judged.sentences[1] == (
+        "This API is known to be noisy, so what flipped was asked again twice in a process of its own, on the "
+        "change's build alone: 0 of 2 questions that count against the change did not come "
+        "back as good as before each time."
+    )
+    told = [reason.message for reason in judged.warnings if reason.code == "not-confirmed"]
+    assert told[1:] == [f"not confirmed: {reason.message}" for reason in first.reasons]
+    assert judged.recheck is not None
+    assert (judged.recheck.asked, judged.recheck.times, judged.recheck.lost_again) == (2, 2, 0)
+
+
+def test_a_loss_that_repeats_is_confirmed() -> None:
+    """What is lost each time again is red, with the numbers."""
+    first, judged = judge_of_confirmation(
+        scores_of_confirmation(LOST), (scores_of_confirmation(LOST), scores_of_confirmation(LOST))
+    )
+    assert judged.outcome == "regression"
+    assert judged.reasons[:-1] == first.reasons
+    assert judged.reasons[-1].code == "confirmed"
+    assert judged.recheck is not None
+    assert judged.recheck.lost_again == 2
+
+
+def test_the_headline_says_what_is_confirmed() -> None:
+    """Of four questions that broke two came back: the sentences count the table's four, and those that came back."""
+    lost = {**LOST, "q2": 0.0, "q3": 0.0}
+    first, judged = judge_of_confirmation(scores_of_confirmation(lost), (scores_of_confirmation({**lost, **WON}),))
+    assert judged.sentences == (
+        "Worse than allowed: 1 gated metric.",
+        "The questions together got worse, and not by chance.",
+        "4 questions broke.",
+        "Confirmed by asking again, but for 2 questions that came back as good as before.",
+    )
+    assert judged.cleared == {("hybrid", "q0"), ("hybrid", "q1")}
+    _, all_lost = judge_of_confirmation(scores_of_confirmation(lost), (scores_of_confirmation(lost),))
+    assert all_lost.sentences == (*first.sentences, "Confirmed by asking again.")
+
+
+@each_row("back", [["q0"], ["q0", "q1"], ["q0", "q1", "q2"], []])
+def test_sentences_agree_with_the_table_beside_them(back: list[str]) -> None:
+    """Six lost and one won are p = 0.052; that the win does not repeat makes no sentence that the table denies."""
+    lost = dict.fromkeys(NAMES_of_confirmation[:6], 0.0)
+    then = {**dict.fromkeys(set(lost) - {*back}, 0.0), "q9": 0.0}
+    first, judged = judge_of_confirmation(
+        scores_of_confirmation(lost), (scores_of_confirmation(then),), before={"q9": 0.0}
+    )
+    (test,) = first.evidence.tests if first.evidence is not None else ()
+    assert 0.05 < test.p < 0.06
+    assert judged.outcome == "regression"
+    assert (judged.rows, judged.evidence, judged.reasons[:-1]) == (first.rows, first.evidence, first.reasons)
+    assert judged.sentences[:-1] == first.sentences
+    assert not any("not by chance" in sentence for sentence in judged.sentences)
+
+
+@each_row(
+    ("now", "once", "outcome"),
+    [
+        pytest.param({"q0", "q1"}, {"q0", "q1"}, "regression", id="all-of-it"),
+        pytest.param({"q0", "q1"}, {"q0"}, "pass", id="one-of-two"),
+        pytest.param({"q0", "q1", "q2"}, {"q0", "q1"}, "pass", id="two-of-three"),
+        pytest.param({"q0", "q1", "q2"}, {"q0", "q1", "q2"}, "regression", id="all-of-three"),
+        pytest.param({"q0", "q1"}, set(), "pass", id="none"),
+    ],
+)
+def test_a_loss_that_stays_whole_is_confirmed_though_the_base_halves_it(
+    now: set[str], once: set[str], outcome: str
+) -> None:
+    """If every lost question is lost again at least once, no mean of the base's answers takes the red back."""
+    gate = Gate(metrics={"hit_at_5": 0.16})
+    lost, again_lost = (scores_of_confirmation(dict.fromkeys(names, 0.0)) for names in (now, once))
+    _, judged = judge_of_confirmation(
+        lost, (again_lost, scores_of_confirmation({})), base=(scores_of_confirmation({}), lost), gate=gate
+    )
+    assert judged.outcome == outcome
+
+
+def test_a_question_is_lost_again_in_any_metric_that_is_red() -> None:
+    """Where the hit comes back and the rank does not, and both are red, the question did not come back as good."""
+
+    def ranked(hit: float, reciprocal: float) -> tuple[CaseScore, ...]:
+        values = {"hit_at_5": hit, "mrr_at_10": reciprocal}
+        return tuple(
+            replace(score, values=values if score.case_id in LOST else {"hit_at_5": 1.0, "mrr_at_10": 1.0})
+            for score in scores_of_confirmation({})
+        )
+
+    gate = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05, "mrr_at_10": 0.05})
+    first, judged = judge_of_confirmation(
+        ranked(0.0, 0.1), (ranked(1.0, 0.2),), before_scores=ranked(1.0, 1.0), gate=gate
+    )
+    assert first.fell["hybrid", "q0"] == ("hit_at_5", "mrr_at_10")
+    assert judged.recheck is not None
+    assert (judged.outcome, judged.recheck.lost_again) == ("regression", 2)
+    assert judged.cleared == frozenset()
+
+
+@each_row("order", [(LOST, WON), (WON, LOST)])
+def test_answering_well_only_once_gains_nothing(order: tuple[dict[str, float], ...]) -> None:
+    """Attack: an API that answers well the first or the second time it is asked again has lost all the same."""
+    _, judged = judge_of_confirmation(
+        scores_of_confirmation(LOST), [scores_of_confirmation(values) for values in order]
+    )
+    assert judged.outcome == "regression"
+
+
+def test_a_call_that_fails_when_asked_again_is_lost() -> None:
+    """Attack: an answer that does not come is none as good as before."""
+    failed = tuple(replace(score, failure="timeout") for score in scores_of_confirmation(LOST))
+    assert (
+        judge_of_confirmation(scores_of_confirmation(LOST), (scores_of_confirmation(WON), failed))[1].outcome
+        == "regression"
+    )
+
+
+@each_row(
+    ("stored", "outcome"),
+    [pytest.param(0.0, "regression", id="answered-then"), pytest.param(1.0, "pass", id="not-then")],
+)
+def test_an_api_that_abstains_when_asked_again(stored: float, outcome: str) -> None:
+    """Attack: a question that is refused when it is asked again is lost, whatever chunks come with the refusal."""
+
+    def abstaining(values: Mapping[str, float], rate: float) -> tuple[CaseScore, ...]:
+        told = {"false_abstention_rate": rate}
+        return tuple(replace(score, values={**score.values, **told}) for score in scores_of_confirmation(values))
+
+    _, judged = judge_of_confirmation(
+        abstaining(LOST, stored),
+        (abstaining(WON, stored), abstaining(WON, 1.0)),
+        before_scores=abstaining({}, stored),
+    )
+    assert judged.outcome == outcome
+
+
+def test_an_answer_that_is_missing_is_lost() -> None:
+    """Attack: a question without a score of each time stays as it was measured."""
+    assert (
+        judge_of_confirmation(scores_of_confirmation(LOST), (scores_of_confirmation(WON), ()))[1].outcome
+        == "regression"
+    )
+
+
+def test_a_call_that_failed_is_no_noise_of_rankings() -> None:
+    """Attack: a question that got no answer when first asked stays lost, however well it is answered again."""
+    now = tuple(
+        replace(score, failure=None if score.values["hit_at_5"] else "timeout")
+        for score in scores_of_confirmation(LOST)
+    )
+    assert (
+        judge_of_confirmation(now, (scores_of_confirmation(WON), scores_of_confirmation(WON)))[1].outcome
+        == "regression"
+    )
+
+
+@each_row(
+    "then",
+    [
+        pytest.param({}, id="nothing was asked twice"),
+        pytest.param(QUIET, id="all ranked alike"),
+        pytest.param(OTHER_RANKS, id="rankings differed, and how far the metric moved is not stored"),
+        pytest.param(moving(6, mode="vector"), id="another mode is noisy"),
+        pytest.param(moving(6, metric="mrr_at_10"), id="another metric is noisy"),
+    ],
+)
+def test_noise_that_the_baseline_does_not_know_makes_no_pass(then: dict[str, Any]) -> None:
+    """Attack: only noise of the baseline's own run in the same metric and mode explains what did not repeat."""
+    _, judged = judge_of_confirmation(
+        scores_of_confirmation(LOST), (scores_of_confirmation(WON), scores_of_confirmation(WON)), then=then
+    )
+    assert judged.outcome == "cannot tell"
+    assert judged.reasons[0].code == "not-confirmed"
+    assert "the baseline knows of no noise in hit_at_5 (hybrid)" in judged.headline
+
+
+def test_noise_in_other_ranks_explains_no_lost_hit() -> None:
+    """Attack: where the baseline's rankings differed and no hit flipped, not one lost hit is dismissed."""
+    _, judged = judge_of_confirmation(
+        scores_of_confirmation(LOST), (scores_of_confirmation(WON), scores_of_confirmation(WON)), then=moving(0)
+    )
+    assert judged.outcome == "cannot tell"
+    assert judged.headline == (
+        "No verdict is possible: this API is known to be noisy, so what flipped was asked again twice in a process "
+        "of its own, on the change's build alone: 0 of 2 questions that count against the "
+        "change did not come back as good as before each time; that is no pass, as asking again took back 2 of 10 in "
+        "hit_at_5 (hybrid), and noise as in the baseline's run, where none of 10 questions asked twice differed, "
+        "explains at most 0."
+    )
+
+
+def test_more_flips_than_the_known_noise_explains_make_no_pass() -> None:
+    """Attack: a change that makes its API noisier than it was, so that eight of ten flip, is no pass."""
+    lost = dict.fromkeys(NAMES_of_confirmation[:8], 0.0)
+    _, judged = judge_of_confirmation(
+        scores_of_confirmation(lost), (scores_of_confirmation({}), scores_of_confirmation({})), then=moving(2)
+    )
+    assert judged.outcome == "cannot tell"
+    assert "took back 8 of 10 in hit_at_5 (hybrid)" in judged.headline
+    assert "where 2 of 10 questions asked twice differed, explains at most 3" in judged.headline
+
+
+@each_row(("flips", "outcome"), [(6, "pass"), (0, "cannot tell")])
+def test_a_calibration_tells_more_than_a_sample(flips: int, outcome: str) -> None:
+    """Where the baseline was calibrated, that noise counts, whatever the sample of its run shows."""
+    band = Band(low=0.4, high=1.0, differ=flips, cases=10, moved=flips)
+    calibrated = Noise(runs=5, measured="", bands={"hybrid": {"hit_at_5": band}})
+    then = moving(6 - flips) | {NOISE: calibrated.stored()}
+    _, judged = judge_of_confirmation(
+        scores_of_confirmation(LOST), (scores_of_confirmation(WON), scores_of_confirmation(WON)), then=then
+    )
+    assert judged.outcome == outcome
+
+
+def test_half_of_a_loss_that_was_taken_back_counts_too() -> None:
+    """Attack: what the base's answers take off a loss is dismissed as well, and counts as half a question each."""
+    gate = Gate(metrics={"hit_at_5": 0.15})
+    now, rounds = scores_of_confirmation({**LOST, "q2": 0}), (scores_of_confirmation(LOST), scores_of_confirmation(WON))
+    _, judged = judge_of_confirmation(
+        now, rounds, base=(scores_of_confirmation(WON), scores_of_confirmation(LOST)), gate=gate, then=moving(0)
+    )
+    assert judged.outcome == "cannot tell"
+    assert "took back 2 of 10 in hit_at_5 (hybrid)" in judged.headline
+
+
+def test_a_must_pass_question_must_pass_each_time() -> None:
+    """A must-pass question that is missed in one of the times it is asked again stays red."""
+    gate = Gate(metrics={"hit_at_5": 0.5})
+    now, well = scores_of_confirmation({"q0": 0}, must_pass=True), scores_of_confirmation({}, must_pass=True)
+    assert judge_of_confirmation(now, (well, now), gate=gate)[1].outcome == "regression"
+    assert judge_of_confirmation(now, (well, well), gate=gate)[1].outcome == "pass"
+
+
+def test_a_gain_that_does_not_repeat_covers_no_loss() -> None:
+    """Three lost, one gained, three answered as before when asked again but one: the gain must repeat to count.
+
+    At a tolerance of 0.05, one loss of ten left is red; with the gain it would be even.
+    """
+    now = scores_of_confirmation({"q0": 0, "q1": 0, "q2": 0})
+    before = {"q9": 0.0}
+    left = {"q0": 0.0, "q9": 0.0}
+    assert (
+        judge_of_confirmation(now, (scores_of_confirmation(left), scores_of_confirmation(left)), before=before)[
+            1
+        ].outcome
+        == "regression"
+    )
+    repeated = {"q0": 0.0}
+    assert (
+        judge_of_confirmation(now, (scores_of_confirmation(repeated), scores_of_confirmation(repeated)), before=before)[
+            1
+        ].outcome
+        == "pass"
+    )
+
+
+def test_the_base_answers_for_what_comes_and_goes() -> None:
+    """A question that both builds answer once of twice is half a loss, and not a whole one.
+
+    Of three lost, one comes back. The others are 0.2 by the stored hits, and 0.1 by the base's mean of a half each.
+    """
+    gate = Gate(metrics={"hit_at_5": 0.15})
+    now, rounds = scores_of_confirmation({**LOST, "q2": 0}), (scores_of_confirmation(LOST), scores_of_confirmation(WON))
+    assert judge_of_confirmation(now, rounds, gate=gate)[1].outcome == "regression"
+    _, judged = judge_of_confirmation(
+        now, rounds, base=(scores_of_confirmation(WON), scores_of_confirmation(LOST)), gate=gate
+    )
+    assert judged.outcome == "pass"
+    assert "on both builds: 2 of 3 questions" in judged.headline
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=10, max_size=10),
+    st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=10, max_size=10), max_size=2),
+    st.integers(1, 3),
+)
+def test_what_is_always_answered_alike_stays_lost(now: list[float], base: list[list[float]], times: int) -> None:
+    """Whatever the base answers, a loss whose answers are the same each time is a regression as before."""
+    measured = scores_of_confirmation(dict(zip(NAMES_of_confirmation, now, strict=True)))
+    sides = [scores_of_confirmation(dict(zip(NAMES_of_confirmation, values, strict=True))) for values in base]
+    first, judged = judge_of_confirmation(measured, (measured,) * times, base=sides)
+    assume(first.outcome == "regression")
+    assert judged.outcome == "regression"
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=10, max_size=10),
+    st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=10, max_size=10), min_size=1, max_size=3),
+)
+def test_no_answers_make_a_pass_without_known_noise(now: list[float], rounds: list[list[float]]) -> None:
+    """Whatever an API answers when asked again, without noise in the baseline's own run there is no pass."""
+    asked = [scores_of_confirmation(dict(zip(NAMES_of_confirmation, values, strict=True))) for values in rounds]
+    first, judged = judge_of_confirmation(
+        scores_of_confirmation(dict(zip(NAMES_of_confirmation, now, strict=True))), asked, then=QUIET
+    )
+    assume(first.outcome == "regression")
+    assert judged.outcome in {"regression", "cannot tell"}
+
+
+@each_row(
+    ("lost_again", "outcome", "told", "red"),
+    [
+        pytest.param({"q0": 0.0}, "cannot tell", "1 of 3", None, id="only-what-the-base-fails"),
+        pytest.param({"q0": 0.0, "q1": 0.0}, "regression", "2 of 3", ["q1"], id="another-too"),
+        pytest.param({"q0": 0.0, "q1": 0.0, "q2": 0.0}, "regression", "3 of 3", ["q1", "q2"], id="all"),
+    ],
+)
+def test_what_the_base_fails_too_confirms_nothing(
+    lost_again: dict[str, float], outcome: str, told: str, red: list[str] | None
+) -> None:
+    """Of three lost questions the base fails one each time: red is confirmed, and made, by the others alone."""
+    stored = make_baseline(make_scorecard(*scores_of_confirmation({}), fingerprint=NOISY))
+    lost = scores_of_confirmation({"q0": 0.0, "q1": 0.0, "q2": 0.0})
+    comparison = compare.compare(RUN_of_confirmation, make_scorecard(*lost, fingerprint=OTHER_RANKS), stored, flip_at=5)
+    first = decide(comparison, (), HIT_of_confirmation)
+    asked = Recheck(
+        asked=tuple(sorted(recheck.against(first))),
+        base=(scores_of_confirmation({"q0": 0.0}),) * 2,
+        again=(scores_of_confirmation(lost_again),) * 2,
+    )
+    judged = recheck.decided_again(first, asked, comparison, HIT_of_confirmation, again_of_confirmation)
+    assert judged.outcome == outcome
+    assert any(
+        f"{told} questions that count against the change did not come back as good as before each time, 1 of which the "
+        "base build fails too" in reason.message
+        for reason in judged.reasons
+    )
+    assert red is None or [flip.case_id for flip in comparison.flips if judged.is_red(flip)] == red
+    too = "Of the questions that count against the change 1 fails on the base build too."
+    assert red is None or [sentence for sentence in judged.sentences if "base build" in sentence] == [too]
+
 
 HIT = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05})
 NAMES = tuple(f"q{number}" for number in range(10))

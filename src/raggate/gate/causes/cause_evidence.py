@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import nsmallest
 from itertools import pairwise
+from math import fsum, inf, isnan, nan, sqrt
+from operator import attrgetter
 
 from msgspec.structs import replace
 
 from raggate.gate.causes.index_change import IndexChange
-from raggate.gate.causes.score_weights import ScoreParts, fitted_weights
-from raggate.gate.causes.shared_chunks import Renumbered, SharedScores, same_questions, shared
 from raggate.gate.overview import Overview
 from raggate.models.cause import CauseEvidence, ListEvidence, Range, same_score
 from raggate.models.comparison import NoteChange
@@ -225,3 +226,209 @@ def _folders(scorecard: Scorecard, mode: str) -> dict[str, int]:
     counted = scorecard.fingerprint.get("folders")
     counts = counted.get(mode) if isinstance(counted, Mapping) else None
     return {key: n for key, n in counts.items() if type(n) is int} if isinstance(counts, Mapping) else {}
+
+
+FEWEST_SHARED = 20
+"""Chunks on both sides' lists from which on it can be said whether they are scored as before."""
+
+RESCORED = 0.01
+"""Share of these that may score otherwise while the scores as a whole count as they were."""
+
+Pair = tuple[int, int, ListEntry, ListEntry]
+"""The ranks of a chunk in the baseline's list and in this one, and its places there."""
+
+
+class Renumbered:
+    """The notes that the chunks of both sides are of, by their ids."""
+
+    def __init__(self) -> None:
+        self._notes: tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]] = ({}, {})
+        # most chunks are of one note, and have that in common with the others of it
+        self._alone: dict[str, frozenset[str]] = {}
+
+    def add(self, side: int, entries: Iterable[ListEntry]) -> None:
+        """Take places of lists of the baseline, side 0, or of the run, side 1."""
+        known = self._notes[side]
+        for entry in entries:
+            if not entry.chunk or not entry.note:
+                continue
+            notes = known.get(entry.chunk)
+            if notes is None:
+                known[entry.chunk] = self._alone.setdefault(entry.note, frozenset((entry.note,)))
+            elif entry.note not in notes:
+                known[entry.chunk] = notes | {entry.note}
+
+    @property
+    def anew(self) -> bool:
+        """Whether a chunk that the baseline has stands for one of another note now."""
+        old, new = self._notes
+        return any(not old[chunk] & new[chunk] for chunk in old.keys() & new.keys())
+
+
+def shared(before: Sequence[ListEntry], now: Sequence[ListEntry], *, by_note: bool = False) -> list[Pair]:
+    """The chunks on both lists of a question, in the order of the second; by their notes where ids are others."""
+    known = {name: (rank, entry) for rank, name, entry in _named(before, by_note=by_note)}
+    pairs = ((known[name], rank, entry) for rank, name, entry in _named(now, by_note=by_note) if name in known)
+    return [(was, rank, old, entry) for (was, old), rank, entry in pairs]
+
+
+def _named(entries: Sequence[ListEntry], *, by_note: bool) -> Iterator[tuple[int, object, ListEntry]]:
+    """Name the places of a list, by rank: by their chunk, or by the how manieth of its note each is."""
+    times = Counter[str]()
+    for rank, entry in enumerate(entries, 1):
+        times[entry.note] += 1
+        if by_note and entry.note:
+            yield rank, (entry.note, times[entry.note]), entry
+        elif not by_note and entry.chunk:
+            yield rank, entry.chunk, entry
+
+
+def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Iterator[tuple[CaseScore, CaseScore]]:
+    """Yield the questions of one mode that are the same on both sides, each with its past."""
+    known = by_question(before)
+    for case in now:
+        old = known.get((case.mode, case.case_id))
+        if old is not None and old.hash == case.hash:
+            yield old, case
+
+
+class SharedScores:
+    """How chunks on both lists of a question are scored and ranked, over questions that pass by.
+
+    Attributes:
+        shift: by how much the final score of any of them moved at most; None where none has one on both sides.
+        overtaking: how many of a question rose above one that stood above them, at most.
+    """
+
+    def __init__(self, *, by_note: bool = False) -> None:
+        self.shift: float | None = None
+        self.overtaking = 0
+        self._by_note = by_note
+        self._counts, self._moved = Counter[str](), Counter[str]()
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        """Take the shared chunks of a question."""
+        if any(was != now for was, now, _, _ in pairs):
+            risen = (sum(was > rank and now < place for was, now, _, _ in pairs) for rank, place, _, _ in pairs)
+            self.overtaking = max(self.overtaking, *risen)
+        for _, _, old, new in pairs:
+            for score in ("final", *PARTS):
+                before, after = getattr(old, score), getattr(new, score)
+                if before is not None and after is not None:
+                    self._counts[score] += 1
+                    self._moved[score] += not same_score(before, after)
+            if old.final is not None and new.final is not None:
+                self.shift = max(abs(old.final - new.final), self.shift or 0.0)
+
+    @property
+    def rescored(self) -> Mapping[str, bool]:
+        """By score whether chunks have other ones; nothing where too few stand on both lists.
+
+        By notes alone scores are known to be as before, but not to be others: another chunk of the note may be there.
+        """
+        shown = {
+            score: self._moved[score] > RESCORED * count
+            for score, count in self._counts.items()
+            if count >= FEWEST_SHARED
+        }
+        return {score: others for score, others in shown.items() if not (others and self._by_note)}
+
+
+PARTS = ("vector", "lexical")
+"""The parts of a score that entries hold."""
+
+FEWEST = 12
+"""Chunks from which on that all agree is no accident."""
+
+EXACT = 1e-3
+"""Share of the largest final score by which the sum of the parts may miss one: APIs round, and some add in 32 bits."""
+
+LARGEST = 1e6
+"""Scores beyond it, either way, are none that weights can be told of exactly."""
+
+APART = 1e-3
+"""Share of a part's own length that must be left once the others are taken out of it; below, they go together."""
+
+Weights = Mapping[str, float]
+_Row = tuple[float, ...]
+
+_SCORES = attrgetter(*PARTS, "final")
+
+
+class ScoreParts:
+    """The parts and the final score of all places of lists that have one, which pass by.
+
+    Attributes:
+        table: a row for each place: its parts, and the final score.
+        scored: how many places that are.
+        known: which parts are not 0 in all.
+    """
+
+    def __init__(self) -> None:
+        self.table: list[_Row] = []
+        self.scored = 0
+        self.known = [False] * len(PARTS)
+
+    def add(self, entries: Iterable[ListEntry]) -> None:
+        """Take the places of a list."""
+        rows = [row for row in map(_SCORES, entries) if row[-1] is not None]
+        self.table += [tuple(map(_number, row)) for row in rows]
+        self.known = [has or any(row[at] for row in rows) for at, has in enumerate(self.known)]
+        self.scored += len(rows)
+
+
+def _number(score: float | None) -> float:
+    # what is no number agrees with nothing, as infinity does; what is not told has no say
+    return nan if score is None else inf if isnan(score) else score
+
+
+def fitted_weights(scores: ScoreParts) -> Weights | None:
+    """Return the weight of each part of the score in the final one; None where the chunks do not agree on them exactly.
+
+    Parts that no chunk has, or that are 0 in all, have no weight and are left out. Formula: the least-squares solution
+    of final = sum of weight x part, by the normal equations of the parts scaled to length 1.
+    """
+    parts = tuple(part for part, any_of_it in zip(PARTS, scores.known, strict=True) if any_of_it)
+    rows = _whole_rows(scores.table, [*map(PARTS.index, parts), len(PARTS)])
+    fit = all(abs(value) <= LARGEST for row in rows for value in row)
+    if not parts or len(rows) < FEWEST or 2 * len(rows) < scores.scored or not fit:
+        return None
+    places, finals = range(len(parts)), len(parts)
+    lengths = [sqrt(fsum(row[at] * row[at] for row in rows)) for at in places]
+    if not all(lengths):
+        return None
+    scales = [*lengths, 1.0]
+    solution = _solve(
+        [
+            [fsum((row[at] / scales[at]) * (row[other] / scales[other]) for row in rows) for other in (*places, finals)]
+            for at in places
+        ]
+    )
+    if solution is None:
+        return None
+    weights = [weight / length for weight, length in zip(solution, lengths, strict=True)]
+    allowed = EXACT * max(abs(row[-1]) for row in rows)
+    exact = all(abs(_dot(weights, row[:-1]) - row[-1]) <= allowed for row in rows)
+    return dict(zip(parts, weights, strict=True)) if exact and allowed else None
+
+
+def _whole_rows(table: Iterable[_Row], columns: Sequence[int]) -> list[_Row]:
+    chosen = (tuple(row[at] for at in columns) for row in table)
+    return [row for row in chosen if not any(map(isnan, row))]
+
+
+def _solve(rows: list[list[float]]) -> list[float] | None:
+    """Solve symmetric equations of unit diagonal, right-hand side last; None where they hardly tell the parts apart."""
+    size = len(rows)
+    for pivot in range(size):
+        if rows[pivot][pivot] < APART:
+            return None
+        for other in range(size):
+            if other != pivot:
+                factor = rows[other][pivot] / rows[pivot][pivot]
+                rows[other] = [value - factor * own for value, own in zip(rows[other], rows[pivot], strict=True)]
+    return [row[-1] / row[place] for place, row in enumerate(rows)]
+
+
+def _dot(left: Sequence[float], right: Sequence[float]) -> float:
+    return fsum(a * b for a, b in zip(left, right, strict=True))

@@ -11,11 +11,21 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from raggate.gate.causes.asked import Asked, first_ranks
+from raggate.gate.causes.cause_evidence import shared
 from raggate.gate.causes.folder_causes import folder_cause, unsearched_folder, unselected_folder
-from raggate.gate.causes.note_places import count_notes, vaults_by_path
-from raggate.gate.causes.passages import Ranked, note_of, of_chunk, of_path, place, ranked, unmatched
-from raggate.gate.causes.shared_chunks import shared
+from raggate.gate.causes.passages import (
+    Asked,
+    Ranked,
+    count_notes,
+    first_ranks,
+    note_of,
+    of_chunk,
+    of_path,
+    place,
+    ranked,
+    unmatched,
+    vaults_by_path,
+)
 from raggate.gate.heading_spellings import written_otherwise
 from raggate.models.cause import Cause, CauseCode, same_score
 from raggate.models.golden import Support

@@ -12,11 +12,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from raggate.gate.causes.cause_evidence import PARTS
 from raggate.gate.causes.cause_wording import between, number, threshold_change, writer
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
-from raggate.gate.causes.note_places import count_notes, vaults_named
-from raggate.gate.causes.score_weights import PARTS
+from raggate.gate.causes.passages import count_notes, vaults_named
 from raggate.models.cause import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.verdict import Verdict

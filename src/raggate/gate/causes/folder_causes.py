@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from raggate.gate.causes.note_places import vaults_with_notes
+from raggate.gate.causes.passages import vaults_with_notes
 from raggate.models.cause import Cause, CauseEvidence, FolderKind
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult, Response

@@ -9,8 +9,8 @@ from math import isfinite
 from typing import Any
 
 from raggate.gate import noise, wording
-from raggate.gate.causes import note_places
-from raggate.gate.invariants import isolation, metamorphic
+from raggate.gate.causes import passages
+from raggate.gate.invariants import probe_rules
 from raggate.gate.invariants.answer_rules import Answer, Check, Rule, Suite, at_end, of_each
 from raggate.models.fingerprint import notes_of
 from raggate.models.run import Run
@@ -70,7 +70,7 @@ def _chunk_ids_stable(_: Suite) -> Rule:
 
 
 def _scope_respected(suite: Suite) -> Rule:
-    holders = note_places.holders(suite.run)
+    holders = passages.holders(suite.run)
 
     def see(answer: Answer) -> Iterator[str]:
         asked = set(answer.item.case.vaults)
@@ -86,7 +86,7 @@ def _scope_respected(suite: Suite) -> Rule:
 
 
 def _vaults_known(suite: Suite) -> Rule:
-    holders = note_places.holders(suite.run)
+    holders = passages.holders(suite.run)
 
     def see(answer: Answer) -> Iterator[str]:
         for rank, chunk in enumerate(answer.response.chunks if answer.item.case.vaults else (), 1):
@@ -138,7 +138,7 @@ def _text_in_note(suite: Suite) -> Rule:
         for answer in suite.run.probes.answers:
             chunks = answer.result.chunks
             for position in answer.strange_texts[:1]:
-                place = isolation.place_of(answer)
+                place = probe_rules.place_of(answer)
                 yield f"{place}: the text at rank {position + 1} is not in {cut(chunks[position].rel_path)}"
 
     return Rule(see, close)
@@ -294,6 +294,5 @@ CHECKS: dict[str, Check] = {
     "list_deep_enough": _list_deep_enough,
     "must_be_deterministic": at_end(_must_be_deterministic),
     "ties_at_cutoff": _ties_at_cutoff,
-    **metamorphic.CHECKS,
-    **isolation.CHECKS,
+    **probe_rules.CHECKS,
 }

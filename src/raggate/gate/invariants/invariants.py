@@ -10,9 +10,9 @@ from typing import Literal
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants, sentences
 from raggate.config.schema import Config
-from raggate.gate.invariants import answer_rules, isolation, metamorphic
+from raggate.gate.invariants import probe_rules
 from raggate.gate.invariants.answer_invariants import CHECKS
-from raggate.gate.invariants.answer_rules import Suite
+from raggate.gate.invariants.answer_rules import Suite, broken as broken_rules
 from raggate.models.comparison import Finding
 from raggate.models.probe import ProbeKind
 from raggate.models.run import ProbeAnswer, Run
@@ -62,7 +62,7 @@ def _gap(suite: Suite, kind: ProbeKind) -> Gap | None:
         return (True, unseen) if unseen else None
     if not asked:
         return True, "nothing was asked: no question or heading is fit for it"
-    return _unjudged(asked, metamorphic.doubts(suite) if kind in _HELD_AGAINST_SUITE else {})
+    return _unjudged(asked, probe_rules.doubts(suite) if kind in _HELD_AGAINST_SUITE else {})
 
 
 def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
@@ -92,7 +92,7 @@ def _private_gap(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
 
 def _principal_gaps(run: Run, asked: Sequence[ProbeAnswer]) -> Iterator[str]:
     """Name principals that got nothing at all, by which nobody knows whether they could have."""
-    for name in isolation.principals_of(run):
+    for name in probe_rules.principals_of(run):
         own = _of_principal(asked, name)
         if not any(answer.result.response and answer.result.response.chunks for answer in own):
             gap = _unjudged(own)
@@ -129,7 +129,7 @@ def check_answers(run: Run, levels: Invariants, gate: Gate) -> tuple[Finding, ..
     Of a question that is asked again, `gate` says how many calls may fail.
     """
     checks = {name: check for name, check in CHECKS.items() if getattr(levels, name) != "off"}
-    suite, broken = answer_rules.broken(run, checks)
+    suite, broken = broken_rules(run, checks)
     findings = [_finding(name, getattr(levels, name), its.count, its.shortest) for name, its in broken.items()]
     gaps = coverage_gaps(suite, levels, gate)
     findings += [_finding(name, level, 1, (why,), unseen=True) for name, level, why in gaps]

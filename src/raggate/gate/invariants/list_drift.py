@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from raggate.config.invariant_settings import Invariants, sentences
-from raggate.gate.causes.shared_chunks import Renumbered
+from raggate.gate.causes.cause_evidence import Renumbered
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding

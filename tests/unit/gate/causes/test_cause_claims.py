@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_case_score, make_chunk, make_labelled, make_response, make_result, make_support
-from raggate.gate.causes.asked import Asked
 from raggate.gate.causes.cause_wording import sentence
 from raggate.gate.causes.causes import find_cause
+from raggate.gate.causes.passages import Asked
 from raggate.models.cause import Cause, CauseEvidence, ListEvidence
 from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.scoring.list_entries import list_entries

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 from msgspec.structs import replace
 
 from builders import (
@@ -21,10 +21,24 @@ from builders import (
     make_scorecard,
     make_support,
 )
-from raggate.gate.causes.asked import Asked
-from raggate.gate.causes.cause_evidence import BestScores, cause_evidence, list_evidence
+from raggate.gate.causes.cause_evidence import (
+    FEWEST,
+    FEWEST_SHARED,
+    BestScores,
+    Pair,
+    Renumbered,
+    ScoreParts,
+    SharedScores,
+    Weights,
+    cause_evidence,
+    fitted_weights,
+    list_evidence,
+    same_questions,
+    shared,
+)
 from raggate.gate.causes.cause_wording import threshold_change
 from raggate.gate.causes.causes import find_cause
+from raggate.gate.causes.passages import Asked
 from raggate.models.cause import Range
 from raggate.models.comparison import NoteChange
 from raggate.models.scorecard import CaseScore, ListEntry
@@ -350,3 +364,173 @@ def test_how_long_lists_are() -> None:
     now = [asked(1, 0.9), asked(2, 0.9, 0.8), asked(3, 0.9, 0.8), asked(4, 0.9), asked(5, 0.9)]
     assert list_evidence(before, now, None).lengths == (3.0, 1.5)
     assert list_evidence([], now, None).lengths == (0.0, 0.0)
+
+
+def entries(*names: str, scores: dict[str, float] | None = None) -> list[ListEntry]:
+    """Build a list: each chunk by its note and its id in it, one letter each."""
+    return [ListEntry(note=name[:1].strip(), chunk=name[1:], final=(scores or {}).get(name, 0.5)) for name in names]
+
+
+def scores_of(questions: Sequence[Sequence[Pair]], *, by_note: bool = False) -> SharedScores:
+    """Gather what the shared chunks of some questions show."""
+    scores = SharedScores(by_note=by_note)
+    for pairs in questions:
+        scores.add(pairs)
+    return scores
+
+
+@each_row(
+    ("before", "now", "anew"),
+    [
+        pytest.param(("m1", "n2"), ("n2", "m1"), False, id="the-same-ids"),
+        pytest.param(("m1", "n2"), ("n1", "m2"), True, id="of-other-notes"),
+        pytest.param(("m1", "n2"), ("m1", "n2", "o3"), False, id="a-chunk-more"),
+        pytest.param(("m1", "n2"), ("m7", "n8"), False, id="none-of-the-same"),
+        pytest.param(("m1", "n1", "n2"), ("n1", "o1", "n2"), False, id="ids-that-count-within-a-note"),
+        pytest.param((" 1", "n2"), ("m1", "n2"), False, id="notes-that-are-not-told"),
+        pytest.param(("m", "n"), ("n", "m"), False, id="no-ids"),
+        pytest.param((), ("m1",), False, id="no-lists"),
+    ],
+)
+def test_ids_that_are_given_anew(before: tuple[str, ...], now: tuple[str, ...], *, anew: bool) -> None:
+    """Ids are others where one of the baseline's stands for chunks of none of the notes that it stood for."""
+    numbered = Renumbered()
+    for side, chunks in enumerate((before, now)):
+        numbered.add(side, entries(*chunks))
+    assert numbered.anew is anew
+
+
+def test_what_is_on_both_lists() -> None:
+    """A chunk is known by its id, or as the first, second and so on of its note where ids are others."""
+    before, now = entries("m1", "n2", "m3", "o"), entries("n2", "m3", "p4", "m5", "o")
+    assert [pair[:2] for pair in shared(before, now)] == [(2, 1), (3, 2)]
+    assert [pair[:2] for pair in shared(before, now, by_note=True)] == [(2, 1), (1, 2), (3, 4), (4, 5)]
+
+
+def test_questions_that_are_the_same() -> None:
+    """A question that is another one, or is not on both sides, shares nothing."""
+    listed = tuple(entries("m1"))
+    before = [make_case_score("q1", entries=listed), make_case_score("q2", entries=listed, hash="old")]
+    now = [make_case_score(name, entries=listed) for name in ("q1", "q2", "q3")]
+    assert [len(shared(old.entries, case.entries)) for old, case in same_questions(before, now)] == [1]
+
+
+@each_row(
+    ("before", "now", "most"),
+    [
+        ("abcd", "abcd", 0),
+        ("abcd", "xacd", 0),
+        ("abcd", "bacd", 1),
+        ("abcd", "bcda", 3),
+        ("abcd", "dcba", 3),
+        ("abcd", "xyz", 0),
+    ],
+)
+def test_overtaking(before: str, now: str, most: int) -> None:
+    """Counted are shared chunks that rose above one that stood above them: new ones, and those gone, do not count."""
+    lists = [shared(*(entries(*(f"m{letter}" for letter in side)) for side in sides)) for sides in ((before, now),)]
+    assert scores_of(lists).overtaking == most
+    assert scores_of([]).overtaking == 0
+
+
+def test_the_largest_shift() -> None:
+    """It is the largest difference of a final score, up or down, of the chunks that have one on both sides."""
+    before, now = entries("m1", "n2", scores={"m1": 0.9}), entries("n2", "m1", "o3", scores={"m1": 0.2, "o3": 9.0})
+    assert scores_of([shared(before, now)]).shift == pytest.approx(0.7)
+    assert scores_of([shared(before, [ListEntry(note="m", chunk="1")])]).shift is None
+
+
+def test_other_scores_of_the_chunks_of_a_note() -> None:
+    """Known by their notes alone, chunks have the scores they had; that they have others cannot be told."""
+    same = [shared(entries("m1"), entries("m1"), by_note=True)] * FEWEST_SHARED
+    other = [shared(entries("m1"), entries("m1", scores={"m1": 0.7}), by_note=True)] * FEWEST_SHARED
+    assert scores_of(same, by_note=True).rescored == {"final": False}
+    assert scores_of(other, by_note=True).rescored == {}
+    assert scores_of(other).rescored == {"final": True}
+
+
+# neither part can be had from the other
+PAIRS = [(0.9, 0.1), (0.8, 0.5), (0.7, 0.2), (0.6, 0.9), (0.5, 0.4), (0.4, 0.8), (0.3, 0.0), (0.2, 0.7)] * 2
+
+
+def entry(final: float | None, vector: float | None, lexical: float | None) -> ListEntry:
+    """Build a place of a list of which only the scores count."""
+    return ListEntry(note="00000000", chunk="00000000", final=final, vector=vector, lexical=lexical)
+
+
+def weights_of(entries: Iterable[ListEntry]) -> Weights | None:
+    """Return the weights that the places of lists tell."""
+    scores = ScoreParts()
+    for place in entries:
+        scores.add([place])
+    return fitted_weights(scores)
+
+
+def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry]:
+    """Build entries whose final score is this sum of its parts."""
+    return [entry(vector * one + lexical * other, one, other) for one, other in pairs]
+
+
+@each_row(("vector", "lexical"), [(0.7, 0.3), (1.0, 0.0), (0.4, 0.6), (0.0, 1.0), (2.0, -0.5)])
+def test_weights_are_those_of_the_sum(vector: float, lexical: float) -> None:
+    """Where the final score is a sum of weighed parts, the weights are found, also one of 0."""
+    assert weights_of(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
+
+
+@each_row("dropped", [None, 0.0])
+def test_a_part_that_no_chunk_has_has_no_weight(dropped: float | None) -> None:
+    """A part that is never told, or always 0, is left out: nothing says what it would weigh."""
+    entries = [entry(vector, vector, dropped) for vector, _ in PAIRS]
+    assert weights_of(entries) == pytest.approx({"vector": 1.0})
+
+
+def test_rounded_scores_still_agree() -> None:
+    """Scores that an API rounds to four decimals give the weights as it has them."""
+    rounded = [
+        entry(round(0.7 * vector + 0.3 * lexical, 4), round(vector, 4), round(lexical, 4)) for vector, lexical in PAIRS
+    ]
+    assert weights_of(rounded) == pytest.approx({"vector": 0.7, "lexical": 0.3}, abs=1e-3)
+
+
+@each_row(
+    "entries",
+    [
+        pytest.param([], id="nothing-listed"),
+        pytest.param(weighed(0.7, 0.3, PAIRS[: FEWEST - 1]), id="too-few"),
+        pytest.param([entry(0.5, None, None)] * 20, id="no-parts"),
+        pytest.param([entry(None, 0.5, 0.5)] * 20, id="no-final-score"),
+        pytest.param([entry(0.0, 0.0, 0.0)] * 20, id="all-zero"),
+        pytest.param([entry(vector, vector, 2 * vector) for vector, _ in PAIRS], id="parts-go-together"),
+        pytest.param([entry(vector**2, vector, lexical) for vector, lexical in PAIRS], id="no-sum"),
+        pytest.param([entry(1 / (60 + rank), 1 - rank / 40, rank % 7 / 7) for rank in range(1, 30)], id="of-ranks"),
+        pytest.param([*weighed(0.7, 0.3), entry(0.9, 0.1, 0.1)], id="one-chunk-disagrees"),
+        pytest.param([*weighed(0.7, 0.3), *[entry(0.5, 0.5, None)] * 20], id="a-part-most-chunks-lack"),
+        pytest.param([*weighed(0.7, 0.3), entry(1e300, 1e300, 1e300)], id="huge"),
+        pytest.param([*weighed(0.7, 0.3), entry(float("nan"), 0.1, 0.1)], id="no-number"),
+    ],
+)
+def test_nothing_is_said_where_chunks_do_not_agree(entries: list[ListEntry]) -> None:
+    """No weights are given where they are not exact, cannot be told apart, or too few chunks say so."""
+    assert weights_of(entries) is None
+
+
+SCORE = st.floats(0, 1)
+
+
+@given(st.lists(st.tuples(SCORE, SCORE), min_size=FEWEST, max_size=40), SCORE, SCORE)
+def test_what_is_said_holds_for_every_chunk(pairs: list[tuple[float, float]], vector: float, lexical: float) -> None:
+    """Whatever the scores are, weights that are given make each final score of its parts."""
+    entries = weighed(vector, lexical, pairs)
+    weights = weights_of(entries)
+    assume(weights is not None)
+    largest = max(abs(item.final or 0.0) for item in entries)
+    for item in entries:
+        total = sum(weight * getattr(item, part) for part, weight in (weights or {}).items())
+        assert total == pytest.approx(item.final, abs=2e-3 * largest)
+
+
+@given(st.lists(st.tuples(*[st.none() | st.floats(allow_nan=True, allow_infinity=True)] * 3), max_size=30))
+def test_any_scores_can_be_looked_at(scores: list[tuple[float | None, ...]]) -> None:
+    """Scores of any size, or none, end in weights of the parts there are, or in nothing."""
+    weights = weights_of(entry(*item) for item in scores)
+    assert weights is None or set(weights) <= {"vector", "lexical"}

@@ -19,10 +19,9 @@ from builders import (
     make_support,
     make_support as support,
 )
-from raggate.gate.causes.asked import Asked
 from raggate.gate.causes.cause_wording import sentence as in_words
 from raggate.gate.causes.causes import find_cause, heading_cause, piece_cause, section_cause
-from raggate.gate.causes.passages import ranked
+from raggate.gate.causes.passages import Asked, ranked
 from raggate.models.cause import Cause, CauseEvidence, ListEvidence
 from raggate.models.run import Chunk, LabelledResult, Reference
 from raggate.models.scorecard import ListEntry

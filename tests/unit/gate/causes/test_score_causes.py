@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from builders import make_case, make_case_score, make_chunk, make_labelled, make_result
-from raggate.gate.causes.asked import Asked
 from raggate.gate.causes.causes import (
     absent_entry,
     answered_for_less,
@@ -18,6 +17,7 @@ from raggate.gate.causes.causes import (
     outscored,
     stood_clear,
 )
+from raggate.gate.causes.passages import Asked
 from raggate.models.cause import CauseEvidence, ListEvidence
 from raggate.models.run import Chunk
 from raggate.scoring.list_entries import list_entries

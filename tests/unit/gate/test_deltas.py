@@ -23,7 +23,7 @@ from builders import (
 )
 from raggate.config.gate_settings import Gate
 from raggate.gate import compare
-from raggate.gate.both_sides import Sides
+from raggate.gate.deltas import Sides
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from raggate.models.judging_quality import JUDGES

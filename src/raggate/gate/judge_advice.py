@@ -1,0 +1,337 @@
+"""Which judges are fit to decide. Pure.
+
+A judge is fit for a score where nearly all answers were judged, and where it agrees with people on a canary set: no
+less than a floor, and not clearly less than when the baseline was measured. Else what it scored is advisory: it is
+shown and decides nothing, and the verdict says so in its first lines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from raggate.config.gate_settings import Gate
+from raggate.gate.composite import same_questions
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison
+from raggate.models.fingerprint import modes_of
+from raggate.models.judging import NOT_ASKED
+from raggate.models.judging_quality import JUDGES, CanaryAgreement, Coverage, JudgingSummary
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
+from raggate.models.verdict import GatedMetric, Reason
+from raggate.scoring import figures
+from raggate.scoring.metrics import METRICS
+from raggate.text.numbers import counted, percent, setting, written
+
+LEAST_CANARY = 20
+"""Cases of a canary set that must have been judged: fewer tell too little of a judge."""
+
+MOST_DISAGREEMENT = 0.2
+"""The rate of a spot check above which judges are called unstable."""
+
+# faithfulness is counted from the reply that groundedness is taken from
+_CANARY_OF = {"faithfulness": "groundedness"}
+
+
+def unfit(comparison: Comparison) -> dict[str, str]:
+    """Say by judged metric of the run why its judges are not fit to decide; those that are fit are left out."""
+    present = _present(comparison)
+    summary = JudgingSummary.of(comparison.scorecard.fingerprint)
+    if summary is None:
+        return dict.fromkeys(present, "nothing is known of how judging went")
+    earlier = earlier_judging(comparison)
+    problems = {name: why_unfit(JUDGED[name], summary, earlier) for name in present}
+    return {name: problem for name, problem in problems.items() if problem}
+
+
+def _present(comparison: Comparison) -> list[str]:
+    """Name the judged metrics of the run."""
+    names = {name for parts in comparison.scorecard.slices.values() for name in parts.get(OVERALL, {})}
+    return sorted(names & set(JUDGED))
+
+
+def earlier_judging(comparison: Comparison) -> JudgingSummary | None:
+    """Return how judging went when the baseline was measured; None where that is not known, or they were others."""
+    baseline = comparison.baseline
+    if baseline is None or other_judges(comparison.scorecard, baseline):
+        return None
+    return JudgingSummary.of(baseline.scorecard.fingerprint)
+
+
+def why_unfit(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
+    """Return why the judges of a score are not fit to decide; empty where they are.
+
+    Args:
+        earlier: how it went when the baseline was measured; None where that is not known, or they were others.
+    """
+    coverage = summary.scores.get(score)
+    if coverage is None:
+        return "nothing is known of how it was judged"
+    return uncovered(coverage, summary.min_coverage) or agrees_too_little(score, summary, earlier)
+
+
+def uncovered(coverage: Coverage, least: float) -> str:
+    """Say that fewer answers were judged than this share of them; empty where enough were."""
+    if coverage.share is None or coverage.share >= least - EPSILON:
+        return ""
+    return (
+        f"only {coverage.judged} of {coverage.expected} answers were judged ({coverage.gaps}), and at least "
+        f"{percent(least)} must be"
+    )
+
+
+def agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
+    """Return why the canary set does not show that the judges of a score agree with people; empty where it does."""
+    agreement = on_canary(score, summary)
+    if summary.canary is None or agreement is None:
+        return "no canary set shows whether its judges agree with people"
+    past = earlier.canary if earlier is not None else None
+    known = earlier if past is not None and past.hash == summary.canary.hash else None
+    return _disagreement(agreement, summary.canary.floor, on_canary(score, known))
+
+
+def on_canary(score: str, summary: JudgingSummary | None) -> CanaryAgreement | None:
+    """Return how the judges of a score agree with people on the canary set; None where nothing is known of that."""
+    if summary is None or summary.canary is None:
+        return None
+    return summary.canary.scores.get(_CANARY_OF.get(score, score))
+
+
+def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | None) -> str:
+    if too_few(now):
+        least = max(LEAST_CANARY, (now.cases + 1) // 2)
+        return f"only {now.judged} of {counted(now.cases, 'canary case')} were judged, and at least {least} must be"
+    if 0 < now.answers < LEAST_CANARY:
+        alike = f"its {now.judged} canary cases hold {counted(now.answers, 'different answer')}"
+        return f"{alike}, and at least {LEAST_CANARY} are needed"
+    if now.kappa is None:
+        return "its judges gave every canary case the same grade as people did, so nothing distinguishes them"
+    interval = "" if now.low is None or now.high is None else f" [{written(now.low)}, {written(now.high)}]"
+    kappa = f"kappa {written(now.kappa, beside=floor)}{interval} with people on {now.judged} canary cases"
+    if now.kappa < floor - EPSILON:
+        return f"{kappa}, below the floor {setting(floor)}"
+    was = before.kappa if before is not None else None
+    if was is not None and now.high is not None and now.high < was - EPSILON:
+        return f"{kappa}, {written(was)} when the baseline was measured"
+    return ""
+
+
+def too_few(agreement: CanaryAgreement) -> bool:
+    """Return whether too few cases of the canary set were judged to tell anything."""
+    return agreement.judged < LEAST_CANARY or 2 * agreement.judged < agreement.cases
+
+
+def advisory(rows: Sequence[GatedMetric], problems: Mapping[str, str]) -> tuple[GatedMetric, ...]:
+    """Take the gate from the rows of metrics whose judges are not fit."""
+    return tuple(
+        replace(row, status="advisory", gated=False, unproven="", by_others=False)
+        if row.delta.metric in problems and (row.gated or row.status in {"vanished", "no baseline"})
+        else row
+        for row in rows
+    )
+
+
+def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:
+    """Yield which judged metrics are advisory and why, and whether judges changed, are unstable or were not asked."""
+    baseline = comparison.baseline
+    if baseline is None or comparison.incomparable:
+        return
+    for metric, problem in unfit(comparison).items():
+        worse = [
+            f"{row.delta.mode} {figures.both(metric, row.delta.baseline.value, row.delta.current.value)}"
+            for row in rows
+            if row.delta.metric == metric and row.delta.slice == OVERALL and row.status == "advisory" and _fell(row)
+        ]
+        got_worse = f"; it got worse: {', '.join(worse)}" if worse else ""
+        yield Reason("judge-unfit", f"{metric} is advisory: {problem}{got_worse}", metric=metric)
+    if (baseline.paired or baseline.other_grades) and other_judges(comparison.scorecard, baseline):
+        yield Reason("other-judges", f"{not_compared(comparison.scorecard, baseline)}, until a run is promoted")
+    yield from _quality(JudgingSummary.of(comparison.scorecard.fingerprint))
+
+
+def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
+    """Say that judges disagree with a second opinion, and that the canary set was not asked anew."""
+    check = summary.spot_check if summary is not None else None
+    if check is not None and (check.disagreement_rate or 0.0) > MOST_DISAGREEMENT + EPSILON:
+        message = (
+            f"judges disagree on {percent(check.disagreement_rate or 0.0)} of {counted(check.spot_check_n, 'answer')} "
+            f"judged once more ({check.who}); above {percent(MOST_DISAGREEMENT)} they are unstable"
+        )
+        yield Reason("judges-unstable", message)
+    if summary is not None and summary.canary is not None and summary.canary.replayed:
+        message = "the canary set was answered by the cassette, which says nothing of the judges of today"
+        yield Reason("canary-replayed", message)
+
+
+def _fell(row: GatedMetric) -> bool:
+    before, now = row.delta.baseline, row.delta.current
+    if before.value is None or now.value is None:
+        return False
+    return improvement(now.direction, before.value, now.value) < -EPSILON
+
+
+JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judged}
+"""The score that judges give, by the metric that is of it."""
+
+
+def is_judged(metric: str) -> bool:
+    """Return whether a metric is of grades that judges give."""
+    return metric in JUDGED
+
+
+def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline | None:
+    """Return a baseline, without its judged metrics where those of the run are by other judges or prompts."""
+    other = baseline is not None and other_judges(scorecard, baseline)
+    return _without_judged(baseline) if baseline is not None and other else baseline
+
+
+def floors(gate: Gate) -> dict[str, float]:
+    """Return what the mean of a judged metric must not fall below, whatever the baseline, by gated metric."""
+    return {name: rule.floor for name, rule in gate.rules().items() if name in JUDGED and rule.floor is not None}
+
+
+def other_judges(scorecard: Scorecard, baseline: Baseline) -> bool:
+    """Return whether two sides were not judged by the same; where nobody knows by whom, that is not known to be so."""
+    now, before = scorecard.fingerprint.get(JUDGES), baseline.scorecard.fingerprint.get(JUDGES)
+    return now != before or (now is None and (_has_grades(scorecard) or _had_grades(baseline)))
+
+
+def not_compared(scorecard: Scorecard, baseline: Baseline) -> str:
+    """Return why nothing is compared with the grades of other judges."""
+    before, now = (JUDGES in side.fingerprint for side in (baseline.scorecard, scorecard))
+    if not now and not _has_grades(scorecard):
+        return "the baseline has judged metrics and the run was not judged, so nothing was compared with them"
+    if not before and not _had_grades(baseline):
+        return "the baseline was not judged, so no judged metric is compared"
+    if not before or not now:
+        whom = "the baseline" if not before else "the run"
+        return f"who judged {whom} is not known, so nothing was compared with the judged metrics of the baseline"
+    return "the judged metrics of the baseline are by other judges or prompts, with which nothing was compared"
+
+
+def judged_by_others(comparison: Comparison) -> Iterator[Reason]:
+    """Say that a baseline has grades by other judges or prompts, or the run has none: nothing was held against them.
+
+    A worse answer may hide behind that, whoever had it graded anew.
+    """
+    baseline = comparison.baseline
+    if baseline is None or not (_had_grades(baseline) or JUDGES in baseline.scorecard.fingerprint):
+        return
+    if other_judges(comparison.scorecard, baseline):
+        yield Reason("judged-by-others", not_compared(comparison.scorecard, baseline))
+
+
+def _has_grades(scorecard: Scorecard) -> bool:
+    values = (
+        value for parts in scorecard.slices.values() for name, value in parts.get(OVERALL, {}).items() if name in JUDGED
+    )
+    return any(value.value is not None for value in values)
+
+
+def _had_grades(baseline: Baseline) -> bool:
+    return baseline.other_grades or _has_grades(baseline.scorecard)
+
+
+def _without_judged(baseline: Baseline) -> Baseline:
+    card = baseline.scorecard
+    slices = {
+        mode: {name: {key: value for key, value in means.items() if key not in JUDGED} for name, means in parts.items()}
+        for mode, parts in card.slices.items()
+    }
+    cases = tuple(map(_without, card.cases))
+    return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
+
+
+def _without(case: CaseScore) -> CaseScore:
+    return replace(case, values={name: value for name, value in case.values.items() if name not in JUDGED})
+
+
+def reasons(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Name what fit judges graded when the baseline was measured and do not grade any more.
+
+    Whatever the reason is, an answer can be behind it: one too long for a judge's window, time or budget, one without a
+    claim. An answer that keeps its judge from grading it is not better off than one that is graded badly. Only where no
+    call was allowed, or there was no key, nothing is said: no answer can bring that about.
+    """
+    summary, earlier = JudgingSummary.of(comparison.scorecard.fingerprint), earlier_judging(comparison)
+    if summary is None or comparison.baseline is None or comparison.incomparable:
+        return
+    if earlier is None:
+        yield from _kept_from_floors(summary, gate)
+        return
+    for name, score in sorted(JUDGED.items()):
+        now = summary.scores.get(score)
+        if now is None or why_unfit(score, earlier, None):
+            continue
+        disagreement = agrees_too_little(score, summary, earlier)
+        if disagreement and not _canary_starved(score, summary, earlier):
+            continue
+        excused = _not_asked(now)
+        place, graded, lost = _grades(comparison, name, gate)
+        if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
+            whose = f"{lost} of {counted(graded, 'answer')} that judges gave {name}"
+            gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
+            message = f"{whose} in the baseline's run{place} {'has' if lost == 1 else 'have'} none now{gaps}"
+            yield Reason("kept-from-judging", message, metric=name)
+        elif graded and _kept_ungraded(now, summary.min_coverage):
+            # answers of which the baseline has no grade: to a question asked again, or one that was refused then
+            message = f"{uncovered(now, summary.min_coverage)} for {name}, as they were in the baseline's run"
+            yield Reason("kept-from-judging", message, metric=name)
+        elif graded and not excused and disagreement:
+            message = f"nobody knows what {name} is worth, as canary cases were left without a grade: {disagreement}"
+            yield Reason("kept-from-judging", message, metric=name)
+
+
+def _kept_from_floors(summary: JudgingSummary, gate: Gate) -> Iterator[Reason]:
+    """Name metrics with a floor, which holds whoever judged the baseline, that fit judges were kept from grading."""
+    for name in sorted(floors(gate)):
+        now = summary.scores.get(JUDGED[name])
+        fit = not agrees_too_little(JUDGED[name], summary, None)
+        if now is not None and fit and _kept_ungraded(now, summary.min_coverage):
+            message = f"{uncovered(now, summary.min_coverage)} for {name}, which has a floor"
+            yield Reason("kept-from-judging", message, metric=name)
+
+
+def _kept_ungraded(coverage: Coverage, least: float) -> bool:
+    """Return whether too few answers have a grade for reasons that an answer can bring about."""
+    missing = coverage.expected - coverage.judged - _not_asked(coverage)
+    return missing > (1 - least) * coverage.expected + EPSILON
+
+
+def _not_asked(coverage: Coverage) -> int:
+    return sum(coverage.reasons.get(reason, 0) for reason in NOT_ASKED)
+
+
+def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, int]:
+    """Count the questions that have a grade in the baseline, and those of them that have none now.
+
+    Of all modes, and slices that can fail, it is the one that has lost the greatest share: each has a mean of its own.
+    Where that is comes first, in words; empty where it is everywhere.
+    """
+    modes = modes_of(comparison.scorecard.fingerprint) or sorted({case.mode for case in comparison.scorecard.cases})
+    graded, lost = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for mode in modes:
+        for before, now in same_questions(comparison, mode):
+            if before.values.get(metric) is not None:
+                parts = [(mode, name) for name in {OVERALL, *(now.slices if gate.slices == "fail" else ())}]
+                graded.update(parts)
+                lost.update(parts if now.values.get(metric) is None else ())
+    means = [(mode, name) for (mode, name), n in graded.items() if name == OVERALL or n >= gate.min_slice]
+    if not means:
+        return "", 0, 0
+    worst = max(sorted(means), key=lambda part: (lost[part] / graded[part], graded[part]))
+    places = [f"mode {worst[0]}"] * (len(modes) > 1) + [f"slice {worst[1]}"] * (worst[1] != OVERALL)
+    return f", in {', '.join(places)}," if places else "", graded[worst], lost[worst]
+
+
+def _canary_starved(score: str, summary: JudgingSummary, earlier: JudgingSummary) -> bool:
+    """Return whether so many canary cases were left out that nobody knows what the judges are worth."""
+    now, before = on_canary(score, summary), on_canary(score, earlier)
+    if summary.canary is None or earlier.canary is None or now is None or before is None:
+        return False
+    if summary.canary.hash != earlier.canary.hash:
+        return too_few(now) and now.cases >= LEAST_CANARY
+    # the cases that are left may be the hard ones, or those of a single grade
+    return too_few(now) or now.judged < before.judged

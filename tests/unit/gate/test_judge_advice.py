@@ -1,0 +1,345 @@
+"""Judges decide only where they are fit to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
+from judged_cards import AGREEMENT, QUESTIONS, card, codes, summary, verdict
+from raggate.config.gate_settings import Gate
+from raggate.errors import UsageError
+from raggate.gate import promote
+from raggate.gate.compare import compare
+from raggate.gate.verdict import decide
+from raggate.models.judging_quality import JUDGES, JUDGING, Canary, CanaryAgreement, Coverage, JudgingSummary, SpotCheck
+from raggate.models.scorecard import OVERALL, Scorecard
+from tables import each_row
+
+
+def test_fit_judges_decide() -> None:
+    """A point lost in groundedness, by judges that agree with people, is red by default; half a point is allowed."""
+    lost = verdict(card(4.5), card(3.5))
+    assert lost.outcome == "regression"
+    assert any("groundedness" in reason.message for reason in lost.reasons)
+    assert codes(lost) == []
+    assert verdict(card(4.5), card(4.0)).outcome == "pass"
+    assert verdict(card(4.5), card(3.9)).outcome == "regression"
+
+
+@each_row(
+    ("how", "why"),
+    [
+        (
+            summary(agreement=replace(AGREEMENT, kappa=0.05, low=-0.2, high=0.3)),
+            "kappa 0.0500 [-0.2000, 0.3000] with people on 24 canary cases, below the floor 0.4",
+        ),
+        (summary(agreement=replace(AGREEMENT, answers=2)), "its 24 canary cases hold 2 different answers"),
+        (summary(agreement=None), "no canary set shows whether its judges agree with people"),
+        (summary(canary=None), "no canary set shows whether its judges agree with people"),
+        (
+            summary(judged=10, agreement=replace(AGREEMENT, judged=19), missing="no_key"),
+            "only 10 of 12 answers were judged (2 no_key)",
+        ),
+        (summary(agreement=replace(AGREEMENT, kappa=None, low=None, high=None)), "the same grade as people did"),
+        (summary(judged=10), "only 10 of 12 answers were judged (2 replay_miss), and at least 90% must be"),
+        (summary(scores={}), "nothing is known of how it was judged"),
+    ],
+)
+def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
+    """Whatever is not known of judges, or is bad, takes their say: no red, a warning, and the reason comes first."""
+    decided = verdict(card(4.5), card(1.0, how))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["judge-unfit"]
+    (warning,) = (reason for reason in decided.warnings if reason.code == "judge-unfit")
+    assert why in warning.message
+    assert warning.message.endswith("it got worse: hybrid 4.500 → 1.000")
+    assert "Judges have no say in groundedness: groundedness is advisory" in decided.headline
+    assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
+
+
+def test_a_headline_takes_the_say_from_no_judges_but_the_unfit() -> None:
+    """Where judges are fit for groundedness and not for two other scores, the headline names those, as they decide it.
+
+    Of scores that have no canary case each has its own warning; the headline has the reason of the first.
+    """
+    sides = []
+    for value in (4.5, 1.0):
+        values = {"hit_at_5": 1.0, "groundedness": value, "correctness": value, "context_relevancy": value / 5}
+        cases = [make_case_score(f"q{number}", values) for number in range(QUESTIONS)]
+        fingerprint = {JUDGES: {"models": [{"model": "small"}]}, JUDGING: summary().stored()}
+        sides.append(make_scorecard(*cases, fingerprint=fingerprint))
+    decided = verdict(*sides)
+    assert decided.outcome == "regression"
+    assert "Judges have no say in context_relevancy and correctness: context_relevancy is advisory" in decided.headline
+
+
+def test_half_of_a_canary_set_has_to_be_judged() -> None:
+    """Of 60 cases 25 are more than the 20 that any set takes, and not the 30 that this one does."""
+    decided = verdict(card(4.5), card(1.0, summary(agreement=replace(AGREEMENT, cases=60, judged=25))))
+    assert "only 25 of 60 canary cases were judged, and at least 30 must be" in decided.headline
+
+
+def test_judges_that_agree_less_than_before_advise() -> None:
+    """A kappa whose whole interval is below that of the baseline's own canary takes the judges their say."""
+    worse = summary(agreement=replace(AGREEMENT, kappa=0.6, low=0.5, high=0.7))
+    decided = verdict(card(4.5), card(1.0, worse))
+    assert decided.outcome == "pass"
+    assert "0.8000 when the baseline was measured" in decided.headline
+    # an interval that holds the earlier kappa is no evidence that judges got worse
+    as_good = summary(agreement=replace(AGREEMENT, kappa=0.75, low=0.6, high=0.85))
+    assert verdict(card(4.5), card(1.0, as_good)).outcome == "regression"
+    # another canary set tells nothing of the earlier one
+    other = replace(worse, canary=replace(worse.canary or Canary(hash="", floor=0, scores={}), hash="other"))
+    assert verdict(card(4.5), card(1.0, other)).outcome == "regression"
+
+
+def test_what_was_judged_and_vanished_is_no_red() -> None:
+    """Where nothing could be judged, as in replay with an empty cassette, the rest decides and the report says so."""
+    nothing = summary(judged=0, agreement=replace(AGREEMENT, judged=0, kappa=None, low=None, high=None))
+    decided = verdict(card(4.5), card(None, nothing))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["judge-unfit"]
+
+
+def test_unfit_judges_do_not_hide_what_else_got_worse() -> None:
+    """A loss that no judge has a say in is red, whatever the judges are worth."""
+    worse = card(1.0, summary(agreement=None))
+    missed = tuple(replace(case, values={**case.values, "hit_at_5": 0.0}, rank=None) for case in worse.cases)
+    decided = verdict(card(4.5), make_scorecard(*missed, fingerprint=worse.fingerprint))
+    assert decided.outcome == "regression"
+    assert "Judges have no say" in decided.headline
+
+
+def test_a_floor_of_unfit_judges_advises_too() -> None:
+    """A limit holds whatever the baseline says, but not by judges that are not fit."""
+    gate = {"metrics": {"groundedness": {"floor": 4}}}
+    assert verdict(card(3.0), card(3.0), **gate).outcome == "regression"
+    assert verdict(card(3.0), card(3.0, summary(agreement=None)), **gate).outcome == "pass"
+
+
+def test_faithfulness_has_the_canary_of_groundedness() -> None:
+    """Faithfulness is counted from the reply that groundedness is taken from; correctness has a canary of its own."""
+    gate = {"metrics": {"faithfulness": 0.1}}
+    assert verdict(card(0.9, metric="faithfulness"), card(0.5, metric="faithfulness"), **gate).outcome == "regression"
+    assert codes(verdict(card(4.5, metric="correctness"), card(1.0, metric="correctness"))) == ["judge-unfit"]
+
+
+def test_unstable_judges_and_a_replayed_canary_are_told() -> None:
+    """More than a fifth of disagreement is a warning, and so is a canary set that nobody was asked about."""
+    spot = SpotCheck(disagreement_rate=0.25, spot_check_n=20, by="second")
+    canary = summary().canary
+    assert canary is not None
+    how = summary(spot_check=spot, canary=replace(canary, replayed=True))
+    decided = verdict(card(4.5), card(4.5, how))
+    assert (decided.outcome, codes(decided)) == ("pass", ["judges-unstable", "canary-replayed"])
+    alone = summary(spot_check=replace(spot, disagreement_rate=1.0, spot_check_n=1))
+    (told,) = [item.message for item in verdict(card(4.5), card(4.5, alone)).warnings if item.code == "judges-unstable"]
+    assert told == "judges disagree on 100% of 1 answer judged once more (second); above 20% they are unstable"
+    calm = summary(spot_check=replace(spot, disagreement_rate=0.2))
+    assert codes(verdict(card(4.5), card(4.5, calm))) == []
+
+
+def test_promoting_what_others_judged_needs_permission() -> None:
+    """Grades that nothing was compared with are not replaced in passing, by those of other judges or by none."""
+    small = make_baseline(card(4.5))
+    nobody = replace(small, scorecard=replace(small.scorecard, fingerprint={}))
+    means = replace(nobody, scorecard=replace(nobody.scorecard, cases=()))
+    unjudged, unnamed = replace(card(None), fingerprint={}), replace(card(1.0), fingerprint={})
+    others = "the judged metrics of the baseline are by other judges or prompts, with which"
+    for before, now, why in (
+        (small, card(1.0, by="large"), others),
+        (small, unjudged, "the baseline has judged metrics and the run was not judged"),
+        (small, unnamed, "who judged the run is not known"),
+        (nobody, card(1.0), "who judged the baseline is not known"),
+        (nobody, unnamed, "who judged the baseline is not known"),
+        (means, card(1.0), "who judged the baseline is not known"),
+    ):
+        run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
+        held = compare(run, now, before, flip_at=5)
+        (reason,) = [item for item in promote.needs_permission(run, held, Gate()) if item.code == "judged-by-others"]
+        decided = decide(replace(held, not_asked=()), (), Gate())
+        assert [item.code for item in decided.warnings if item.message.startswith(why)] == ["other-judges"]
+        assert not any(row.gated for row in decided.rows if row.delta.metric == "groundedness")
+        assert reason.message.startswith(why)
+        with pytest.raises(UsageError, match="worse than the present baseline: ") as caught:
+            promote.propose(run, now, before, Gate(), promote.Terms())
+        assert "--allow-regression" in (caught.value.hint or "")
+        promote.propose(run, now, before, Gate(), promote.Terms(allow_regression=True, reason="a better judge"))
+
+
+def test_what_the_same_judges_did_needs_none() -> None:
+    """By the same judges, or where the baseline has no grades, a run is promoted without a word."""
+    for before in (card(4.5), replace(card(None), fingerprint={})):
+        now = card(4.5)
+        run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
+        assert not promote.needs_permission(run, compare(run, now, make_baseline(before), flip_at=5), Gate())
+
+
+def test_scores_of_other_judges_are_not_compared() -> None:
+    """Another model or prompt is another measure: its scores wait for a baseline, and all else is compared."""
+    decided = verdict(card(4.5), card(1.0, by="other"))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["other-judges"]
+    assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"no baseline"}
+    assert any(row.delta.metric == "hit_at_5" and row.gated for row in decided.rows)
+
+
+def test_a_run_that_is_not_judged_is_compared_by_the_rest() -> None:
+    """A baseline with judged metrics is no reason against a run without: it is said, and all else is compared."""
+    plain = [make_case_score(f"q{number}", {"hit_at_5": 1.0}) for number in range(QUESTIONS)]
+    decided = verdict(card(4.5), make_scorecard(*plain))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["other-judges"]
+
+
+def unread(reason: str, count: int, **fields: Any) -> Scorecard:
+    """Build a run of which so many answers have no grade; one without a claim is not among those to be judged."""
+    known = {} if reason == "nothing_to_judge" else {"judged": QUESTIONS - count, "missing": reason}
+    return card(4.5, summary(**{**known, **fields}), without=count)
+
+
+@each_row(
+    "reason",
+    [
+        "refused",
+        "invalid_reply",
+        "unusable_score",
+        "disagreement",
+        "status",
+        "timeout",
+        "budget",
+        "deadline",
+        "nothing_to_judge",
+    ],
+)
+def test_answers_that_keep_judges_from_grading_them_are_not_green(reason: str) -> None:
+    """What fit judges graded before and do not now is no pass, whatever the reason; a twelfth of it is allowed."""
+    decided = verdict(card(4.5), unread(reason, 2))
+    assert decided.outcome == "cannot tell"
+    (why,) = (cause.message for cause in decided.reasons if cause.code == "kept-from-judging")
+    gaps = "" if reason == "nothing_to_judge" else f"; not judged in this run: 2 {reason}"
+    assert why == f"2 of 12 answers that judges gave groundedness in the baseline's run have none now{gaps}"
+    assert verdict(card(4.5), unread(reason, 1)).outcome == "pass"
+
+
+def test_a_few_without_a_grade_do_not_disarm_judges() -> None:
+    """A loss in the answers that were judged is no pass because some others were not."""
+    assert verdict(card(4.5), card(1.0, summary(judged=10, missing="status"), without=2)).outcome == "cannot tell"
+
+
+def test_answers_of_one_mode_are_not_kept_from_judges_among_those_of_others() -> None:
+    """Each mode has a mean of its own, so what may be missing of it is a share of its answers, not of all."""
+    before, now = card(4.5), unread("unusable_score", 2)
+    others = tuple(replace(case, mode="lexical") for case in before.cases)
+    counted = Coverage(expected=2 * QUESTIONS, judged=2 * QUESTIONS - 2, reasons={"unusable_score": 2})
+    marks = {**now.fingerprint, JUDGING: summary(scores={"groundedness": counted}).stored()}
+    earlier = make_scorecard(*others, *before.cases, fingerprint=before.fingerprint)
+    decided = verdict(earlier, make_scorecard(*others, *now.cases, fingerprint=marks))
+    assert decided.outcome == "cannot tell"
+    why = "2 of 12 answers that judges gave groundedness in the baseline's run, in mode hybrid, have none now"
+    assert why in decided.headline
+
+
+def test_answers_of_a_slice_that_can_fail_are_not_kept_from_judges() -> None:
+    """With `gate.slices: fail` a slice cannot lose its worst answers among those of all: its mean decides too."""
+
+    def sliced(side: Scorecard) -> Scorecard:
+        work = (replace(case, slices=(OVERALL, "work")) for case in side.cases[:4])
+        return make_scorecard(*work, *side.cases[4:], fingerprint=side.fingerprint)
+
+    sides = sliced(card(4.5)), sliced(unread("unusable_score", 1))
+    decided = verdict(*sides, slices="fail", min_slice=4)
+    assert decided.outcome == "cannot tell"
+    assert (
+        "1 of 4 answers that judges gave groundedness in the baseline's run, in slice work, has none"
+        in decided.headline
+    )
+    assert verdict(*sides, slices="fail", min_slice=5).outcome == "pass"
+    assert verdict(*sides, min_slice=4).outcome == "pass"
+
+
+def test_answers_without_a_grade_before_do_not_disarm_judges() -> None:
+    """Answers that cannot be graded, to questions asked again or refused before, do not take the say from judges."""
+    decided = verdict(card(4.5), card(1.0, summary(judged=10, missing="unusable_score")))
+    assert decided.outcome == "cannot tell"
+    (why,) = (cause.message for cause in decided.reasons if cause.code == "kept-from-judging")
+    assert why == (
+        "only 10 of 12 answers were judged (2 unusable_score), and at least 90% must be for groundedness, as they were "
+        "in the baseline's run"
+    )
+    assert verdict(card(4.5), card(4.5, summary(judged=11, missing="unusable_score"))).outcome == "pass"
+
+
+def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
+    """A canary set that was judged for the baseline and not now, though calls were allowed, tells nothing of today."""
+    starved = summary(agreement=replace(AGREEMENT, judged=8))
+    decided = verdict(card(4.5), card(1.0, starved))
+    assert decided.outcome == "cannot tell"
+    assert "canary cases were left without a grade" in decided.headline
+    both = summary(judged=10, missing="invalid_reply", agreement=replace(AGREEMENT, judged=8))
+    assert verdict(card(4.5), card(1.0, both, without=2)).outcome == "cannot tell"
+
+
+@each_row(
+    ("now", "edited"),
+    [
+        (CanaryAgreement(cases=40, judged=20, kappa=None), False),
+        (CanaryAgreement(cases=40, judged=20, kappa=0.1, low=-0.3, high=0.5), False),
+        (CanaryAgreement(cases=40, judged=20, answers=19, kappa=0.8, low=0.7, high=0.9), False),
+        (CanaryAgreement(cases=40, judged=12), True),
+    ],
+    ids=["the cases of one grade", "the hard cases", "the copies of one case", "of an edited set"],
+)
+def test_answers_that_leave_the_canary_a_part_are_not_green(now: CanaryAgreement, edited: bool) -> None:
+    """Judges are not found unfit by the part of a canary set that long answers left tokens or time for."""
+    canary = Canary(hash="h", floor=0.4, scores={"groundedness": replace(AGREEMENT, cases=40, judged=40)})
+    left = replace(canary, hash="edited" if edited else "h", scores={"groundedness": now})
+    decided = verdict(card(4.5, summary(canary=canary)), card(1.0, summary(canary=left)))
+    assert decided.outcome == "cannot tell"
+    assert "canary cases were left without a grade" in decided.headline
+
+
+def test_a_canary_set_that_is_worth_less_by_itself_is_no_answers_doing() -> None:
+    """Where all cases were judged, or an edited set has too few, judges that are unfit advise."""
+    for agreement, digest in (
+        (replace(AGREEMENT, kappa=0.1, low=-0.3, high=0.5), "h"),
+        (CanaryAgreement(cases=12, judged=12), "edited"),
+    ):
+        canary = Canary(hash=digest, floor=0.4, scores={"groundedness": agreement})
+        assert verdict(card(4.5), card(1.0, summary(canary=canary))).outcome == "pass"
+    assert verdict(card(4.5), card(4.5, summary(agreement=replace(AGREEMENT, judged=22)))).outcome == "pass"
+
+
+def test_promoting_such_answers_needs_permission() -> None:
+    """A baseline with fewer grades to hold against is what nobody gets in passing."""
+    now = unread("refused", 2)
+    run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
+    held = compare(run, now, make_baseline(card(4.5)), flip_at=5)
+    (why,) = promote.needs_permission(run, held, Gate())
+    assert why.message.startswith("2 of 12 answers that judges gave groundedness in the baseline's run")
+
+
+def test_judges_that_never_could_are_no_answers_doing() -> None:
+    """Where judges failed as often before, are unfit, were others or were not to be asked, the rest decides."""
+    often = unread("invalid_reply", 4)
+    assert verdict(often, often).outcome == "pass"
+    assert verdict(card(4.5), unread("invalid_reply", 4, canary=None)).outcome == "pass"
+    assert verdict(card(4.5), unread("replay_miss", 12)).outcome == "pass"
+    assert verdict(card(4.5), unread("no_key", 12)).outcome == "pass"
+    other = card(4.5, summary(judged=8, missing="refused"), without=4, by="other")
+    assert verdict(card(4.5), other).outcome == "pass"
+
+
+def test_answers_that_cannot_be_graded_do_not_take_a_floor_away() -> None:
+    """A floor holds whoever judged the baseline, so what keeps today's fit judges from grading is no pass."""
+    gate = {"metrics": {"groundedness": {"floor": 4}}}
+    before, below = card(3.0, by="before"), summary(judged=10, missing="unusable_score")
+    decided = verdict(before, card(3.0, below, without=2), **gate)
+    assert decided.outcome == "cannot tell"
+    assert "2 unusable_score), and at least 90% must be for groundedness, which has a floor" in decided.headline
+    assert verdict(before, card(3.0, below, without=2)).outcome == "pass"
+    for how in (summary(judged=10), replace(below, canary=None)):
+        assert verdict(before, card(3.0, how, without=2), **gate).outcome == "pass"
