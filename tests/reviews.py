@@ -25,8 +25,8 @@ from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
 from raggate.gate import baseline
 from raggate.gate.causes.diagnosis import diagnose
-from raggate.gate.comparability import obstacles
 from raggate.gate.compare import compare
+from raggate.gate.completeness import obstacles
 from raggate.gate.evaluation import find_misses
 from raggate.gate.flips import find_fallen
 from raggate.gate.invariants.invariants import check_answers

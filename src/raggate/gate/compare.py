@@ -10,11 +10,10 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.gate import judge_advice
 from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.causes.passages import Ranked, of_path, ranked
-from raggate.gate.completeness import idle, modes_without_past, not_asked, other_questions
+from raggate.gate.completeness import idle, modes_without_match, modes_without_past, not_asked, other_questions
 from raggate.gate.deltas import Sides, all_rows
 from raggate.gate.flips import find_flips
-from raggate.gate.heading_spellings import ends_alike, unsplit, untold_headings
-from raggate.gate.matchless import modes_without_match
+from raggate.gate.headings import ends_alike, unsplit, untold_headings
 from raggate.gate.other_systems import restate
 from raggate.gate.overview import Overview
 from raggate.models.baseline import Baseline, Restated

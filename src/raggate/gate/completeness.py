@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 
 from raggate.config.gate_settings import Gate
 from raggate.config.retrieval_modes import asked_in
+from raggate.errors import UsageError
 from raggate.gate import judge_advice, wording
 from raggate.gate.causes import index_change
 from raggate.gate.overview import AnswerCounts
+from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta
-from raggate.models.fingerprint import modes_of
+from raggate.models.fingerprint import Fingerprint, cutoffs_of, modes_of
+from raggate.models.metric_names import HIT, family
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, Operations
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import answer_fields
+from raggate.scoring.heading_reading import read_otherwise
 from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted
+from raggate.text.quote import cut, listed, quoted
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
@@ -222,3 +230,183 @@ def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[
             if delta.unpaired or delta.uncompared is not None:
                 over = f"{now} of the {was} cases it applied to before"
             yield Reason.of_row("fewer-scored", f"{wording.name(delta)} applies to {over}", delta)
+
+
+Naming = Callable[[Sequence[str]], str]
+
+NAMED = 3
+"""Modes and slices that a message names."""
+
+
+def on_a_command_line(names: Sequence[str]) -> str:
+    """Write the flags that allow modes and slices to have no match."""
+    return " ".join(f"--allow-no-match {shlex.quote(name)}" for name in names)
+
+
+def modes_without_match(scorecard: Scorecard) -> tuple[str, ...]:
+    """Name the modes of a run in which questions have gold supports, and none has a match at any rank."""
+    return tuple(mode for mode, name in _without_match(scorecard, 1) if name == OVERALL)
+
+
+def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]]:
+    """Yield mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
+    asked: Counter[tuple[str, str]] = Counter()
+    matching: set[tuple[str, str]] = set()
+    for case in scorecard.cases:
+        if (match := _matched(case)) is not None:
+            keys = [(case.mode, name) for name in case.slices]
+            asked.update(keys)
+            matching.update(keys if match else ())
+    empty = asked.keys() - matching
+    whole = {mode for mode, name in empty if name == OVERALL}
+    for mode, name in sorted(empty):
+        if name == OVERALL or (mode not in whole and asked[mode, name] >= least):
+            yield mode, name
+
+
+@lru_cache(maxsize=100)
+def _hits(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the metrics that say whether a question has a match within a cut-off."""
+    return tuple(name for name in metrics if family(name) == HIT)
+
+
+def _matched(case: CaseScore) -> bool | None:
+    """Return whether a question has a match in any of its answers; None for one without gold supports."""
+    values = [value for name in _hits(tuple(case.values)) if (value := case.values.get(name)) is not None]
+    return (case.rank is not None or any(values)) if values else None
+
+
+def reasons(comparison: Comparison) -> Iterator[Reason]:
+    """Say of each mode without a match how far its answers come, and what stops them."""
+    several = comparison.scorecard.several_modes
+    for reach in comparison.reach:
+        if not reach.matches:
+            where = f" in mode {cut(reach.mode, limit=60)}" if several else ""
+            yield Reason("no-match", f"no question has a match{where}; {reach.sentence}", mode=reach.mode)
+
+
+def slice_reasons(scorecard: Scorecard, least: int, modes: Collection[str]) -> Iterator[Reason]:
+    """Say of each slice of some modes that it has no match, where it has so many questions with gold supports."""
+    for mode, name in _without_match(scorecard, least):
+        if name != OVERALL and mode in modes:
+            message = f"no question has a match in {_named([(mode, name)])}; promoting this run takes its name"
+            yield Reason("no-match", message, mode=mode, slice=name)
+
+
+def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str], naming: Naming) -> tuple[Reason, ...]:
+    """Refuse to make a run the baseline of modes and slices in which nothing matches; give those that are allowed.
+
+    Args:
+        allowed: the modes and slices that may have none, by name.
+        naming: writes names as whoever promotes would allow them.
+
+    Raises:
+        UsageError: naming what has no match and is not allowed, or what is allowed and is no mode or slice of the run.
+    """
+    known = {*scorecard.slices, *(name for slices in scorecard.slices.values() for name in slices)}
+    unknown = sorted({*allowed} - known)
+    if unknown:
+        raise UsageError(
+            f"{naming([cut(unknown[0], limit=80)])}: run {cut(scorecard.run_id)} has no such mode or slice",
+            hint=f"Modes: {', '.join(cut(mode, limit=80) for mode in scorecard.slices)}. "
+            "`raggate baseline show --slices` names the slices of a baseline.",
+        )
+    empty = [(mode, mode if name == OVERALL else name) for mode, name in _without_match(scorecard, least)]
+    refused = [(mode, name) for mode, name in empty if not {mode, name} & {*allowed}]
+    if refused:
+        names = [*dict.fromkeys(name for _, name in refused)]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        raise UsageError(
+            f"run {cut(scorecard.run_id)} measures nothing of {_named(refused)}{more}: no question has a match, and a "
+            "baseline of that can only stay as it is or get better",
+            hint="`raggate check` says why nothing matches. If it is meant to be so: "
+            f"{naming([cut(name, limit=80) for name in names])}.",
+        )
+    messages = (
+        f"no question has a match in {_named([(mode, name)])}" + _accepted_with(scorecard, mode, name, least, allowed)
+        for mode, name in empty
+    )
+    return tuple(
+        Reason("no-match", message, mode=mode, slice=name)
+        for message, (mode, name) in zip(messages, empty, strict=True)
+    )
+
+
+def _accepted_with(scorecard: Scorecard, mode: str, name: str, least: int, allowed: Collection[str]) -> str:
+    """Say what the name of a mode accepts: it where nothing of it matches, with its slices, else one of its slices."""
+    if mode != name:
+        return "" if name in allowed else ", accepted by the name of its mode"
+    counts = {part: _labelled(scorecard, mode, part) for part in scorecard.slices.get(mode, {}) if part != OVERALL}
+    slices = [quoted(part, limit=80) for part, count in sorted(counts.items()) if count >= least]
+    return f", so in none of its slices: {listed(slices)}" if slices else ""
+
+
+def _labelled(scorecard: Scorecard, mode: str, name: str) -> int:
+    """Count the questions of a slice that have gold supports."""
+    cases = (case for case in scorecard.cases if case.mode == mode and name in case.slices)
+    return sum(_matched(case) is not None for case in cases)
+
+
+def _named(places: Sequence[tuple[str, str]]) -> str:
+    shown = [*dict.fromkeys(places)][:NAMED]
+    return ", ".join(
+        f"mode {quoted(mode, limit=80)}" if mode == name else f"slice {quoted(name, limit=80)} ({cut(mode, limit=80)})"
+        for mode, name in shown
+    )
+
+
+# what a score depends on: a difference here makes means of different things
+_MUST_AGREE = {
+    "metrics_version": "the definitions of the metrics",
+    "adapter": "the adapter",
+    "k": "the number of chunks asked for (ask.k)",
+    "retrieval_only": "whether answers are generated (ask.retrieval_only)",
+}
+
+
+def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...]:
+    """Return why a run must not be compared with a baseline; empty when it may be, or there is none."""
+    if baseline is None:
+        return ()
+    before, now = baseline.scorecard.fingerprint, scorecard.fingerprint
+    reasons = [*setting_obstacles(baseline, scorecard.suite, now, tuple(scorecard.slices))]
+    otherwise = read_otherwise(before, now) if baseline.paired else 0
+    if otherwise:
+        answers = f"{counted(otherwise, 'answer')} {wording.are(otherwise)}"
+        reasons.append(
+            "the baseline was scored by headings letter by letter; now they are compared as people read them, by which "
+            f"alone {answers} right"
+        )
+    return tuple(reasons)
+
+
+def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: Sequence[str]) -> Iterator[str]:
+    """Yield why a run by some settings must not be compared with a baseline, as far as those tell it.
+
+    Args:
+        now: what the run is known by, see `Inputs.fingerprint`; with the cut-offs and the version of the metrics.
+    """
+    before = baseline.scorecard.fingerprint
+    if baseline.scorecard.suite and baseline.scorecard.suite != suite:
+        yield f"the baseline is of suite {baseline.scorecard.suite!r}, this run of {suite!r}"
+    # a bare metrics file has no fingerprint: nothing is known to differ
+    if baseline.paired:
+        yield from (text for _, text in changed_settings(before, now))
+    lost = lost_cutoffs(before, cutoffs_of(now))
+    if lost:
+        yield f"the baseline is scored at cut-offs that are not scored any more (score.k): {lost}"
+    if not set(baseline.scorecard.slices) & set(modes):
+        measured, stored = ", ".join(modes), ", ".join(baseline.scorecard.slices)
+        yield f"no mode in common: {stored or 'none'} in the baseline, {measured or 'none'} now"
+
+
+def changed_settings(before: Fingerprint, now: Fingerprint) -> Iterator[tuple[str, str]]:
+    """Yield what must agree between two fingerprints and does not: the key, and a clause with both values."""
+    for key, meaning in _MUST_AGREE.items():
+        if before.get(key) != now.get(key):
+            yield key, f"{meaning} changed: {before.get(key)} in the baseline, {now.get(key)} now"
+
+
+def lost_cutoffs(before: Fingerprint, now: Sequence[int]) -> str:
+    """Name the cut-offs of a fingerprint that are not scored any more; empty for none."""
+    return ", ".join(str(k) for k in cutoffs_of(before) if k not in now)

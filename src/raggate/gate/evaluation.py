@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.config.imported import RunConfig
-from raggate.gate import comparability, compare, flips, partial_verdict, promote, recheck, verdict, waivers
+from raggate.gate import compare, completeness, flips, partial_verdict, promote, recheck, verdict, waivers
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.completeness import modes_without_past
 from raggate.gate.flips import absent
@@ -91,7 +91,7 @@ def _of_whole(
     waived = waivers.waiver_statuses(settings.waivers, run.started)
 
     def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
-        return _compared(run, scores, before, settings, waived, comparability.obstacles(scores, before))
+        return _compared(run, scores, before, settings, waived, completeness.obstacles(scores, before))
 
     def decide(held: Comparison, gate: Gate) -> Verdict:
         return verdict.decide(
@@ -132,7 +132,7 @@ def _of_part(
     waived = waivers.waiver_statuses(settings.waivers, run.started)
     run = replace(run, golden=golden_part.asked_of(run.golden, selection))
     scores = partial_verdict.without_slices(scorecard)
-    incomparable = comparability.obstacles(scores, baseline)
+    incomparable = completeness.obstacles(scores, baseline)
     if baseline is not None and not baseline.paired:
         incomparable = (*incomparable, partial_verdict.NO_QUESTIONS)
     elif baseline is not None:

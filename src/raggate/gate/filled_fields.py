@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from raggate.config.mapped_fields import ChunkFields
 from raggate.config.schema import Config
-from raggate.gate.heading_spellings import unsplit
+from raggate.gate.headings import unsplit
 from raggate.inputs.headings import heading_paths
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Response

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.config.loosening import loosened, remeasured
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import baseline, comparability, wording
+from raggate.gate import baseline, completeness, wording
 from raggate.gate.compare import note_changes, removed_cases
 from raggate.inputs.leaks import made_public
 from raggate.inputs.private_notes import private_notes
@@ -329,7 +329,7 @@ def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
     settings = change.config
     if left is None:
         return
-    yield from comparability.setting_obstacles(left, settings.suite, _known_by(change), settings.ask.modes)
+    yield from completeness.setting_obstacles(left, settings.suite, _known_by(change), settings.ask.modes)
     modes = {*left.scorecard.slices} & {*settings.ask.modes}
     removed = sorted(removed_cases(change.golden.cases, left, modes)) if left.paired else ()
     if removed and settings.gate.on_removed_cases == "refuse":

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,11 +24,12 @@ from raggate.gate import (
     slice_losses,
     wording,
 )
-from raggate.gate.matchless import Naming, on_a_command_line, refuse_matchless
+from raggate.gate.completeness import Naming, on_a_command_line, refuse_matchless
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import modes_of
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
+from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
@@ -358,3 +359,34 @@ def unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         for cause in comparison.incomparable:
             yield Reason("incomparable", cause)
         yield from completeness.other_denominators(comparison, gate)
+
+
+OF_THE_SUITE: frozenset[RunCommand] = frozenset({"check", "run"})
+"""Commands that ask the whole suite once, of the build that is gated."""
+
+OTHERS: tuple[RunCommand, ...] = tuple(name for name in get_args(RunCommand) if name not in OF_THE_SUITE)
+"""Commands whose runs become a baseline only where that is said."""
+
+_MADE = {
+    "calibrate": "several equal runs in one, whose means it has",
+    "diff": "one of two builds that were held against each other",
+    "prove": "what faults were put into",
+}
+
+
+def refuse_other_origin(run: Run, accepted: Collection[str]) -> None:
+    """Refuse a run of another command than `check` and `run`, or of another build, unless its command is accepted.
+
+    A run that does not say what made it, as of earlier versions and other systems, passes.
+
+    Raises:
+        UsageError: naming command and build, with how it is promoted all the same.
+    """
+    command, build = run.provenance.command, run.provenance.build
+    if command is None or command in OF_THE_SUITE or command in accepted:
+        return
+    what = f"{cut(build, limit=80)}, {_MADE[command]}" if build else _MADE[command]
+    raise UsageError(
+        f"run {quoted(run.run_id)} is one of `raggate {command}`: {what}",
+        hint=f"Promote one of `raggate check` or `raggate run`; or, if you mean this one, add --from {command}.",
+    )

@@ -8,7 +8,7 @@ from itertools import chain
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
-from raggate.gate import baseline_age, comparability
+from raggate.gate import baseline_age, completeness
 from raggate.gate.waivers import for_case, waiver_statuses
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
@@ -130,9 +130,9 @@ def _other_settings(
     settings: Config, baseline: Baseline, now: Mapping[str, object], path: str
 ) -> Iterator[LintFinding]:
     before = baseline.scorecard.fingerprint
-    for key, message in comparability.changed_settings(before, now):
+    for key, message in completeness.changed_settings(before, now):
         yield LintFinding("other-settings", path, 1, key, message)
-    lost = comparability.lost_cutoffs(before, settings.score.k)
+    lost = completeness.lost_cutoffs(before, settings.score.k)
     if lost:
         yield LintFinding("other-settings", path, 1, "score.k", f"cut-offs not scored any more: {lost}")
 

@@ -15,9 +15,8 @@ from raggate.gate import (
     caveats,
     complaints,
     completeness,
-    heading_spellings,
+    headings,
     judge_advice,
-    matchless,
     noise,
     policies,
     slice_losses,
@@ -115,10 +114,10 @@ def _warnings(
     yield from caveats.asked_again(comparison)
     yield from caveats.thinner(comparison, rows, gate)
     yield from caveats.unwatched(comparison)
-    yield from matchless.reasons(comparison) if comparison.baseline is not None else ()
-    yield from heading_spellings.warnings(comparison)
+    yield from completeness.reasons(comparison) if comparison.baseline is not None else ()
+    yield from headings.warnings(comparison)
     new = completeness.modes_without_past(comparison)
-    yield from matchless.slice_reasons(comparison.scorecard, gate.min_slice, new)
+    yield from completeness.slice_reasons(comparison.scorecard, gate.min_slice, new)
     yield from caveats.warnings(comparison)
     yield from noise.inside(comparison, rows)
     yield from slice_losses.reasons(rows) if gate.slices == "warn" else ()
@@ -142,7 +141,7 @@ def _not_measured(
 ) -> Iterator[Reason]:
     problems = list(completeness.unmeasured(comparison, gate, stopped))
     if not problems and comparison.baseline is None:
-        problems = list(matchless.reasons(comparison))
+        problems = list(completeness.reasons(comparison))
     yield from problems
     if first_run:
         message = "this is a first run: the commit that would judge the change does not have raggate yet"

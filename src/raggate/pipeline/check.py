@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import comparability, promote, run_origin, waivers
+from raggate.gate import completeness, promote, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.inputs import sources, vault
@@ -186,7 +186,7 @@ def propose(
     scorecard = score.score(run, settings.score.k)
     findings = invariants.check_answers(run, settings.invariants, settings.gate)
     promote.refuse_unmeasured(run, scorecard, findings, settings.gate)
-    run_origin.refuse_other_origin(run, terms.accepted_commands)
+    promote.refuse_other_origin(run, terms.accepted_commands)
     present, problem = None, ""
     try:
         present = read()
@@ -195,7 +195,7 @@ def propose(
         if not (terms.allow_regression and terms.reason):
             hint = f"Restore the file from git, or replace it: {terms.permission}."
             raise UsageError(error.message, hint=hint) from None
-    incomparable = comparability.obstacles(scorecard, present)
+    incomparable = completeness.obstacles(scorecard, present)
     if present is not None and not incomparable:
         # how noisy the API is was measured for the comparisons to come too
         scorecard = noise.kept(scorecard, present.scorecard.fingerprint)

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import baseline as baseline_file, promote, run_origin, waivers
+from raggate.gate import baseline as baseline_file, promote, waivers
+from raggate.gate.completeness import on_a_command_line, refuse_matchless
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
-from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import compat_scores
 from raggate.inputs import golden, golden_part, sources
 from raggate.models.baseline import MOST_BYTES, Baseline
@@ -144,7 +144,7 @@ def promotable(review: Review) -> bool:
     """Return whether a run is one that becomes a baseline, and was measured well enough for it."""
     gate = review.run.config.gate
     try:
-        run_origin.refuse_other_origin(review.run, ())
+        promote.refuse_other_origin(review.run, ())
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
         refuse_matchless(review.scorecard, gate.min_slice, (), on_a_command_line)
     except (CannotTell, UsageError):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import waivers
-from raggate.gate.run_origin import OF_THE_SUITE
+from raggate.gate.promote import OF_THE_SUITE
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Checkout, Provenance, commit_words, exact_image

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
 import pytest
 from msgspec.structs import replace
 
@@ -19,14 +20,24 @@ from builders import (
     make_run,
     make_scorecard,
 )
+from raggate.cli import main
 from raggate.config.gate_settings import Gate, Rule
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline
-from raggate.gate.promote import MEND_FIRST, Terms, propose, provenance, refuse_unmeasured, table
+from raggate.gate.promote import (
+    MEND_FIRST,
+    OTHERS,
+    Terms,
+    propose,
+    provenance,
+    refuse_other_origin,
+    refuse_unmeasured,
+    table,
+)
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Finding
 from raggate.models.promotion import BaselineCandidate, MetricChange
-from raggate.models.provenance import Checkout, Provenance
+from raggate.models.provenance import Checkout, Provenance, RunCommand
 from raggate.models.run import Run
 from raggate.scoring import score as scoring
 from raggate.scoring.score import score
@@ -604,3 +615,27 @@ def test_damaged_baseline_starts_anew() -> None:
 def test_terms_are_one_line_each() -> None:
     """What a person typed is kept as one printable line."""
     assert Terms.of("a\x1b[0m\nb", " c\t", allow_regression=False) == Terms(reason="a [0m b", by="c")
+
+
+@each_row("command", [None, "check", "run"])
+def test_a_run_of_the_suite(command: RunCommand | None) -> None:
+    """A run of `check` or `run`, and one that does not say what made it, needs nothing more."""
+    refuse_other_origin(make_run(provenance=Provenance(command=command)), ())
+
+
+@each_row("command", OTHERS)
+def test_a_run_of_another_command(command: RunCommand) -> None:
+    """It is refused by name, with the flag that accepts it; another command's flag does not."""
+    run = make_run(provenance=Provenance(command=command, build="revision v1"))
+    refuse_other_origin(run, (command,))
+    with pytest.raises(UsageError, match=f"is one of `raggate {command}`: revision v1, ") as refused:
+        refuse_other_origin(run, set(OTHERS) - {command})
+    assert refused.value.hint is not None
+    assert refused.value.hint.endswith(f"add --from {command}.")
+
+
+def test_the_flag_knows_them_all() -> None:
+    """The values of --from are the commands that are refused without it."""
+    (kind,) = (option.type for option in main.promote.params if option.name == "accepted_commands")
+    assert isinstance(kind, click.Choice)
+    assert tuple(kind.choices) == OTHERS

@@ -26,7 +26,7 @@ from raggate.config.gate_settings import Gate, Rule
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate import baseline, promote
-from raggate.gate.comparability import obstacles
+from raggate.gate.completeness import obstacles
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.ratchet import Promotion, advance, creeping, sinks
 from raggate.gate.row_status import classify_row

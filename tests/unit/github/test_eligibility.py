@@ -6,7 +6,7 @@ import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_result, make_run
 from raggate.errors import UsageError
-from raggate.gate.matchless import refuse_matchless
+from raggate.gate.completeness import refuse_matchless
 from raggate.github.eligibility import _as_input
 from raggate.scoring.score import score
 from tables import each_row

@@ -26,7 +26,7 @@ from raggate.gate.causes.passages import (
     unmatched,
     vaults_by_path,
 )
-from raggate.gate.heading_spellings import written_otherwise
+from raggate.gate.headings import written_otherwise
 from raggate.models.cause import Cause, CauseCode, same_score
 from raggate.models.golden import Support
 from raggate.models.metric_names import (

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
 from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
-from raggate.gate.heading_spellings import ends_alike, unsplit, untold_headings, warnings, written_otherwise
+from raggate.gate.headings import ends_alike, unsplit, untold_headings, warnings, written_otherwise
 from raggate.gate.overview import Overview
 from raggate.gate.verdict import decide
 from raggate.models.comparison import UntoldHeadings
