@@ -254,7 +254,7 @@ if __name__ == "__main__":
     # what a check imports in the end; nothing of it starts a thread
     for _name in ("raggate.cli.main", "raggate.pipeline.check", "raggate.pipeline.rerun"):
         importlib.import_module(_name)
-    for _name in ("raggate.reports.terminal", "raggate.pipeline.report_files", "raggate.reports.public_verdict"):
+    for _name in ("raggate.reports.terminal", "raggate.pipeline.report_files", "raggate.reports.verdict_file"):
         importlib.import_module(_name)
     for _name in ("anyio._backends._asyncio", "encodings.idna", "markdown_it", "orjson"):
         importlib.import_module(_name)

@@ -40,7 +40,7 @@ def check(
     from raggate.config.overrides import Overrides
     from raggate.pipeline import check as pipeline
     from raggate.pipeline.request import Request, unheard
-    from raggate.reports.public_verdict import verdict_of
+    from raggate.reports.verdict_file import verdict_of
 
     _refuse_no_names({"config": config, "against": against, "baseline": baseline, "out": out}, suite)
     request = Request(

@@ -15,8 +15,7 @@ from checkouts import git
 from e2e import grammar
 from promotable import INPUTS, Measured, Stage, edited
 from raggate.action import main
-from raggate.action.promote import promote_baseline
-from raggate.action.promote_inputs import PromoteInputs
+from raggate.action.promote import PromoteInputs, promote_baseline
 from raggate.errors import CannotTell, UsageError
 from raggate.github.step_context import StepState
 from raggate.pipeline.result import RunFailed

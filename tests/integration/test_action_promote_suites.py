@@ -12,7 +12,7 @@ import pytest
 
 from promotable import INPUTS, Measured, Stage, edited, measure
 from raggate.errors import ExitCode, UsageError
-from raggate.github.promotion import branch_of_several
+from raggate.github.promotion import branch_of
 from rendered import problems
 
 SUITES = ("small", "two", "three")
@@ -78,7 +78,7 @@ def test_all_suites_in_one_pull_request(stage: SuitesStage) -> None:
     assert stage.step() == 0
     pull = stage.pull()
     assert stage.changed() == {f"baselines/{suite}.json" for suite in SUITES}
-    assert pull.head_ref == branch_of_several(SUITES)
+    assert pull.head_ref == branch_of(SUITES)
     assert pull.title.startswith("Baselines of 3 suites: ")
     body = pull.body or ""
     assert all(f"<summary>{suite}</summary>" in body for suite in SUITES)

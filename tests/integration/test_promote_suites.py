@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from project import Done, Project, make_project
-from raggate.cli import promote_suites
+from raggate.cli import suites
 from raggate.errors import UsageError
 
 PATTERN = "services/*/raggate.yml"
@@ -183,7 +183,7 @@ def test_nothing_is_replaced_before_all_is_written(tmp_path: Path) -> None:
                 yield item
 
     with pytest.raises(UsageError, match=r"cannot write .*below"):
-        promote_suites.write_together(Seen(files))
+        suites.write_together(Seen(files))
     assert seen == [b"old"] * 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "old"]
 
@@ -204,11 +204,11 @@ def test_what_was_replaced_before_a_failure_is_put_back(
 
         monkeypatch.setattr(Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            promote_suites.write_together(files)
+            suites.write_together(files)
     else:
         (tmp_path / "last").mkdir()
         with pytest.raises(UsageError, match=r"last"):
-            promote_suites.write_together(files)
+            suites.write_together(files)
         (tmp_path / "last").rmdir()
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
     assert (tmp_path / "old").read_bytes() == b"old"

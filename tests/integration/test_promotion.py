@@ -41,7 +41,7 @@ class Stage:
     def change(self, data: bytes = NEW, run: int = 5, suite: str = "small", **fields: object) -> Change:
         """Describe a promotion, computed against what stands on main now."""
         known = {
-            "branch": branch_of(suite),
+            "branch": branch_of([suite]),
             "target": "main",
             "head": self.repository.head,
             "files": (ProposedFile(path=PATH, present=self.repository.read(PATH), data=data),),
@@ -343,6 +343,6 @@ def test_branches_can_be_made(stage: Stage, suite: str) -> None:
 def test_branches_differ() -> None:
     """Suites that could be mistaken for each other have branches of their own."""
     names = ["a", "A", "a.", "a-", "a..b", "a-.b", "a--b", "a.lock", "a-lock"]
-    assert len({branch_of(name) for name in names}) == len(names)
+    assert len({branch_of([name]) for name in names}) == len(names)
     with pytest.raises(ValueError, match="not the name"):
-        branch_of("../main")
+        branch_of(["../main"])

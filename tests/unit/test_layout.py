@@ -129,8 +129,6 @@ DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
-    # what the promoting step does for one suite: test_action_promote
-    "action/promotion_step.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/rerun.py",
     "pipeline/result.py",

@@ -15,7 +15,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.golden import Case
 from raggate.models.run import Run
 from raggate.models.verdict import Reason, Review
-from raggate.reports import markdown, terminal
+from raggate.reports import comment, terminal
 from raggate.scoring.score import score
 from tables import each_row
 
@@ -38,7 +38,9 @@ def judged(run: Run, before: Run) -> Review:
 
 def shown(review: Review) -> tuple[str, str]:
     """Return the page for a terminal and the Markdown page, each in one line."""
-    return " ".join(terminal.render(review, width=200, color=False).split()), markdown.render(review).replace("\n", " ")
+    return " ".join(terminal.render(review, width=200, color=False).split()), comment.render_whole(review).replace(
+        "\n", " "
+    )
 
 
 CASES = tuple(make_case(f"q{number:02}") for number in range(50))

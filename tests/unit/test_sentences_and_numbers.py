@@ -24,7 +24,7 @@ ALLOWED = {
     ("text/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
     ("github/rest/failures.py", "graphql_failure"): "GitHub has no code for it, only words",
     ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",
-    ("reports/parts/causes.py", "remaining"): "the words that stand above a group are not said again below it",
+    ("reports/parts/reasons.py", "remaining"): "the words that stand above a group are not said again below it",
     ("labelling/golden_edits.py", "_unwritable"): "the id that stands before the message is not said twice",
     ("raggate_interop/convert.py", "_check"): "a scratch file's name becomes the one of the target",
 }

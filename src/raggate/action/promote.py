@@ -2,32 +2,299 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.action import promote_suites, steps
-from raggate.action.promote_inputs import EVERY_SUITE, PromoteInputs
-from raggate.action.promotion_step import Prepared, PromotionStep, signed
+from raggate.action import steps
 from raggate.cli import console
+from raggate.config.overrides import Overrides
+from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.github import earlier_run, promotion
-from raggate.github.promotion import Change, PullRequestResult
+from raggate.gate import baseline
+from raggate.gate.promote import Terms
+from raggate.github import earlier_run, eligibility, promotion
+from raggate.github.earlier_run import Downloaded
+from raggate.github.promotion import Change, ProposedFile, PullRequestResult
 from raggate.github.rest import commits
 from raggate.github.rest.repository import Repository
-from raggate.github.runner import step_inputs
+from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState, remote_of
-from raggate.inputs import suite_list
+from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
+from raggate.inputs import sources, suite_list
 from raggate.inputs.suite_list import SuiteFile
+from raggate.inputs.trusted import Inputs, InputSource, load_trusted
+from raggate.models.promotion import BaselineCandidate
+from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
-from raggate.models.suites import worst
-from raggate.reports import promoted_suites, promotion as report
+from raggate.models.run import Run
+from raggate.models.suites import SuiteOutcome, worst
+from raggate.pipeline import check as pipeline, run_directory, suites
+from raggate.pipeline.trusted_inputs import check_names
+from raggate.reports import promotion as report
 from raggate.reports.parts.markup import link
-from raggate.reports.parts.pull_requests import pull_title, title_text
-from raggate.text.escape import markdown as safe
+from raggate.reports.promotion import pull_title, title_text
+from raggate.scoring import score
+from raggate.text.escape import markdown as safe, plain
+from raggate.text.guarded import Guarded
+from raggate.text.jsonio import dumps
 from raggate.text.quote import cut, listed, quoted
+from raggate.text.redact import redact
+
+MOST_REASON = 500
+"""Characters."""
+
+EVERY_SUITE = "*"
+"""What stands in the input `suite` for all suites of the list."""
+
+_SUITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SUITES = (
+    "the name of a suite (letters, digits, `.`, `_` and `-`, at most 64), several with commas or lines between, "
+    "or `*` for all"
+)
+_RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
+_DAYS = re.compile(r"[1-9][0-9]{0,4}")
+
+
+class PromoteInputs(Struct, frozen=True, kw_only=True):
+    """What the inputs ask for, each of them of a known shape.
+
+    Attributes:
+        reason: why, one line.
+        suites: the suites that are named, each once, or `*` alone for all; empty for none.
+        run: the workflow run to adopt; None to measure now.
+        attempt: its attempt; None for the latest.
+        allow_regression: whether lower values and fewer cases are accepted.
+        allow_no_match: the modes and slices that may have no match at all, by name.
+        dry_run: whether nothing is written.
+        direct: whether the baseline is committed onto the branch itself.
+        max_age_days: the oldest run that is adopted.
+    """
+
+    reason: str
+    suites: tuple[str, ...]
+    run: int | None
+    attempt: int | None
+    allow_regression: bool
+    allow_no_match: tuple[str, ...]
+    dry_run: bool
+    direct: bool
+    max_age_days: int
+
+    @property
+    def only_suite(self) -> str:
+        """The name that a configuration by itself must have; empty for any.
+
+        Raises:
+            UsageError: when several are named.
+        """
+        if len(self.suites) > 1:
+            raise UsageError(
+                f"input 'suite': {len(self.suites)} suites are named, and `config` is one configuration",
+                hint="List the configurations of the suites in the input `config`.",
+            )
+        return "" if self.suites in {(), (EVERY_SUITE,)} else self.suites[0]
+
+    def terms(self, by: str) -> Terms:
+        """Return the terms of the promotion, for whoever promotes."""
+        return Terms.of(self.reason, by, allow_regression=self.allow_regression, allow_no_match=self.allow_no_match)
+
+    @classmethod
+    def of(cls, inputs: Mapping[str, str]) -> Self:
+        """Check the inputs, which somebody typed.
+
+        Raises:
+            UsageError: naming the first that cannot be used.
+        """
+        reason = inputs["reason"].strip()
+        if not reason or len(reason) > MOST_REASON or not reason.isprintable():
+            raise UsageError(
+                f"input 'reason': expected one line of 1 to {MOST_REASON} printable characters; "
+                f"found {len(reason)}: {quoted(reason, limit=80)}",
+                hint="It says why the baseline changes, and stays in the baseline and in git.",
+            )
+        names = (name.strip() for name in re.split(r"[\n,]", inputs["suite"]))
+        suites = tuple(dict.fromkeys(filter(None, names)))
+        if suites != (EVERY_SUITE,) and not all(map(_SUITE.fullmatch, suites)):
+            raise _unusable(inputs, "suite", _SUITES)
+        run = _RUN.fullmatch(inputs["run-id"])
+        if inputs["run-id"] and run is None:
+            raise _unusable(
+                inputs, "run-id", "the number of a workflow run, optionally followed by `.` and the attempt"
+            )
+        if not _DAYS.fullmatch(inputs["max-age-days"]):
+            raise _unusable(inputs, "max-age-days", "a number of days from 1")
+        return cls(
+            reason=reason,
+            suites=suites,
+            run=int(run[1]) if run else None,
+            attempt=int(run[2]) if run and run[2] else None,
+            allow_regression=inputs["allow-regression"] == "true",
+            allow_no_match=tuple(filter(None, (name.strip() for name in inputs["allow-no-match"].split(",")))),
+            dry_run=inputs["dry-run"] == "true",
+            direct=inputs["direct-commit"] == "true",
+            max_age_days=int(inputs["max-age-days"]),
+        )
+
+
+def _unusable(inputs: Mapping[str, str], name: str, expected: str) -> UsageError:
+    return UsageError(f"input {name!r}: expected {expected}; found {quoted(inputs[name], limit=80)}")
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """The baseline of a suite that passed every check: what it is, what is told of it, and the file."""
+
+    proposal: BaselineCandidate
+    context: report.PromotionContext
+    file: ProposedFile
+
+    @property
+    def suite(self) -> str:
+        """The name of the suite."""
+        return self.proposal.comparison.scorecard.suite
+
+
+class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
+    """One step that promotes: what it was asked for, and the branch it goes to at the commit that is at.
+
+    `config` is the configuration in the checkout.
+    """
+
+    inputs: Mapping[str, str]
+    event: Event
+    runner: Runner
+    state: StepState
+    remote: sources.Remote
+    config: Path
+    target: str
+    head: str
+
+    def check_checkout(self) -> None:
+        """Refuse a checkout that is not the head of the branch; raises CannotTell."""
+        there = sources.commit_of(self.config.parent, sources.Remote(workspace=self.runner.workspace))
+        if there != self.head:
+            raise CannotTell(
+                f"the checkout is at {cut(there, limit=12)}, and {cut(self.target)} is at {self.head[:12]}: "
+                "only the head of the branch is promoted",
+                hint="Somebody may have pushed meanwhile. Start the workflow again.",
+            )
+
+    def trusted(self) -> AbstractContextManager[Inputs]:
+        """Open what the head of the branch holds; the place of its baseline is checked at once."""
+
+        def accept(settings: Config, name: str) -> Config:
+            changed = check_names(Overrides(suite=self.inputs["suite"] or None).apply(settings), name)
+            commits.check_file(self._baseline_path(changed))
+            return changed
+
+        source = InputSource(
+            root=self.config.parent,
+            config_name=self.config.name,
+            against=self.head,
+            remote=self.remote,
+            folder=posixpath.dirname(self.inputs["config"]),
+        )
+        return load_trusted(source, accept)
+
+    def prepare(self, asked: PromoteInputs, adopted: Callable[[], Downloaded] | None) -> Prepared:
+        """Measure the suite, or take what an earlier run measured of it, and check that it may become the baseline.
+
+        Args:
+            adopted: gives what the earlier run left; None to measure now.
+
+        Raises:
+            RaggateError: every reason why it may not.
+        """
+        # opened first, so that what is wrong with them is told before anything is measured
+        with self.trusted() as trusted:
+            run, evidence = self.measure(trusted) if adopted is None else earlier_run.adopt(adopted(), trusted)
+            proposal = eligibility.propose(run, trusted, asked.terms(self.event.triggering_actor))
+            context = self.context(trusted, proposal, evidence)
+            return Prepared(proposal=proposal, context=context, file=self.file(trusted, proposal))
+
+    def measure(self, trusted: Inputs) -> tuple[Run, Evidence]:
+        """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
+        request = steps.request_of(self.inputs, self.runner, self.state, against=self.head, remote=self.remote)
+        result = pipeline.run(request)
+        console.show_run(result)
+        run = run_directory.read(result.directory)
+        eligibility.check_measured(run, trusted, self.head, "this run")
+        evidence = Evidence(
+            run=self.event.run_id,
+            attempt=self.event.attempt,
+            event=self.event.name,
+            commit=self.head,
+            url=self.event.run_url,
+            image=eligibility.image_of(run),
+        )
+        return run, evidence
+
+    def selector(self, asked: PromoteInputs, now: datetime) -> earlier_run.RunSelector:
+        """Return the earlier run that is asked for."""
+        return earlier_run.RunSelector(
+            target=self.target,
+            head=self.head,
+            run=asked.run or 0,
+            attempt=asked.attempt,
+            artifact=self.inputs["artifact"],
+            workflow=self.inputs["workflow"],
+            max_age_days=asked.max_age_days,
+            now=now.isoformat(),
+        )
+
+    def of_suite(self, suite: SuiteFile) -> PromotionStep:
+        """Return the same for one suite of a list."""
+        inputs = {**self.inputs, "config": suite.config, "suite": suite.suite}
+        return replace(self, inputs=inputs, config=self.runner.workspace / suite.config)
+
+    def context(self, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence) -> report.PromotionContext:
+        """Return what is told beside the values."""
+        settings = trusted.config
+        links = self.event.links(self.head, prefix=prefix_of(self.config, self.runner.workspace))
+        written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
+        return report.PromotionContext(
+            target=self.target,
+            evidence=evidence,
+            links=links,
+            hashes={
+                "golden set": trusted.golden.hash,
+                "vault": trusted.vault.hash,
+                "configuration": eligibility.configuration_hash(settings),
+            },
+            accepted=written.accepted,
+            opened=False,
+        )
+
+    def file(self, trusted: Inputs, proposal: BaselineCandidate) -> ProposedFile:
+        """The file that the baseline is to be, in place of the present one; raises UsageError where it cannot."""
+        path = self._baseline_path(trusted.config)
+        commits.check_file(path, data := proposal.data)
+        present = trusted.baseline.data if trusted.baseline is not None else None
+        return ProposedFile(path=path, present=present, data=data)
+
+    def redacted(self, page: str) -> str:
+        """Return what people read without the token."""
+        return redact(page, (self.inputs["github-token"],))
+
+    def _baseline_path(self, settings: Config) -> str:
+        return posixpath.normpath(prefix_of(self.config, self.runner.workspace) + settings.baseline_path)
+
+
+def signed(context: report.PromotionContext, commit: commits.Committed | None) -> report.PromotionContext:
+    """Tell in a promotion's page whether its commit is signed."""
+    unsigned = "" if commit is None or commit.verified else commit.reason
+    return replace(context, unsigned=unsigned)
+
+
+NOT_PROMOTED = "not promoted"
+"""What stands in the place of the verdict of a suite that passed its checks while nothing was written."""
 
 STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 """Events that may promote. None of them runs code that has not been merged."""
@@ -59,19 +326,77 @@ def promote_baseline(
     if asked.run is None:
         step.check_checkout()
 
-    def download() -> earlier_run.Downloaded:
+    def download() -> Downloaded:
         return earlier_run.download(repository, step.selector(asked, now()))
 
-    if len(chosen) > 1:
-        adopted = None if asked.run is None else download()
-        prepared, outcomes = promote_suites.prepare(step, chosen, asked, adopted)
-        code = worst(outcome.code for outcome in outcomes)
-        if code == ExitCode.PASS:
-            code = _proposed(repository, step, asked, prepared)
-            state.outputs["suites"] = promote_suites.rows(outcomes, promoted=not asked.dry_run)
-        return code
-    own = step.of_suite(chosen[0]) if chosen else replace(step, inputs={**inputs, "suite": asked.only_suite})
-    return _proposed(repository, step, asked, (own.prepare(asked, None if asked.run is None else download),))
+    if len(chosen) == 1:
+        adopted = None if asked.run is None else download
+        return _proposed(repository, step, asked, (step.of_suite(chosen[0]).prepare(asked, adopted),))
+    work = _Suites(step, asked, None if asked.run is None else download())
+    outcomes = suites.check_each(chosen, work.check, console.say)
+    _tell(step, outcomes)
+    code = worst(outcome.code for outcome in outcomes)
+    if code == ExitCode.PASS:
+        code = _proposed(repository, step, asked, tuple(work.prepared))
+        state.outputs["suites"] = _rows(outcomes, promoted=not asked.dry_run)
+    return code
+
+
+class _Suites:
+    """Several suites of one promotion, as they are checked one after another: all of them are promoted, or none.
+
+    Attributes:
+        prepared: the baselines of those that passed.
+    """
+
+    def __init__(self, step: PromotionStep, asked: PromoteInputs, adopted: Downloaded | None) -> None:
+        self._step, self._asked, self._adopted = step, asked, adopted
+        self.prepared: list[Prepared] = []
+
+    def check(self, suite: SuiteFile) -> SuiteOutcome:
+        """Check one suite, and tell how that ended."""
+        self._step.state.directory = None
+        ended = console.of_suite(suite, lambda: self._prepared(suite), self._step.runner.environment, steps.fence)
+        directory = self._step.state.directory
+        results.give_back(directory, self._step.runner.workspace)
+        if isinstance(ended, SuiteOutcome):
+            return replace(ended, directory=directory)
+        self.prepared.append(ended)
+        return suites.passed(suite, directory)
+
+    def _prepared(self, suite: SuiteFile) -> Prepared:
+        adopted = self._adopted
+        prepared = self._step.of_suite(suite).prepare(self._asked, None if adopted is None else lambda: adopted)
+        others = {other.suite: other.file.path for other in self.prepared}
+        suites.check_baseline(prepared.suite, prepared.file.path, others)
+        return prepared
+
+
+def _tell(step: PromotionStep, outcomes: Sequence[SuiteOutcome]) -> None:
+    """Tell the state of the step how the checks of several suites ended, and that nothing is promoted yet."""
+    step.state.directory = None
+    places = [results.path_from_workspace(outcome.directory, step.runner.workspace) for outcome in outcomes]
+    step.state.outputs = {
+        "run-directory": "\n".join(filter(None, places)),
+        "suites": _rows(outcomes, promoted=False),
+    }
+    refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
+    if refused:
+        passed = [outcome.suite for outcome in outcomes if outcome.code == ExitCode.PASS]
+        console.say(report.refusal(refused, passed))
+        step.state.summary = step.redacted(report.render_refused(refused, passed))
+
+
+def _rows(outcomes: Sequence[SuiteOutcome], *, promoted: bool) -> str:
+    """Write the output `suites`: how each suite ended, which is a pass only where all of them were promoted."""
+    return dumps([_row(outcome, promoted=promoted) for outcome in outcomes]).decode()
+
+
+def _row(outcome: SuiteOutcome, *, promoted: bool) -> dict[str, str | int]:
+    passed = "pass" if promoted else NOT_PROMOTED
+    verdict = passed if outcome.code == ExitCode.PASS else outcome.verdict
+    config = plain(outcome.config, limit=1000)
+    return {"suite": outcome.suite, "config": config, "verdict": verdict, "exit-code": outcome.code}
 
 
 def _proposed(repository: Repository, step: PromotionStep, asked: PromoteInputs, prepared: tuple[Prepared, ...]) -> int:
@@ -80,8 +405,7 @@ def _proposed(repository: Repository, step: PromotionStep, asked: PromoteInputs,
 
     def page(commit: commits.Committed | None, *, opened: bool = False) -> str:
         entries = [(suite.proposal, replace(signed(suite.context, commit), opened=opened)) for suite in prepared]
-        text = report.render(*entries[0]) if len(entries) == 1 else promoted_suites.render(entries)
-        return step.redacted(text)
+        return step.redacted(report.render(entries))
 
     if asked.dry_run:
         state.summary = f"> [!NOTE]\n> A dry run: nothing was written.\n\n{page(None)}"
@@ -94,24 +418,22 @@ def _proposed(repository: Repository, step: PromotionStep, asked: PromoteInputs,
 
 
 def _change(step: PromotionStep, prepared: tuple[Prepared, ...], body: Callable[[commits.Committed], str]) -> Change:
-    first, suites = prepared[0], [one.suite for one in prepared]
+    first, names = prepared[0], [one.suite for one in prepared]
     provenance, evidence = first.proposal.provenance, first.context.evidence
     lines = [
-        *([f"Suites: {', '.join(suites)}"] if len(suites) > 1 else []),
+        *([f"Suites: {', '.join(names)}"] if len(names) > 1 else []),
         f"Reason: {provenance.get('reason')}",
         f"Promoted by: {provenance.get('promoted_by')}",
         f"Measured at: {evidence.commit}",
         f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
     ]
-    alone = len(prepared) == 1
-    title = report.title(first.proposal) if alone else promoted_suites.title([suite.proposal for suite in prepared])
     event = step.event
     return Change(
-        branch=promotion.branch_of(suites[0]) if alone else promotion.branch_of_several(suites),
+        branch=promotion.branch_of(names),
         target=step.target,
         head=step.head,
         files=tuple(one.file for one in prepared),
-        title=pull_title(title),
+        title=pull_title(report.title([suite.proposal for suite in prepared])),
         message=promotion.message([title_text(line) for line in lines], run=event.run_id, attempt=event.attempt),
         body=body,
     )
@@ -154,25 +476,25 @@ def _step(
 
 
 def _chosen(step: PromotionStep, asked: PromoteInputs) -> tuple[SuiteFile, ...]:
-    """Choose the suites that are promoted, where several are listed; none where `config` is one configuration.
+    """Choose the suites that are promoted.
 
     Raises:
         UsageError: when `suite` names none of them, or others too, and as `suite_list.find`.
     """
     names = step_inputs.entries(step.inputs, "config")
     if not suite_list.several(names):
-        return ()
-    suites = {suite.suite: suite for suite in suite_list.find(names, against=step.head, remote=step.remote, among=())}
+        return (SuiteFile(config=step.inputs["config"], suite=asked.only_suite),)
+    found = {suite.suite: suite for suite in suite_list.find(names, against=step.head, remote=step.remote, among=())}
     if asked.suites == (EVERY_SUITE,):
-        return tuple(suites.values())
-    unknown = [name for name in asked.suites if name not in suites]
+        return tuple(found.values())
+    unknown = [name for name in asked.suites if name not in found]
     if unknown or not asked.suites:
         wanted = f"not {quoted(unknown[0])}" if unknown else "and the input `suite` is empty"
         raise UsageError(
-            f"no such suite is promoted: expected one of {listed([*suites])}, {wanted}",
+            f"no such suite is promoted: expected one of {listed([*found])}, {wanted}",
             hint="Name it in the input `suite`: one, several with commas between, or `*` for all.",
         )
-    return tuple(suites[name] for name in asked.suites)
+    return tuple(found[name] for name in asked.suites)
 
 
 def _report(result: PullRequestResult, change: Change, state: StepState, links: Links) -> None:

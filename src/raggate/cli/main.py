@@ -357,37 +357,15 @@ def promote(
     With several configurations (-c 'services/*/raggate.yml') a run of each suite that is promoted, or `latest` for the
     newest of every suite. Each passes the checks of its own suite, or nothing is written at all.
     """
-    from raggate.cli.results.stored import Promoted
-    from raggate.gate.promote import table
-    from raggate.inputs import suite_list
-    from raggate.pipeline import rerun
-
     terms = {
         name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "accepted_commands", "by")
     }
     request = request_of(config_file=Path(config_files[0]), **flags)
-    if suite_list.several(config_files):
-        from raggate.cli import promote_suites
-
-        return promote_suites.promote(request, config_files, runs, terms, dry_run=dry_run)
-    if len(runs) > 1:
-        hint = "Name the configurations of their suites: -c FILE, repeatable, or a pattern."
-        raise UsageError(f"{len(runs)} runs, and one configuration: expected one run", hint=hint)
-    directory = RUN.convert(runs[0], None, click.get_current_context())
-    target, proposal = rerun.promote_directory(request, directory, dry_run=dry_run, **terms)
-    scorecard = proposal.comparison.scorecard
-    cases = scorecard.questions
-    click.echo(log_line(f"{console.short_path(target)}: {console.made_of(proposal)}"))
-    click.echo("\n".join(table(proposal)))
-    # git shows no difference of a file that it does not know yet
-    review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
-    click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")
-    run_id = scorecard.run_id
-    return Answer(Promoted(baseline=target, suite=scorecard.suite, run_id=run_id, cases=cases, written=not dry_run))
+    return suites.promote(request, config_files, runs, terms, dry_run=dry_run)
 
 
 def _verdict(review: Review, directory: Path) -> Answer[Verdict]:
-    from raggate.reports.public_verdict import verdict_of
+    from raggate.reports.verdict_file import verdict_of
 
     return Answer(verdict_of(review, directory), int(review.verdict.exit_code))
 

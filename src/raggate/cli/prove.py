@@ -34,14 +34,14 @@ def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path |
     from raggate.cli.results.measuring import Proved
     from raggate.pipeline.request import Request
     from raggate.prove import proof
-    from raggate.reports import proof_file, proof_terminal
-    from raggate.reports.parts.proof_words import EXIT_CODES
+    from raggate.reports import proof as report
+    from raggate.reports.proof import EXIT_CODES
 
     request = Request(config_file=config_file, environment=environment, say=console.say, out=out)
     directory, result = proof.prove(request, runs)
     click.echo(
-        proof_terminal.render(result, width=max(console.width(), 60), color=output.coloured(environment)), color=True
+        report.render_terminal(result, width=max(console.width(), 60), color=output.coloured(environment)), color=True
     )
     click.echo(f"report:  {log_line(str(console.short_path(directory / 'proof.md')))}")
-    proved = Proved(directory=directory, proof=loads(proof_file.render_json(result)))
+    proved = Proved(directory=directory, proof=loads(report.render_json(result)))
     return Answer(proved, int(EXIT_CODES[result.outcome]))

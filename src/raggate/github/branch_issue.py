@@ -17,7 +17,7 @@ from raggate.github.rest.issues import Issue, Issues
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Links, Push
-from raggate.reports import branch_issue as words
+from raggate.reports import comment as words
 
 WORSE = frozenset(("regression", "invariant broken"))
 """Verdicts that open an issue. What could not be measured says nothing of the branch: it opens and closes none."""

@@ -92,12 +92,16 @@ class PullRequestResult(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def branch_of(suite: str) -> str:
-    """Name the branch that proposes a suite's baseline. Different suites have different ones.
+def branch_of(suites: Sequence[str]) -> str:
+    """Name the branch that proposes the baselines of suites. Others of them have another one.
 
     Raises:
         ValueError: for what cannot be the name of a suite.
     """
+    if len(suites) > 1:
+        names = "\n".join(sorted(suites)).encode()
+        return f"raggate/baselines-{len(suites)}-{object_id('blob', names, like='')[:12]}"
+    (suite,) = suites
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", suite):
         raise ValueError(f"not the name of a suite: {suite!r}")
     # what git takes for a part of a branch's name: no `..`, no dot and no `.lock` at the end
@@ -105,12 +109,6 @@ def branch_of(suite: str) -> str:
     # a sum tells names apart that would share a branch
     unique = slug if slug == suite else f"{slug}-{object_id('blob', suite.encode(), like='')[:7]}"
     return f"raggate/baseline-{unique}"
-
-
-def branch_of_several(suites: Sequence[str]) -> str:
-    """Name the branch that proposes the baselines of several suites. Others of them have another one."""
-    names = "\n".join(sorted(suites)).encode()
-    return f"raggate/baselines-{len(suites)}-{object_id('blob', names, like='')[:12]}"
 
 
 def message(lines: Sequence[str], *, run: int, attempt: int) -> str:

@@ -17,7 +17,7 @@ from raggate.github.runner.event import Event
 from raggate.github.runner.results import name_of
 from raggate.models.publication import Links, Publication, Push
 from raggate.models.suites import SuiteOutcome, ranked, worst
-from raggate.reports import comment, markdown, suites as pages
+from raggate.reports import comment, suites as pages
 from raggate.reports.annotations import Annotation, annotations as annotated, for_log
 from raggate.text.guarded import Guarded
 from raggate.text.redact import redact
@@ -137,7 +137,7 @@ class SuiteReporter:
         """Render the report of the whole run, in at most `limit` bytes of UTF-8."""
         publication = self._step.publication(outcome)
         if outcome.review is not None:
-            return self._step.clean(markdown.render_summary(outcome.review, publication, limit=limit))
+            return self._step.clean(comment.render_summary(outcome.review, publication, limit=limit))
         return self._step.clean(comment.render_failure(outcome.reason, publication, limit=limit))
 
     def annotations(self, outcome: SuiteOutcome) -> list[Annotation]:

@@ -24,7 +24,7 @@ from raggate.models.judging import Judgement, JudgeModel, Judging, Parameters, S
 from raggate.models.judging_quality import JUDGES, JUDGING, JudgingSummary
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline.request import Request
-from raggate.reports.parts.judging import spot_check
+from raggate.reports.parts.evidence import spot_check
 from raggate.service import signals
 from raggate.text.files import read_file, write_file, writing
 from raggate.text.guarded import Guarded

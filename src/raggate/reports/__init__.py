@@ -60,13 +60,13 @@ OF_RUN: Reports[MeasuredRun] = {
     "metrics.json": lambda measured: _module("metrics_file").render(measured.run, measured.scorecard, measured.compat),
 }
 OF_REVIEW: Reports[Review] = {
-    "summary.md": lambda review: _module("markdown").render(review),
+    "summary.md": lambda review: _module("comment").render_whole(review),
     "report.html": lambda review: _module("page.report").render(review),
     "verdict.json": lambda review: _module("verdict_file").render(review),
 }
 OF_FAILURE: Reports[RunFailure] = {
     "summary.md": lambda failed: _module("failure").render_markdown(failed),
-    "report.html": lambda failed: _module("page.failure").render(failed),
+    "report.html": lambda failed: _module("page.report").render_failure(failed),
     "verdict.json": lambda failed: _module("failure").render_json(failed),
 }
 OF_DIFF: Reports[SideBySide] = {
@@ -75,5 +75,5 @@ OF_DIFF: Reports[SideBySide] = {
 }
 OF_PROOF: Reports[GateProof] = {
     "proof.md": lambda proof: _module("proof").render(proof),
-    "proof.json": lambda proof: _module("proof_file").render_json(proof),
+    "proof.json": lambda proof: _module("proof").render_json(proof),
 }

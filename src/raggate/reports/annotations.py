@@ -10,7 +10,7 @@ from raggate.config.schema import Config
 from raggate.models.comparison import Finding, Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
-from raggate.reports.parts import causes, ranks
+from raggate.reports.parts import questions, reasons
 from raggate.reports.parts.reasons import greeted
 from raggate.text.escape import plain
 
@@ -102,10 +102,10 @@ def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) 
     must = "Must-pass question" if flip.must_pass else "Question"
     mode = f" ({flip.mode})" if review.scorecard.several_modes else ""
     parts = [
-        f"{plain(flip.question)} {ranks.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
+        f"{plain(flip.question)} {questions.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
         f"Expected: {plain(flip.gold)}.",
     ]
-    if risen := causes.instead(flip):
+    if risen := reasons.instead(flip):
         parts.append(f"In its place: {plain(risen)}.")
     path, line = _place(flip, review, changed)
     placed = f"{prefix}{path}" if path is not None else None

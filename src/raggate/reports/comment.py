@@ -1,14 +1,16 @@
-"""The pull-request comment: a review, or a run without a verdict -> Markdown that fits GitHub's limit."""
+"""Pages of Markdown about a review or a run without one: comment, summary.md, step summary, a branch's issue."""
 
 from __future__ import annotations
+
+import sys
 
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import failure
 from raggate.reports.parts import formatting, header, metric_tables, questions, sections
-from raggate.reports.parts.budget import COMMENT_LIMIT, fit, utf16_units
-from raggate.reports.parts.markup import heading_alert, live_link
-from raggate.text.escape import markdown as safe
+from raggate.reports.parts.budget import COMMENT_LIMIT, SUMMARY_BYTES, fit, utf8_bytes, utf16_units
+from raggate.reports.parts.markup import commit_link, heading_alert, live_link
+from raggate.text.escape import markdown as safe, plain
 
 TOP = 3
 """What a loud comment names."""
@@ -72,3 +74,35 @@ def render_outdated(suite: str, push: Push, links: Links | None, *, sticky: str)
     where = live_link(f"the one about suite {safe(suite, limit=80)}", sticky, links)
     notice = f"Outdated: this told of several suites at `{push.head[:12]}`."
     return heading_alert("NOTE", f"{notice} They have comments of their own by now, such as {where}.") + "\n"
+
+
+def title(suite: str, branch: str) -> str:
+    """Name the issue, in plain text."""
+    return f"raggate: {plain(suite, limit=80)} does not pass on {plain(branch, limit=80)}"
+
+
+def opening(first: Push, newest: Push, branch: str, links: Links) -> str:
+    """Say since which commit a branch does not pass. None is blamed: what was not measured may be the cause as well."""
+    again = f" The newest one is {commit_link(links, newest.head)}." if newest.head != first.head else ""
+    return (
+        f"**{safe(branch, limit=100)} does not pass.** The first commit that was measured so is "
+        f"{commit_link(links, first.head)}.{again}\n\n"
+        "<sub>Commits that came with the first one, or before it without being measured, may be the cause too. raggate "
+        "writes this text anew after every run, and closes the issue when one passes.</sub>\n\n"
+    )
+
+
+def closing(first: Push, passed: Push, links: Links) -> str:
+    """Say that it is over, and since when it was so."""
+    since = f"The first commit that was measured not to was {commit_link(links, first.head)}."
+    return f"✅ It passes again, at {commit_link(links, passed.head)}. {since}\n"
+
+
+def render_whole(review: Review) -> str:
+    """Render a whole run, without a limit and without links."""
+    return fit(sections.sections_of(review), sys.maxsize, utf8_bytes)
+
+
+def render_summary(review: Review, publication: Publication, *, limit: int = SUMMARY_BYTES) -> str:
+    """Render a whole run for the step summary, with links, in at most `limit` bytes of UTF-8."""
+    return fit(sections.sections_of(review, publication), limit, utf8_bytes, elsewhere="in the run directory")

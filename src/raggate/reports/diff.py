@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from raggate.models.scorecard import OVERALL
 from raggate.models.side_by_side import DiffDocument, MatrixCell, Side, SideBySide, SideRow
 from raggate.models.verdict import GatedMetric
-from raggate.reports import markdown as summary
+from raggate.reports import comment as summary
 from raggate.reports.parts.markup import inert, table
-from raggate.reports.public_verdict import verdict_of
+from raggate.reports.verdict_file import verdict_of
 from raggate.scoring import figures
 from raggate.text.escape import log_line, markdown as safe, plain
 from raggate.text.jsonio import dumps
@@ -24,7 +24,7 @@ def render_markdown(both: SideBySide) -> str:
     title = f"# {inert(both.base.title, limit=200)} → {inert(both.head.title, limit=200)}"
     modes, rows = matrix(both)
     drawn = table(["metric", *map(safe, modes)], [[safe(row[0]), *row[1:]] for row in rows]) if rows else ""
-    return "\n\n".join(filter(None, [title, drawn, summary.render(both.review)]))
+    return "\n\n".join(filter(None, [title, drawn, summary.render_whole(both.review)]))
 
 
 def render_terminal(both: SideBySide, *, width: int) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
-from raggate.reports import failure, junit, markdown, sarif, verdict_file
+from raggate.reports import comment, failure, junit, sarif, verdict_file
 
 
 class Format(NamedTuple):
@@ -40,7 +40,7 @@ FORMATS: Mapping[str, Format] = {
         rb'\A\{\n  "\$schema": "[^"\n]*/sarif-schema-2\.1\.0\.json",\n(?s:.*)\n          "name": "raggate",\n',
     ),
     "markdown": Format(
-        lambda review, _: markdown.render(review),
+        lambda review, _: comment.render_whole(review),
         lambda failed, _: failure.render_markdown(failed),
         "Markdown: the text of summary.md",
         rb"\A## [^ \n]+ raggate: ",

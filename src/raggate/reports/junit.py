@@ -18,7 +18,7 @@ from raggate.models.comparison import Flip
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason, Review
-from raggate.reports.parts import causes, formatting, ranks
+from raggate.reports.parts import formatting, questions, reasons
 from raggate.text.escape import plain
 from raggate.text.numbers import fixed
 
@@ -102,7 +102,7 @@ def _question(item: LabelledResult, flip: Flip | None, *, red: bool) -> Outcome:
         name=plain(f"{case.id}: {case.question}", limit=_NAME),
         status=status,
         kind=kind,
-        message=plain(ranks.rank_change(shown)) if shown else _how_it_went(item),
+        message=plain(questions.rank_change(shown)) if shown else _how_it_went(item),
         details=tuple(about(shown)) if shown else (),
         seconds=result.elapsed_ms / 1000,
     )
@@ -130,7 +130,7 @@ def about(flip: Flip) -> Iterator[str]:
     if flip.why:
         yield _line(flip.why)
     yield f"expected: {_line(flip.gold) if flip.support is not None else 'no answer'}"
-    if risen := causes.instead(flip):
+    if risen := reasons.instead(flip):
         yield f"in its place: {_line(risen)}"
     if flip.trace_id:
         yield f"trace: {flip.trace_id}"

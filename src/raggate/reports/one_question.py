@@ -12,8 +12,7 @@ from raggate.models.publication import Links
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore
 from raggate.models.verdict import Review
-from raggate.reports.page.passages import Passages
-from raggate.reports.page.questions import Sides
+from raggate.reports.page.details import Passages, Sides
 from raggate.reports.parts import questions
 from raggate.reports.parts.budget import COMMENT_LIMIT, Section, fit, utf16_units
 from raggate.reports.parts.markup import inert, listed, table

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, field
@@ -14,14 +15,46 @@ from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
+from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Reason
-from raggate.reports.parts import formatting, ranks
+from raggate.reports.parts import formatting, questions
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
-from raggate.reports.parts.pull_requests import CHECKS, unsigned_warning
 from raggate.scoring import figures
-from raggate.text.escape import markdown as safe
+from raggate.text.escape import markdown as safe, plain
 from raggate.text.numbers import counted
+
+LONGEST_TITLE = 256
+"""Characters; GitHub refuses a pull request with a longer title."""
+
+CHECKS = """\
+A workflow opened this pull request. With a workflow's own token such events start no workflows, or only after somebody
+with write access has approved them. If required checks are missing below, do one of these:
+
+- press **Approve workflows to run**, where that is offered;
+- close this pull request and open it again;
+- push an empty commit to its branch: `git commit --allow-empty --message "Run the checks" && git push`;
+- let that workflow use the token of a GitHub App, whose pull requests start workflows like anybody's."""
+
+
+def title_text(text: str) -> str:
+    """Make one line of a title or a commit message that mentions nobody, closes no issue and skips no workflow."""
+    return re.sub(r"[@#[]|:(?=//)|\bGH-(?=\d)", "\\g<0>\u2060", plain(text, limit=600), flags=re.IGNORECASE)
+
+
+def pull_title(text: str) -> str:
+    """Make a title that GitHub takes, as `title_text` does."""
+    line = title_text(text)
+    return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
+
+
+def unsigned_warning(why: str) -> str:
+    """Warn that GitHub did not sign the commit of a pull request; `why` is the reason it gives."""
+    return (
+        f"**GitHub did not sign the commit of this pull request** ({inert(why, limit=80)}). A rule that requires "
+        "signed commits will keep it from being merged."
+    )
+
 
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
@@ -35,6 +68,14 @@ _KINDS = {
 """What a title says of what is accepted, by the code of the reason."""
 
 _OTHER_KIND = "less evidence"
+
+
+NAME = 80
+"""Characters of the name of a suite."""
+
+_PAGES = (30_000, 6_000)
+_NAMES = 10_000
+"""Characters of a line that names suites, of which a list has at most a hundred."""
 
 
 class PromotionContext(Struct, frozen=True, kw_only=True):
@@ -59,10 +100,18 @@ class PromotionContext(Struct, frozen=True, kw_only=True):
     opened: bool = True
 
 
-def title(proposal: BaselineCandidate) -> str:
+Entry = tuple[BaselineCandidate, PromotionContext]
+"""The baseline of a suite, and what is told beside it."""
+
+
+def title(proposals: Sequence[BaselineCandidate]) -> str:
     """Write the title of the pull request and the commit: one harmless line, without Markdown."""
-    scorecard = proposal.comparison.scorecard
-    return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepting(kinds_accepted(proposal))}"
+    kinds = set[str]().union(*map(kinds_accepted, proposals))
+    accepting = f", accepting {' and '.join(sorted(kinds))}" if kinds else ""
+    cards = [proposal.comparison.scorecard for proposal in proposals]
+    if len(cards) == 1:
+        return f"Baseline of {cards[0].suite}: run {cards[0].run_id}{accepting}"
+    return f"Baselines of {len(cards)} suites{accepting}: {', '.join(card.suite for card in cards)}"
 
 
 def kinds_accepted(proposal: BaselineCandidate) -> set[str]:
@@ -70,17 +119,62 @@ def kinds_accepted(proposal: BaselineCandidate) -> set[str]:
     return {_KINDS.get(reason.code, _OTHER_KIND) for reason in _accepted(proposal)}
 
 
-def accepting(kinds: Collection[str]) -> str:
-    """Write the end of a title that says what is accepted; empty for nothing."""
-    return f", accepting {' and '.join(sorted(kinds))}" if kinds else ""
-
-
-def render(proposal: BaselineCandidate, context: PromotionContext, *, limit: int = COMMENT_LIMIT) -> str:
+def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
     """Render a promotion: the same for the same facts, to the byte.
 
     Args:
-        limit: most UTF-16 units; at least `budget.SMALLEST_LIMIT`.
+        entries: the suites, at least one. The first says what is told of all: target, links, signature.
+        limit: most UTF-16 units; at least `budget.SMALLEST_LIMIT`. A line for each of several suites is always kept.
     """
+    if len(entries) == 1:
+        return _render_one(*entries[0], limit=limit)
+    return _fitted([*_several(entries)], entries[0][1], limit)
+
+
+def _fitted(sections: Sequence[Section], context: PromotionContext, limit: int) -> str:
+    return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", context.links.run, context.links))
+
+
+def _several(entries: Sequence[Entry]) -> Iterator[Section]:
+    first, context = entries[0]
+    reason = inert(str(first.provenance.get("reason") or ""), limit=500)
+    lines = [
+        f"**The baselines of {counted(len(entries), 'suite')} on {safe(context.target, limit=120)} become others.**",
+        f"Reason: {reason}",
+        *([unsigned_warning(context.unsigned)] if context.unsigned else []),
+    ]
+    accepts = any(kinds_accepted(proposal) for proposal, _ in entries)
+    head = "## 📌 raggate: new baselines\n\n" + heading_alert("CAUTION" if accepts else "NOTE", *lines)
+    yield Section(name="the promotion", rank=KEPT, variants=(head,))
+    rows = ([_name(proposal), _run(proposal), _all_accepted(proposal)] for proposal, _ in entries)
+    yield Section(name="the suites", rank=KEPT, variants=(table(["suite", "run", "accepted with it"], rows),))
+    # what accepts a loss is shortened last
+    ordered = sorted(entries, key=lambda one: not kinds_accepted(one[0]))
+    yield from (_page(*one, rank) for rank, one in enumerate(ordered, 2))
+    yield Section(name="checks", rank=1, variants=(f"### Checks\n\n{CHECKS}",) if context.opened else ())
+
+
+def _page(proposal: BaselineCandidate, context: PromotionContext, rank: int) -> Section:
+    """Fold what a promotion of this suite alone says, under its name."""
+    alone = replace(context, opened=False, unsigned="")
+    pages = (_render_one(proposal, alone, limit=limit).strip() for limit in _PAGES)
+    name = _name(proposal)
+    return Section(name=f"suite {name}", rank=rank, variants=tuple(folded(name, page) for page in pages))
+
+
+def _name(proposal: BaselineCandidate) -> str:
+    return safe(proposal.comparison.scorecard.suite, limit=NAME)
+
+
+def _run(proposal: BaselineCandidate) -> str:
+    return safe(proposal.comparison.scorecard.run_id, limit=NAME)
+
+
+def _all_accepted(proposal: BaselineCandidate) -> str:
+    return safe(" and ".join(sorted(kinds_accepted(proposal))) or "nothing")
+
+
+def _render_one(proposal: BaselineCandidate, context: PromotionContext, *, limit: int) -> str:
     sections = [
         _opening(proposal, context),
         _accepts(proposal),
@@ -92,7 +186,7 @@ def render(proposal: BaselineCandidate, context: PromotionContext, *, limit: int
         _origin(proposal, context),
         Section(name="checks", rank=1, variants=(f"### Checks\n\n{CHECKS}",) if context.opened else ()),
     ]
-    return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", context.links.run, context.links))
+    return _fitted(sections, context, limit)
 
 
 def _opening(proposal: BaselineCandidate, context: PromotionContext) -> Section:
@@ -220,7 +314,7 @@ def _question(flip: Flip, width: int, *, several: bool) -> str:
     mode = f" · {safe(flip.mode, limit=40)}" if several else ""
     must = " 🔒 must pass" if flip.must_pass else ""
     asked = inert(flip.question, limit=width)
-    return f"- **{asked}**{must} · {ranks.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
+    return f"- **{asked}**{must} · {questions.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
 
 
 def _cases(proposal: BaselineCandidate) -> Section:
@@ -319,3 +413,28 @@ def _code(text: str) -> str:
 def _accepted(proposal: BaselineCandidate) -> list[Reason]:
     """Return what needed a permission, without notes."""
     return [reason for reason in proposal.reasons if reason.code not in NOTES]
+
+
+def render_refused(refused: Sequence[SuiteOutcome], passed: Sequence[str]) -> str:
+    """Render why nothing was promoted: each suite that was refused with the reason, and what the others can do."""
+    first, *others = (inert(line, limit=_NAMES) for line in _why(refused, passed))
+    head = heading_alert("CAUTION", f"**{first}**", *others)
+    rows = (
+        [safe(one.suite, limit=NAME), safe(one.verdict, limit=40), inert(one.headline, limit=600, middle=True)]
+        for one in refused
+    )
+    return "## 📌 raggate: no new baseline\n\n" + head + "\n\n" + table(["suite", "refused as", "why"], rows) + "\n"
+
+
+def refusal(refused: Sequence[SuiteOutcome], passed: Sequence[str], *, between: str = ", ") -> str:
+    """Say the same for a log, in one line that is not escaped; `between` the others is what sets them apart there."""
+    return " ".join(_why(refused, passed, between))
+
+
+def _why(refused: Sequence[SuiteOutcome], passed: Sequence[str], between: str = ", ") -> list[str]:
+    of = counted(len(refused) + len(passed), "suite")
+    names = ", ".join(one.suite for one in refused)
+    lines = [f"Nothing was written: of {of}, {len(refused)} cannot be promoted: {names}."]
+    if passed:
+        lines.append(f"The others pass their checks. To promote them alone, name these: {between.join(passed)}")
+    return lines

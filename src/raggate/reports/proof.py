@@ -1,12 +1,198 @@
-"""A proof as a page in Markdown: what was caught, what was missed and why, which questions are missing."""
+"""A proof as a page in Markdown, for a terminal, and as proof.json, whose keys docs/prove.md lists. Pure."""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from raggate.errors import ExitCode
 from raggate.models.gate_proof import GateProof, Trial
-from raggate.reports.parts import proof_words
+from raggate.models.scorecard import EPSILON
+from raggate.models.verdict import Reason
+from raggate.reports.parts.formatting import QUALITY
 from raggate.reports.parts.markup import folded, inert, table
+from raggate.reports.terminal import Row, Screen
 from raggate.scoring import figures
-from raggate.text.numbers import counted, points, setting
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps
+from raggate.text.numbers import counted, fixed, percent, points, rounded, rounded_or_none, setting
+from raggate.text.quote import cut
+
+SHOWN_ALARMS = 5
+TERMINAL_NOTES = 10
+_STYLES = {"holds": "bold green", "does not hold": "bold red"}
+
+
+def render_terminal(proof: GateProof, *, width: int, color: bool) -> str:
+    """Render a proof for a console of `width` columns; without `color` there are no escape codes at all."""
+    screen = Screen(width=width, color=color, wrap=False)
+    title = f"raggate prove · suite {proof.suite} · {counted(proof.questions, 'question')} · {', '.join(proof.modes)}"
+    screen.line()
+    screen.line(title, style="bold", limit=600)
+    screen.line(
+        f"{watched(proof)}; {false_alarms(proof)}; {setting(proof.duration_s)} s in all",
+        limit=600,
+    )
+    for trial in proof.false_alarms[:SHOWN_ALARMS]:
+        screen.line(f"{alarm(trial)}: {trial.reasons[0].message}", first="  - ", limit=600)
+    screen.line()
+    _table(proof, screen)
+    if proof.missed:
+        screen.title(f"Missed ({len(proof.missed)})")
+    for trial in proof.missed:
+        screen.line(f"{fault_name(trial)}: {clause(trial)}", first="  - ", limit=600)
+    if proof.untried:
+        screen.line()
+        screen.line(f"{untried(proof)}; proof.md says why", limit=600)
+    if proof.unasked:
+        screen.title(f"Missing questions ({missing_questions(proof)})")
+        screen.bullets(proof.unasked, most=TERMINAL_NOTES, elsewhere="proof.md")
+    screen.line()
+    screen.line(headline(proof), limit=600)
+    code = int(EXIT_CODES[proof.outcome])
+    screen.line(f"proof: {proof.outcome} (exit {code})", style=_STYLES.get(proof.outcome, "bold yellow"))
+    return screen.text()
+
+
+def _table(proof: GateProof, screen: Screen) -> None:
+    rows: list[Row] = []
+    for trial in proof.trials:
+        cells = (
+            trial.name,
+            trial.size or trial.kind,
+            drop(trial, proof.watch.metric),
+            str(trial.changed),
+            verdict_on(trial, proof),
+        )
+        rows.append((cells, "red" if not trial.caught and trial.harmful(proof.harm) else None))
+    head = ("fault", "size", figures.title(proof.watch.metric), "changed", "the gate")
+    screen.table(head, rows, names=head[:2], words=head[4:])
+
+
+EXIT_CODES = {
+    "holds": ExitCode.PASS,
+    "does not hold": ExitCode.REGRESSION,
+    "cannot tell": ExitCode.CANNOT_TELL,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+SHOWN_REASONS = 2
+
+
+def fault_name(trial: Trial) -> str:
+    """Name a fault with its size."""
+    return f"{trial.name}, {trial.size}" if trial.size else trial.name
+
+
+def verdict_on(trial: Trial, proof: GateProof) -> str:
+    """Say what the gate made of a fault, and by which reasons; what it warns of without a fault too is none of them."""
+    if trial.caught:
+        return f"caught: {alarm(trial)}"
+    usual = {_about(warning) for repeat in proof.repeats for warning in repeat.warnings}
+    own = tuple(warning for warning in trial.warnings if _about(warning) not in usual)
+    return f"missed, warned ({_codes(own)})" if own else "missed"
+
+
+def alarm(trial: Trial) -> str:
+    """Say what the gate is red by, of a run without a fault too."""
+    return f"{trial.outcome} ({_codes(_deciding(trial))})"
+
+
+def _deciding(trial: Trial) -> tuple[Reason, ...]:
+    """Return the reasons that decided, without the losses that are told beside them."""
+    if trial.outcome not in {"cannot tell", "invariant broken"}:
+        return trial.reasons
+    return tuple(reason for reason in trial.reasons if reason.code not in QUALITY)
+
+
+def _about(reason: Reason) -> Reason:
+    """Return a reason without its sentence, whose numbers differ between runs."""
+    return replace(reason, message="")
+
+
+def _codes(reasons: tuple[Reason, ...]) -> str:
+    codes = list(dict.fromkeys(map(_code, reasons)))
+    more = f" and {len(codes) - SHOWN_REASONS} more" if len(codes) > SHOWN_REASONS else ""
+    return ", ".join(codes[:SHOWN_REASONS]) + more
+
+
+def _code(reason: Reason) -> str:
+    """Name a reason in few words."""
+    if reason.invariant is not None:
+        return reason.invariant
+    return f"{figures.title(reason.metric)} {reason.code}" if reason.metric is not None else reason.code
+
+
+def drop(trial: Trial, metric: str) -> str:
+    """Write the change of the watched metric; `=` for none."""
+    if trial.drop is None:
+        return figures.NONE
+    return figures.SAME if abs(trial.drop) <= EPSILON else figures.difference(metric, -trial.drop)
+
+
+def false_alarms(proof: GateProof) -> str:
+    """Say in a clause how often the gate was not green without a fault, and how often that may be."""
+    count = len(proof.false_alarms)
+    if not proof.repeats:
+        return "no run without a fault was judged"
+    alarms = counted(count, "false alarm") if count else "no false alarm"
+    limit = f", with 95% confidence in at most {fixed(100 * proof.alarm_limit, 1)}% of all"
+    return f"{counted(len(proof.repeats), 'run')} without a fault gave {alarms}{limit}"
+
+
+def watched(proof: GateProof) -> str:
+    """Say what the faults are measured by."""
+    watch = proof.watch
+    value = figures.amount(watch.metric, watch.value)
+    several = len(proof.modes)
+    lowest = f", in the {'lower' if several == 2 else 'lowest'} of {several} modes" if several > 1 else ""
+    return f"without a fault {figures.title(watch.metric)} is {value} over {counted(watch.n, 'question')}{lowest}"
+
+
+def caught(proof: GateProof) -> str:
+    """Say in a clause how many faults were caught of those that matter."""
+    harmful, metric = proof.harmful, proof.watch.metric
+    by = f"{figures.title(metric)} by {figures.tolerated(metric, proof.harm)} or more"
+    if not proof.trials:
+        return "no fault was tried"
+    if not harmful:
+        return f"no fault of {len(proof.trials)} lowers {by}"
+    count = sum(trial.caught for trial in harmful)
+    share, demanded = percent(proof.caught_share or 0.0), setting(100 * proof.min_caught)
+    verb = "lowers" if len(harmful) == 1 else "lower"
+    which = f"{counted(len(harmful), 'fault')} of {len(proof.trials)} {verb} {by}"
+    return f"{which}, {count} of them caught ({share}; {demanded}% are required)"
+
+
+def headline(proof: GateProof) -> str:
+    """Say in two sentences what the proof comes to."""
+    alarms = false_alarms(proof)
+    return f"The proof {_OUTCOMES[proof.outcome]}: {caught(proof)}. {alarms[:1].upper()}{alarms[1:]}."
+
+
+def untried(proof: GateProof) -> str:
+    """Return how many faults were of no use."""
+    verb = "say" if len(proof.untried) != 1 else "says"
+    return f"{counted(len(proof.untried), 'fault')} {verb} nothing about this API"
+
+
+_OUTCOMES = {
+    "holds": "holds",
+    "does not hold": "does not hold",
+    "cannot tell": "says nothing",
+    "interrupted": "was interrupted",
+}
+
+
+def missing_questions(proof: GateProof) -> str:
+    """Return how many notes have no question."""
+    number = len(proof.unasked)
+    which = "the one note" if proof.notes == 1 else f"{number} of the {proof.notes} notes"
+    return f"{which} {'has' if number == 1 else 'have'} no question"
+
+
+def clause(trial: Trial) -> str:
+    """Explain a miss."""
+    return cut(trial.explanation, limit=500)
+
 
 SHOWN_NOTES = 100
 
@@ -15,9 +201,9 @@ def render(proof: GateProof) -> str:
     """Render the page. Pure."""
     parts = [
         "# What the gate catches",
-        f"**{inert(proof_words.headline(proof), limit=600)}**",
+        f"**{inert(headline(proof), limit=600)}**",
         f"Suite {inert(proof.suite)}, {counted(proof.questions, 'question')}, {inert(', '.join(proof.modes))}: "
-        f"{inert(proof_words.watched(proof))}. {_visible(proof)}",
+        f"{inert(watched(proof))}. {_visible(proof)}",
         _alarms(proof),
         "## Faults",
         _faults(proof),
@@ -47,9 +233,9 @@ def _faults(proof: GateProof) -> str:
             _mark(trial, proof),
             inert(trial.name),
             inert(trial.size or trial.kind),
-            proof_words.drop(trial, proof.watch.metric),
+            drop(trial, proof.watch.metric),
             str(trial.changed),
-            inert(proof_words.verdict_on(trial, proof)),
+            inert(verdict_on(trial, proof)),
         )
         for trial in proof.trials
     ]
@@ -64,21 +250,19 @@ def _mark(trial: Trial, proof: GateProof) -> str:
 
 def _alarms(proof: GateProof) -> str:
     alarms = proof.false_alarms
-    lines = [f"- {inert(proof_words.alarm(trial))}: {inert(trial.reasons[0].message)}" for trial in alarms[:10]]
+    lines = [f"- {inert(alarm(trial))}: {inert(trial.reasons[0].message)}" for trial in alarms[:10]]
     return "\n".join(["## False alarms\n", *lines]) if alarms else ""
 
 
 def _misses(proof: GateProof) -> str:
     missed = proof.missed
-    lines = [
-        f"- {inert(proof_words.fault_name(trial))}: {inert(proof_words.clause(trial), limit=600)}" for trial in missed
-    ]
+    lines = [f"- {inert(fault_name(trial))}: {inert(clause(trial), limit=600)}" for trial in missed]
     return "\n".join(["## Why these were missed\n", *lines]) if missed else ""
 
 
 def _untried(proof: GateProof) -> str:
     rows = [(inert(fault.name), inert(fault.size), inert(fault.why)) for fault in proof.untried]
-    return folded(proof_words.untried(proof), table(("fault", "size", "why"), rows)) if rows else ""
+    return folded(untried(proof), table(("fault", "size", "why"), rows)) if rows else ""
 
 
 def _unasked(proof: GateProof) -> str:
@@ -88,7 +272,78 @@ def _unasked(proof: GateProof) -> str:
     more = len(proof.unasked) - SHOWN_NOTES
     names += [f"- and {more} more, in proof.json"] if more > 0 else []
     meaning = "What happens to them is seen by no question of the suite."
-    missing = proof_words.missing_questions(proof)
+    missing = missing_questions(proof)
     return f"## Missing questions\n\n{missing[:1].upper()}{missing[1:]}. {meaning}\n\n" + folded(
         "These notes", "\n".join(names)
     )
+
+
+SCHEMA = "raggate/proof/1"
+
+
+def render_json(proof: GateProof) -> str:
+    """Render the document. Pure."""
+    watch = proof.watch
+    value = {
+        "schema": SCHEMA,
+        "suite": proof.suite,
+        "run_id": proof.run_id,
+        "started": proof.started,
+        "raggate_version": proof.version,
+        "outcome": proof.outcome,
+        "exit_code": int(EXIT_CODES[proof.outcome]),
+        "headline": plain(headline(proof), limit=600),
+        "questions": proof.questions,
+        "modes": list(proof.modes),
+        "duration_s": proof.duration_s,
+        "metric": {
+            "name": watch.metric,
+            "value": rounded(watch.value),
+            "n": watch.n,
+            "tolerance": watch.tolerance,
+            "visible_drop": rounded_or_none(watch.visible),
+        },
+        "harm": proof.harm,
+        "min_caught": proof.min_caught,
+        "harmful": len(proof.harmful),
+        "harmful_caught": sum(trial.caught for trial in proof.harmful),
+        "repeats": {
+            "planned": proof.planned,
+            "made": len(proof.repeats),
+            "false_alarms": len(proof.false_alarms),
+            "limit": rounded(proof.alarm_limit),
+            "alarms": [_trial(trial, proof) for trial in proof.false_alarms],
+        },
+        "faults": [_trial(trial, proof) for trial in proof.trials],
+        "untried": [{"name": fault.name, "size": fault.size, "why": plain(fault.why)} for fault in proof.untried],
+        "notes": proof.notes,
+        "notes_without_questions": list(proof.unasked),
+    }
+    return dumps(value, pretty=True).decode()
+
+
+def _trial(trial: Trial, proof: GateProof) -> dict[str, object]:
+    return {
+        "name": trial.name,
+        "size": trial.size,
+        "kind": trial.kind,
+        "caught": trial.caught,
+        "harmful": trial.harmful(proof.harm),
+        "verdict": trial.outcome,
+        "reasons": [_reason(reason) for reason in trial.reasons],
+        "warnings": [_reason(reason) for reason in trial.warnings],
+        "value": rounded_or_none(trial.value),
+        "drop": rounded_or_none(trial.drop),
+        "answers_changed": trial.changed,
+        "notes": list(trial.notes),
+        "explanation": plain(trial.explanation, limit=600),
+    }
+
+
+def _reason(reason: Reason) -> dict[str, str | None]:
+    return {
+        "code": reason.code,
+        "metric": reason.metric,
+        "invariant": reason.invariant,
+        "message": plain(reason.message, limit=600, middle=True),
+    }

@@ -15,7 +15,7 @@ from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import lint
 from raggate.reports.junit import about, of_failure
-from raggate.reports.parts import formatting, ranks
+from raggate.reports.parts import formatting, questions
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 
@@ -142,7 +142,7 @@ def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
 
 def _message(flip: Flip) -> str:
     first = f"{plain(flip.case_id, limit=100)} ({plain(flip.mode)}): {plain(flip.question)}"
-    return " · ".join([first, plain(ranks.rank_change(flip)), *about(flip)])
+    return " · ".join([first, plain(questions.rank_change(flip)), *about(flip)])
 
 
 def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:

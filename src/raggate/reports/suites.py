@@ -1,4 +1,4 @@
-"""Several suites of one step -> one page of Markdown, worst first: the comment and the step summary. Pure."""
+"""Several suites of one step, worst first: the comment, the step summary, and the end of a terminal. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from raggate.models.publication import Links, Publication, Push
-from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked
+from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked, worst
 from raggate.reports import failure
-from raggate.reports.parts import header, numbers, sections
+from raggate.reports.parts import header, sections
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf8_bytes, utf16_units
 from raggate.reports.parts.markup import folded, heading_alert, inert, live_link, table
-from raggate.text.escape import markdown as safe
+from raggate.text.escape import log_line, markdown as safe
 from raggate.text.numbers import counted
 
 TOP = 3
@@ -20,6 +20,7 @@ TOP = 3
 NAME = 80
 """Characters of the name of a suite."""
 
+_HEADLINE = 160
 _PAGE = 30_000
 _SHORT_PAGE = 6_000
 _ABOVE = frozenset(("verdict", "notes", "earlier pushes", "the message", "the workflow run"))
@@ -142,7 +143,7 @@ def _block(outcome: SuiteOutcome, publication: Publication, rank: int, *, full: 
 def _page(outcome: SuiteOutcome, publication: Publication, *, full: bool) -> Iterator[Section]:
     review = outcome.review
     now = "now" if full else "this PR"
-    figures = [] if review is None else [safe(line, limit=600, middle=True) for line in numbers.lines(review)]
+    figures = [] if review is None else [safe(line, limit=600, middle=True) for line in header.number_lines(review)]
     first = [*figures, *_reasons(outcome), f"<sub>{inert(outcome.config, limit=200)}</sub>"]
     yield Section(name="verdict", rank=KEPT, variants=("<br>\n".join(first),))
     if review is not None:
@@ -166,3 +167,21 @@ def _workflow_run(publication: Publication) -> Iterator[Section]:
     run = live_link(words, links.run if links is not None else None, links)
     if run:
         yield Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>",))
+
+
+def render_text(outcomes: Sequence[SuiteOutcome]) -> str:
+    """Render the overview that ends a command of several suites; its last line is that of one suite alone.
+
+    Args:
+        outcomes: how each ended; at least one.
+    """
+    code = worst(outcome.code for outcome in outcomes)
+    verdicts = max(len(outcome.verdict) for outcome in outcomes)
+    names = max(len(log_line(outcome.suite, limit=NAME)) for outcome in outcomes)
+    rows = (
+        f"  {log_line(outcome.verdict):{verdicts}}  {log_line(outcome.suite, limit=NAME):{names}}  "
+        f"{log_line(outcome.headline, limit=_HEADLINE)}".rstrip()
+        for outcome in ranked(outcomes)
+    )
+    verdict = log_line(overall(outcomes))
+    return "\n".join([f"{summed(outcomes)}", *rows, "", f"verdict: {verdict} (exit {code}), that of the worst"])

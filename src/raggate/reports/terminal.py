@@ -2,27 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports.parts import (
-    advice,
-    causes,
-    evidence,
-    formatting,
-    invariants,
-    judging,
-    metric_words,
-    misses,
-    numbers,
-    ranks,
-    reasons,
-    traces,
-)
-from raggate.reports.parts.screen import Row, Screen
+from raggate.reports.parts import advice, evidence, formatting, header, metric_tables, questions, reasons
 from raggate.scoring import figures
+from raggate.text import cells
+from raggate.text.escape import log_line
 from raggate.text.numbers import counted
+
+JOINT = " · "
+
+ROOMY = 100
+"""Columns from which a table is set wide."""
+
+Row = tuple[Sequence[str], str | None]
+"""Cells of foreign text, and their style."""
+
+_CODES = {"bold": "1", "italic": "3", "red": "31", "green": "32", "yellow": "33"}
+_NARROWEST = 4  # of a column whose words are broken
+
+
+class Screen:
+    """What is printed, as a text.
+
+    Args:
+        width: columns.
+        color: whether there are escape codes.
+        wrap: whether lines are broken at the width; a log breaks them itself, and is searched line by line.
+    """
+
+    def __init__(self, *, width: int, color: bool, wrap: bool) -> None:
+        self.width = width
+        self._lines: list[str] = []
+        self._color, self._wrap = color, wrap
+
+    def text(self) -> str:
+        """Return all that was printed."""
+        return "".join(f"{line}\n" for line in self._lines)
+
+    def line(self, foreign: str = "", *, style: str = "", first: str = "", rest: str = "", limit: int = 1000) -> None:
+        """Print foreign text as one line, which begins with `first`; what does not fit is indented, by `rest` at least.
+
+        Where the text is a chain of parts, as in `a · b`, it is broken between them.
+        """
+        text = log_line(foreign, limit=limit)
+        indent = rest or " " * cells.width(first)
+        broken = self._broken(text, max(self.width - cells.width(indent), 20)) if self._wrap and text else [text]
+        for number, part in enumerate(broken):
+            self._print(f"{indent if number else first}{part}", style)
+
+    def command(self, foreign: str) -> None:
+        """Print a command to copy, which is never broken."""
+        self._print(f"      {log_line(foreign)}", "")
+
+    def _print(self, line: str, style: str) -> None:
+        codes = ";".join(_CODES[name] for name in style.split()) if self._color else ""
+        self._lines.append(f"\x1b[{codes}m{line}\x1b[0m" if codes and line else line)
+
+    def _broken(self, text: str, room: int) -> list[str]:
+        """Break a line at its joints, and parts that are too long for a line at their spaces."""
+        lines: list[str] = []
+        for part in text.split(JOINT):
+            joined = f"{lines[-1]}{JOINT}{part}" if lines else part
+            if cells.width(joined) <= room:
+                lines[-1:] = [joined]
+            else:
+                lines += cells.wrapped(part, room)
+        return lines
+
+    def title(self, foreign: str) -> None:
+        """Print the title of a part, below an empty line."""
+        self.line()
+        self.line(foreign, style="bold", limit=300)
+
+    def bullets(self, lines: Sequence[str], *, most: int, elsewhere: str = "summary.md") -> None:
+        """Print a list, and how many more there are elsewhere."""
+        for text in lines[:most]:
+            self.line(text, first="  - ", rest="    ", limit=400)
+        if len(lines) > most:
+            self.line(f"… and {len(lines) - most} more in {elsewhere}", first="  ")
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Row], *, names: Collection[str] = (), words: Collection[str] = ()
+    ) -> None:
+        """Print a table of rows with their styles.
+
+        Args:
+            names: columns that begin at the left, as words do; the others are numbers.
+            words: columns whose cells are broken if the table is too wide.
+        """
+        if not rows:
+            return
+        made = [([log_line(cell, limit=120) for cell in row], style or "") for row, style in ((head, "bold"), *rows)]
+        gap = " " * (2 if self.width >= ROOMY else 1)
+        room = self.width - len(gap) * (len(head) - 1)
+        widths = _fitted(
+            [max(map(cells.width, column)) for column in zip(*(row for row, _ in made), strict=True)],
+            [name in words for name in head],
+            room,
+        )
+        for row, style in made:
+            columns = [
+                cells.wrapped(cell, size) if name in words else [cell]
+                for cell, size, name in zip(row, widths, head, strict=True)
+            ]
+            for number in range(max(map(len, columns))):
+                parts = []
+                for column, size, name in zip(columns, widths, head, strict=True):
+                    cell = column[number] if number < len(column) else ""
+                    blank = " " * (size - cells.width(cell))
+                    parts.append(cell + blank if name in names or name in words else blank + cell)
+                self._print(gap.join(parts).rstrip(), style)
+
+
+def _fitted(widths: list[int], narrowed: Sequence[bool], room: int) -> list[int]:
+    """Narrow the widest of some columns until all fit."""
+    while sum(widths) > room:
+        widest = max(size if may else 0 for size, may in zip(widths, narrowed, strict=True))
+        if widest <= _NARROWEST:
+            break
+        place = next(n for n, may in enumerate(narrowed) if may and widths[n] == widest)
+        widths[place] -= 1
+    return widths
+
 
 SHOWN_FLIPS = 15
 SHOWN_SLICES = 10
@@ -87,7 +191,7 @@ def _head(review: Review, screen: Screen) -> None:
     if ignored:
         note = f"judged by commit {str(review.run.provenance.against)[:12]}; not used: {', '.join(ignored)}"
         screen.line(note, limit=300)
-    for line in judging.sentences(run):
+    for line in evidence.judging_sentences(run):
         screen.line(line, limit=500)
 
 
@@ -116,7 +220,7 @@ def _metrics(review: Review, screen: Screen) -> None:
 
 
 def _evidence(review: Review, screen: Screen) -> None:
-    sentences = [*metric_words.sentences(review), *evidence.lines_of(review)]
+    sentences = [*metric_tables.beside(review), *evidence.lines_of(review)]
     if sentences:
         screen.line()
     for line in sentences:
@@ -128,7 +232,7 @@ def _unmoved(rows: Sequence[GatedMetric], screen: Screen, *, several: bool) -> N
     named = []
     for row in rows:
         moves = f" ({figures.moves(row.delta)})" if figures.moves(row.delta) else ""
-        named.append(f"{metric_words.name_of(row.delta, several=several)} {figures.course(row.delta)}{moves}")
+        named.append(f"{metric_tables.name_of(row.delta, several=several)} {figures.course(row.delta)}{moves}")
     if named:
         screen.line()
         screen.line(f"Unchanged ({len(named)}): {', '.join(named)}")
@@ -192,7 +296,7 @@ def _slice_cells(rows: Sequence[GatedMetric], *, several: bool) -> list[str]:
 
 
 def _changed(review: Review, screen: Screen) -> None:
-    if changes := causes.changes(review):
+    if changes := reasons.changes(review):
         screen.title("Changed as a whole")
         screen.bullets(changes, most=SHOWN_REASONS)
 
@@ -200,8 +304,8 @@ def _changed(review: Review, screen: Screen) -> None:
 def _misses(review: Review, screen: Screen) -> None:
     if not review.misses:
         return
-    screen.title(misses.title(review))
-    for line in misses.lines(review):
+    screen.title(questions.misses_title(review))
+    for line in questions.misses_lines(review):
         screen.line(line, first="  ", limit=500)
     most = SHOWN_FLIPS if reasons.greeted(review) or review.comparison.baseline is not None else SHOWN_UNDECIDED
     for flip in review.misses[:most]:
@@ -235,8 +339,8 @@ def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
 
 
 def _by_cause(flips: Sequence[Flip], review: Review, screen: Screen, most: int) -> None:
-    totals = {cause: len(same) for cause, same in causes.grouped(flips).items()}
-    for cause, same in causes.grouped(flips[:most]).items():
+    totals = {cause: len(same) for cause, same in reasons.grouped(flips).items()}
+    for cause, same in reasons.grouped(flips[:most]).items():
         total = totals[cause]
         count = f"{len(same)} of {total}" if len(same) < total else str(total)
         screen.line()
@@ -249,13 +353,13 @@ def _flip(flip: Flip, review: Review, screen: Screen) -> None:
     absent = flip.kind == "absent"
     mode = f" ({flip.mode})" if review.scorecard.several_modes else ""
     must = (", must pass" if flip.must_pass else "") + (", waived" if flip.waived else "")
-    screen.line(f"{flip.case_id}{mode}{must}: {ranks.rank_change(flip)}", first="  - ", rest="      ")
+    screen.line(f"{flip.case_id}{mode}{must}: {questions.rank_change(flip)}", first="  - ", rest="      ")
     parts = (
         ("asked", flip.question),
         ("expected", flip.gold),
-        ("why", flip.why if absent else _bare(causes.remaining(flip))),
-        ("instead", causes.instead(flip)),
-        ("trace", traces.address(review, flip.trace_id) or flip.trace_id or ""),
+        ("why", flip.why if absent else _bare(reasons.remaining(flip))),
+        ("instead", reasons.instead(flip)),
+        ("trace", questions.trace_address(review, flip.trace_id) or flip.trace_id or ""),
     )
     for label, text in parts:
         if text:
@@ -272,11 +376,11 @@ def _invariants(review: Review, screen: Screen) -> None:
     if review.findings:
         screen.title(f"Invariants not met ({len(review.findings)})")
     for finding in review.findings:
-        kind = invariants.kind(finding)
+        kind = reasons.kind(finding)
         screen.line(f"{finding.invariant} ({kind}): {finding.message}", first="  - ", rest="    ", limit=400)
         for example in finding.examples[:SHOWN_UNDECIDED]:
             screen.line(example, first="      ", limit=400)
-        screen.line(invariants.repair(finding), first="      do: ", rest=" " * 10, limit=400)
+        screen.line(reasons.repair(finding), first="      do: ", rest=" " * 10, limit=400)
 
 
 def _last(review: Review, screen: Screen) -> None:
@@ -289,12 +393,12 @@ def _last(review: Review, screen: Screen) -> None:
     screen.line()
     for reason in reasons.merging(review):
         screen.line(reasons.sentence(reason), first="⛔ ", style="bold red")
-    for line in numbers.lines(review):
+    for line in header.number_lines(review):
         screen.line(line, style="bold")
     cause = reasons.first_cause(review)
     headline = verdict.headline if cause is None else reasons.sentence(cause)
     sign = "⛔ " if formatting.breaks_alone(review) else ""
-    screen.line(" ".join(filter(None, (headline, causes.likely(review)))), first=sign)
+    screen.line(" ".join(filter(None, (headline, reasons.likely(review)))), first=sign)
     _next(review, screen)
     screen.line(f"verdict: {verdict.outcome} (exit {verdict.exit_code})", style=style)
 

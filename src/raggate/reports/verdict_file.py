@@ -1,21 +1,25 @@
-"""verdict.json: the decision for programs."""
+"""The decision for programs: verdict.json, and what `--json` and Python are told of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from raggate.models import public_verdict as public
 from raggate.models.cause import Cause, Diagnosis
 from raggate.models.comparison import Finding, Flip, to_stored
 from raggate.models.recheck import RecheckOutcome
 from raggate.models.selection import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
-from raggate.reports.parts import formatting, judging
+from raggate.reports.parts import evidence, formatting
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import pieces
 from raggate.text.numbers import rounded, rounded_or_none
 from raggate.text.struct_fields import as_dict
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCHEMA = "raggate/verdict/1"
 
@@ -56,7 +60,7 @@ def render(review: Review) -> Iterator[str]:
         "golden_changes": as_dict(comparison.golden),
         "vault_changes": [str(change) for change in comparison.vault_changes],
         "config_changes": [[_line(part) for part in entry] for entry in comparison.config_changes],
-        **({"judging": judged} if (judged := judging.stored(review.run)) is not None else {}),
+        **({"judging": judged} if (judged := evidence.stored(review.run)) is not None else {}),
         "repeated": None if repeated is None else repeated.stored(),
         "invariants": [_finding(finding) for finding in review.findings],
         "waivers": [as_dict(waiver) for waiver in review.verdict.waivers],
@@ -165,3 +169,60 @@ def _test(test: CompositeTest) -> dict[str, Any]:
     facts = {key: rounded(value) if isinstance(value, float) else value for key, value in as_dict(test).items()}
     # programs that read it know of one metric
     return {**facts, "fell": {case: names[0] for case, names in test.fell.items()}}
+
+
+def verdict_of(review: Review, directory: Path) -> public.Verdict:
+    """What programs are told of a review, whose reports are in a directory. Texts are one printable line each."""
+    verdict = review.verdict
+    return public.Verdict(
+        outcome=verdict.outcome,
+        exit_code=int(verdict.exit_code),
+        headline=_line(verdict.headline),
+        suite=review.run.suite,
+        run_id=review.run.run_id,
+        run_directory=directory,
+        cases=review.scorecard.questions,
+        compared=review.comparison.compared,
+        reasons=tuple(map(_reason, formatting.deciding(review))),
+        warnings=tuple(map(_reason, formatting.warnings(review))),
+        metrics=tuple(_metric(row) for row in verdict.rows if row.gated or row.status == "no baseline"),
+        lost=tuple(_public_question(flip, review) for flip in sorted(review.lost, key=verdict.is_red, reverse=True)),
+        part_of=None if (part := review.run.selection) is None else part.of,
+    )
+
+
+def _reason(reason: Reason) -> public.Reason:
+    return public.Reason(code=reason.code, message=_line(reason.message))
+
+
+def _metric(row: GatedMetric) -> public.Metric:
+    delta = row.delta
+    return public.Metric(
+        mode=delta.mode,
+        slice=delta.slice,
+        metric=delta.metric,
+        direction=delta.current.direction,
+        baseline=delta.baseline.value,
+        current=delta.current.value,
+        delta=delta.delta,
+        allowed=row.allowed,
+        limit=row.floor,
+        n=delta.current.n,
+        status=row.status,
+    )
+
+
+def _public_question(flip: Flip, review: Review) -> public.Question:
+    return public.Question(
+        case_id=flip.case_id,
+        mode=flip.mode,
+        kind="broke" if flip.kind == "broke" else "missed" if flip.kind == "missed" else "fell",
+        question=_line(flip.question),
+        expected=_line(flip.gold),
+        before=flip.before,
+        after=flip.after,
+        why=_line(flip.why),
+        must_pass=flip.must_pass,
+        counts=review.verdict.is_red(flip),
+        trace_id=flip.trace_id,
+    )

@@ -27,7 +27,7 @@ from comments import (
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.reports import comment
 from raggate.reports.parts.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
-from raggate.reports.parts.ranks import rank_change
+from raggate.reports.parts.questions import rank_change
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review

@@ -21,7 +21,7 @@ from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.reports.formats import FORMATS, is_report
 from raggate.reports.junit import of_review
-from raggate.reports.public_verdict import verdict_of
+from raggate.reports.verdict_file import verdict_of
 from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
 from tables import each_row
 from tries import tried

@@ -10,7 +10,7 @@ from builders import make_flip
 from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Reason, Review
-from raggate.reports import markdown
+from raggate.reports import comment
 from raggate.reports.parts import questions
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
@@ -32,25 +32,25 @@ from tables import each_row
 @pytest.mark.parametrize("name", REVIEWS | BESIDE)
 def test_page(name: str, page: SnapshotAssertion) -> None:
     """Each kind of review is rendered as the page that is stored."""
-    assert markdown.render(review(name)) == page
+    assert comment.render_whole(review(name)) == page
 
 
 @each_row("name", REVIEWS)
 def test_same_review_same_bytes(name: str) -> None:
     """Two renderings of the same review are the same."""
-    assert markdown.render(REVIEWS[name]()) == markdown.render(REVIEWS[name]())
+    assert comment.render_whole(REVIEWS[name]()) == comment.render_whole(REVIEWS[name]())
 
 
 @each_row("name", REVIEWS)
 def test_nothing_is_live(name: str) -> None:
     """No page of an ordinary review holds a link, a mention, a reference or HTML beyond the report's own."""
-    assert list(problems(markdown.render(review(name)))) == []
+    assert list(problems(comment.render_whole(review(name)))) == []
 
 
 @pytest.fixture(scope="module")
 def hostile_page() -> str:
     """Render foreign text wherever it can stand."""
-    return markdown.render(hostile())
+    return comment.render_whole(hostile())
 
 
 class TestHostileText:
@@ -93,7 +93,7 @@ class TestHostileText:
 @each_row("text", ["````sh", "a ```` b ``` c", "```\n# x"])
 def test_command_that_would_close_its_fence(text: str) -> None:
     """The fence is longer than any run of backticks in the command."""
-    page = markdown.render(reproduced_by(passing(), text))
+    page = comment.render_whole(reproduced_by(passing(), text))
     assert [token.content for token in tokens(page) if token.type == "fence"] == [plain(text) + "\n"]
     assert list(problems(page)) == []
 
@@ -101,7 +101,7 @@ def test_command_that_would_close_its_fence(text: str) -> None:
 def test_command_can_be_copied() -> None:
     """The command to reproduce the run stands in the page as it is, whatever a Markdown reader makes of its parts."""
     command = "raggate check --against 'v1|<b>@team_x' --baseline 0123456789abcdef.json"
-    page = markdown.render(reproduced_by(passing(), command))
+    page = comment.render_whole(reproduced_by(passing(), command))
     assert [token.content for token in tokens(page) if token.type == "fence"] == [command + "\n"]
 
 
@@ -121,7 +121,7 @@ def with_flips(count: int, kind: str) -> Review:
 )
 def test_long_lists_of_questions(kind: str, title: str) -> None:
     """A long list of questions is cut, its title has the full number, and the rest is said to be elsewhere."""
-    page = markdown.render(with_flips(205, kind))
+    page = comment.render_whole(with_flips(205, kind))
     assert title in page
     assert "… and 5 more in verdict.json" in page
     assert page.count("**Question q") == questions.SHOWN
@@ -129,18 +129,18 @@ def test_long_lists_of_questions(kind: str, title: str) -> None:
 
 def test_ten_questions_are_open() -> None:
     """The first ten questions that broke are open and the others are folded under their number."""
-    page = markdown.render(with_flips(25, "broke"))
+    page = comment.render_whole(with_flips(25, "broke"))
     opened, folded = page.split("<details><summary>15 more that broke</summary>")
     assert (opened.count("**Question q"), folded.count("**Question q")) == (10, 15)
-    assert "more question" not in markdown.render(with_flips(10, "broke"))
+    assert "more question" not in comment.render_whole(with_flips(10, "broke"))
 
 
 def test_long_lists_of_reasons() -> None:
     """A long list of reasons is cut, and the rest is said to be elsewhere."""
-    page = markdown.render(with_reasons(33))
+    page = comment.render_whole(with_reasons(33))
     assert "- … and 3 more in verdict.json" in page
     assert page.count("- Reason ") == 30
-    assert "more in verdict.json" not in markdown.render(with_reasons(30))
+    assert "more in verdict.json" not in comment.render_whole(with_reasons(30))
 
 
 def with_reasons(count: int) -> Review:
@@ -152,7 +152,7 @@ def with_reasons(count: int) -> Review:
 
 def test_reasons_are_not_told_twice() -> None:
     """What the sentence, the table and the questions say is not repeated as a reason."""
-    page = markdown.render(regression())
+    page = comment.render_whole(regression())
     assert "### Why" not in page
     assert "went from 0.9600" not in page
     assert page.count("must-pass") == 1
@@ -161,7 +161,7 @@ def test_reasons_are_not_told_twice() -> None:
 def test_must_pass_question_that_was_lost_before() -> None:
     """A must-pass question that did not flip, so that no list has it, is told as a reason."""
     review = regression()
-    page = markdown.render(replace(review, comparison=replace(review.comparison, flips=())))
+    page = comment.render_whole(replace(review, comparison=replace(review.comparison, flips=())))
     assert "- Must-pass question q07 (hybrid): nothing expected is within rank 5" in page
 
 
@@ -171,7 +171,7 @@ def test_long_lists_of_slices(count: int, more: str) -> None:
     review = regression()
     worse = next(row for row in review.verdict.rows if row.delta.slice == "difficulty=hard" and row.status == "worse")
     rows = tuple(replace(worse, delta=replace(worse.delta, slice=f"tag={number}")) for number in range(count))
-    page = markdown.render(replace(review, verdict=replace(review.verdict, rows=rows)))
+    page = comment.render_whole(replace(review, verdict=replace(review.verdict, rows=rows)))
     assert page.count("| tag=") == 40
     assert ("more in verdict.json |" in page) == bool(more)
     assert f"| … and {more} more" in page or not more
@@ -182,24 +182,24 @@ def test_slices_that_got_better() -> None:
     review = regression()
     worse = next(row for row in review.verdict.rows if row.delta.slice == "difficulty=hard" and row.status == "worse")
     up = replace(worse, status="better", delta=replace(worse.delta, slice="tag=up", delta=0.2))
-    page = markdown.render(replace(review, verdict=replace(review.verdict, rows=(up,))))
+    page = comment.render_whole(replace(review, verdict=replace(review.verdict, rows=(up,))))
     assert "<summary>Slices that got better (1)</summary>" in page
     assert "| tag=up |" in page
     assert "Slices that got worse" not in page
-    assert "Slices that got better" not in markdown.render(review)
+    assert "Slices that got better" not in comment.render_whole(review)
 
 
 def test_must_pass_question_is_marked() -> None:
     """A must-pass question that broke is marked as such, and no other one is."""
-    assert [line[:34] for line in markdown.render(regression()).splitlines() if "🔒 must pass" in line] == [
+    assert [line[:34] for line in comment.render_whole(regression()).splitlines() if "🔒 must pass" in line] == [
         "- **What does note 7 say about top"
     ]
 
 
 def test_commit_of_the_trusted_inputs() -> None:
     """The page names the commit that configuration, golden set, vault and baseline are from, if they are from one."""
-    assert "those of commit `0123456`" in markdown.render(regression())
-    assert "those of commit" not in markdown.render(passing())
+    assert "those of commit `0123456`" in comment.render_whole(regression())
+    assert "those of commit" not in comment.render_whole(passing())
 
 
 def test_files_that_were_not_used() -> None:
@@ -222,10 +222,10 @@ def test_refiled_and_released_cases() -> None:
 def test_step_summary_has_links_and_a_limit() -> None:
     """The step summary is the same page with links, in as many bytes as it is given."""
     links = Links(server="https://forge.example", repository="team/api", commit="a" * 40)
-    full = markdown.render_summary(review("placed"), Publication(links=links))
+    full = comment.render_summary(review("placed"), Publication(links=links))
     assert "](https://forge.example/team/api/blob/" in full
     assert list(problems(full, links=("https://forge.example/team/api/",))) == []
-    shorter = markdown.render_summary(foreign("é" * 300, flips=200), Publication(links=links), limit=40_000)
+    shorter = comment.render_summary(foreign("é" * 300, flips=200), Publication(links=links), limit=40_000)
     assert len(shorter.encode()) <= 40_000
     assert "Shortened to fit" in shorter
     assert "run directory" in shorter
@@ -233,7 +233,7 @@ def test_step_summary_has_links_and_a_limit() -> None:
 
 def visible_lines(review: Review) -> str:
     """Return the visible text of a page, with line breaks where the source has them."""
-    parsed = tokens(markdown.render(review))
+    parsed = tokens(comment.render_whole(review))
     breaks = {"softbreak": "\n", "hardbreak": "\n"}
     pieces = (
         breaks.get(token.type, token.content if token.type in {"text", "text_special"} else "") for token in parsed

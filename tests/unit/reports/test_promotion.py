@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -24,8 +25,9 @@ from raggate.models.publication import Links, RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Reason
-from raggate.reports import promoted_suites, promotion
+from raggate.reports import promotion
 from raggate.reports.parts.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
+from raggate.reports.promotion import LONGEST_TITLE, pull_title, title_text
 from raggate.scoring.score import directions, score
 from rendered import problems, visible
 from reviews import CUTOFFS, HOSTILE, QUESTIONS, answer, baseline_of, case_of, good, others, run_of, worse
@@ -176,16 +178,16 @@ def accepted_with(found: BaselineCandidate) -> Any:
 
 
 KINDS = {
-    "better": lambda: promotion.render(better(), told()),
-    "lower": lambda: promotion.render(lower(), told(evidence=EARLIER)),
-    "grown": lambda: promotion.render(grown(lost=False), told(accepted=accepted_with(grown(lost=False)))),
-    "grown-and-lower": lambda: promotion.render(grown(lost=True), told(accepted=accepted_with(grown(lost=True)))),
-    "other-questions": lambda: promotion.render(other(), told(accepted=accepted_with(other()))),
-    "starts-over": lambda: promotion.render(over(), told(accepted=accepted_with(over()))),
-    "first": lambda: promotion.render(first(), told(accepted={})),
-    "unsigned": lambda: promotion.render(better(), told(unsigned="unsigned")),
-    "summary": lambda: promotion.render(better(), told(opened=False)),
-    "hostile": lambda: promotion.render(hostile(), around(HOSTILE)),
+    "better": lambda: promotion.render([(better(), told())]),
+    "lower": lambda: promotion.render([(lower(), told(evidence=EARLIER))]),
+    "grown": lambda: promotion.render([(grown(lost=False), told(accepted=accepted_with(grown(lost=False))))]),
+    "grown-and-lower": lambda: promotion.render([(grown(lost=True), told(accepted=accepted_with(grown(lost=True))))]),
+    "other-questions": lambda: promotion.render([(other(), told(accepted=accepted_with(other())))]),
+    "starts-over": lambda: promotion.render([(over(), told(accepted=accepted_with(over())))]),
+    "first": lambda: promotion.render([(first(), told(accepted={}))]),
+    "unsigned": lambda: promotion.render([(better(), told(unsigned="unsigned"))]),
+    "summary": lambda: promotion.render([(better(), told(opened=False))]),
+    "hostile": lambda: promotion.render([(hostile(), around(HOSTILE))]),
 }
 
 
@@ -204,12 +206,14 @@ def test_nothing_is_live(name: str) -> None:
 @given(text=st.text(max_size=60))
 def test_any_foreign_text_is_text(text: str) -> None:
     """Whatever the reason, questions, names and hashes are, they are only ever text."""
-    assert list(problems(promotion.render(foreign(text), around(text)), links=(OURS,))) == []
+    assert list(problems(promotion.render([(foreign(text), around(text))]), links=(OURS,))) == []
 
 
 def test_same_facts_same_bytes() -> None:
     """Two renderings of the same facts are the same."""
-    assert promotion.render(proposed(worse(), good()), told()) == promotion.render(proposed(worse(), good()), told())
+    assert promotion.render([(proposed(worse(), good()), told())]) == promotion.render(
+        [(proposed(worse(), good()), told())]
+    )
 
 
 def test_a_question_lost_in_two_modes_is_one() -> None:
@@ -217,7 +221,7 @@ def test_a_question_lost_in_two_modes_is_one() -> None:
     base = lower()
     flip = base.comparison.flips[0]
     both = replace(base.comparison, flips=(flip, replace(flip, mode="vector")))
-    page = promotion.render(replace(base, comparison=both), told())
+    page = promotion.render([(replace(base, comparison=both), told())])
     assert "<summary>Questions lost (1, 2 times in all modes)</summary>" in page
 
 
@@ -231,7 +235,7 @@ def test_worst_first() -> None:
         make_delta(0.9, None, metric="gone"),
         make_delta(None, 0.2, metric="new"),
     )
-    page = promotion.render(replace(better(), rows=tuple(map(same_cases, rows))), told())
+    page = promotion.render([(replace(better(), rows=tuple(map(same_cases, rows))), told())])
     table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ") and "metric" not in line]
     found = [(cells[0][2:], visible(cells[1])) for cells in table[: len(rows)]]
     assert found == [
@@ -246,12 +250,12 @@ def test_worst_first() -> None:
 
 def test_lower_values_are_loud() -> None:
     """A promotion that accepts lower values says so in its title and its colour, and lists each."""
-    page = promotion.render(lower(), told())
+    page = promotion.render([(lower(), told())])
     assert "> [!CAUTION]" in page
-    assert "accepting lower values" in promotion.title(lower())
+    assert "accepting lower values" in promotion.title([lower()])
     assert all(visible(reason.message) in visible(page) for reason in lower().reasons)
-    assert "> [!CAUTION]" not in promotion.render(better(), told())
-    assert "accepting" not in promotion.title(better())
+    assert "> [!CAUTION]" not in promotion.render([(better(), told())])
+    assert "accepting" not in promotion.title([better()])
 
 
 @each_row(
@@ -268,21 +272,21 @@ def test_lower_values_are_loud() -> None:
 def test_what_is_accepted_is_loud(codes: list[str], accepting: str) -> None:
     """Title and colour say what needed a permission, whatever it was, and nothing of notes."""
     candidate = replace(better(), reasons=tuple(Reason(code, "a sentence") for code in codes))
-    assert promotion.title(candidate).partition(", accepting ")[2] == accepting
-    assert ("> [!CAUTION]" in promotion.render(candidate, told())) == bool(accepting)
+    assert promotion.title([candidate]).partition(", accepting ")[2] == accepting
+    assert ("> [!CAUTION]" in promotion.render([(candidate, told())])) == bool(accepting)
 
 
 def test_how_checks_are_started() -> None:
     """The text of a pull request says why its checks may be missing and what starts them; the summary does not."""
     ways = ("Approve workflows to run", "close this pull request and open it again", "empty commit", "GitHub App")
-    page = visible(promotion.render(better(), told()))
+    page = visible(promotion.render([(better(), told())]))
     assert all(way in page for way in ways)
-    assert "Approve" not in promotion.render(better(), told(opened=False))
+    assert "Approve" not in promotion.render([(better(), told(opened=False))])
 
 
 def test_provenance() -> None:
     """Run, commit, artifact with digest, image, person and every hash are named."""
-    page = promotion.render(lower(), told(evidence=replace(EARLIER, image=HERE.image)))
+    page = promotion.render([(lower(), told(evidence=replace(EARLIER, image=HERE.image)))])
     expected = ["workflow run 40, attempt 2, push", COMMIT[:7], "raggate-run", EARLIER.digest, HERE.image, "octocat"]
     assert all(part in visible(page) for part in [*expected, *HASHES.values()])
     assert f"]({OURS}actions/runs/40)" in page
@@ -303,7 +307,7 @@ def test_it_fits(limit: int) -> None:
         for number in range(9)
     }
     large = replace(base, comparison=replace(base.comparison, flips=flips), rows=rows, reasons=reasons)
-    page = promotion.render(large, told(accepted=many), limit=limit)
+    page = promotion.render([(large, told(accepted=many))], limit=limit)
     assert utf16_units(page) <= limit
     assert "Where it comes from" in page
     assert "metric_0" in visible(page)
@@ -342,13 +346,13 @@ def test_values_are_those_of_the_file(name: str) -> None:
 @each_row("found", [over, other])
 def test_loss_that_cannot_be_paired_is_loud(found: Callable[[], BaselineCandidate]) -> None:
     """Lower means are marked, named and told in title and colour though no question could be compared."""
-    page = promotion.render(found(), told())
+    page = promotion.render([(found(), told())])
     assert rows_of(page)["hit_at_5"][0] == "❌"
     assert "> [!CAUTION]" in page
-    assert "accepting lower values" in promotion.title(found())
+    assert "accepting lower values" in promotion.title([found()])
 
 
-def of_suite(found: BaselineCandidate, suite: str) -> promoted_suites.Told:
+def of_suite(found: BaselineCandidate, suite: str) -> promotion.Entry:
     """Return a promotion as that of a suite of this name."""
     scorecard = replace(found.comparison.scorecard, suite=suite)
     return replace(found, comparison=replace(found.comparison, scorecard=scorecard)), told()
@@ -357,19 +361,19 @@ def of_suite(found: BaselineCandidate, suite: str) -> promoted_suites.Told:
 def test_several_suites_fit_with_what_each_accepts() -> None:
     """Of a hundred suites each keeps its line, and what it accepts stands in it; the text is as long as it may be."""
     suites = [of_suite(lower() if number % 2 else better(), f"suite-{number}") for number in range(100)]
-    page = promoted_suites.render(suites)
+    page = promotion.render(suites)
     assert utf16_units(page) <= COMMENT_LIMIT
     assert page.count("| lower values |") == page.count("| nothing |") == 50
     assert all(f"| suite-{number} |" in visible(page) or f"suite-{number}" in page for number in range(100))
     assert "[!CAUTION]" in page
-    title = promoted_suites.title([found for found, _ in suites])
+    title = promotion.title([found for found, _ in suites])
     assert title.startswith("Baselines of 100 suites, accepting lower values: suite-0, ")
 
 
 def test_the_page_of_each_suite_is_folded_in() -> None:
     """What a promotion of a suite alone says stands under its name."""
-    page = promoted_suites.render([of_suite(better(), "one"), of_suite(lower(), "two")])
-    alone = promotion.render(lower(), told(opened=False))
+    page = promotion.render([of_suite(better(), "one"), of_suite(lower(), "two")])
+    alone = promotion.render([(lower(), told(opened=False))])
     values = alone[alone.index("| metric") :].split("\n\n")[0]
     assert values in page
     assert page.count("### Checks") == 1
@@ -378,7 +382,7 @@ def test_the_page_of_each_suite_is_folded_in() -> None:
 @given(st.text())
 def test_any_foreign_text_of_several_suites_is_text(text: str) -> None:
     """Foreign text is only ever text, also in a page of several."""
-    page = promoted_suites.render([(foreign(text), around(text)), (foreign(text), around(text))])
+    page = promotion.render([(foreign(text), around(text)), (foreign(text), around(text))])
     assert list(problems(page, links=(OURS,))) == []
 
 
@@ -388,5 +392,33 @@ def test_a_refusal_of_several_is_text(text: str) -> None:
     """The reasons of suites that are refused, and their names, do nothing by themselves."""
     failure = RunFailure(label=text, exit_code=2, lines=(text,), suite=text)
     refused = SuiteOutcome(config=text, suite=text, code=2, failure=failure)
-    page = promoted_suites.render_refused([refused], [text])
+    page = promotion.render_refused([refused], [text])
     assert list(problems(page, links=(OURS,))) == []
+
+
+ACTS = re.compile(r"@\w|#\d|\bGH-\d|://|\[(?:skip (?:ci|actions)|(?:ci|actions) skip|no ci)\]", re.IGNORECASE)
+
+
+@each_row(
+    "text", ["@ada", "fixes #12", "GH-12", "https://github.com/o/n/issues/1", "[skip ci]", "[No CI]", "[CI skip]"]
+)
+def test_what_github_acts_on(text: str) -> None:
+    """Nobody is mentioned, no issue is closed, and no workflow is kept from starting; it reads as it was written."""
+    shown = title_text(f"Reason: {text}")
+    assert not ACTS.search(shown)
+    assert shown.replace("\u2060", "") == f"Reason: {text}"
+
+
+@given(st.text(st.sampled_from("[]#@:/ skipcnoGH-1\n\u2060"), max_size=30))
+def test_any_text(text: str) -> None:
+    """Whatever is written, it is one line on which nothing acts."""
+    shown = title_text(text)
+    assert not ACTS.search(shown)
+    assert "\n" not in shown
+
+
+def test_a_long_title() -> None:
+    """A title is as long as GitHub takes, also where every character of it has to be made harmless."""
+    assert pull_title("x" * LONGEST_TITLE) == "x" * LONGEST_TITLE
+    assert len(pull_title("x" * (LONGEST_TITLE + 1))) == LONGEST_TITLE
+    assert len(pull_title("@" * LONGEST_TITLE)) == LONGEST_TITLE

@@ -13,8 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 from proofs import FAILED, PROOF, trial
 from raggate.models.gate_proof import GateProof
 from raggate.models.verdict import Reason
-from raggate.reports import proof, proof_file, proof_terminal
-from raggate.reports.parts import proof_words
+from raggate.reports import proof
+from raggate.reports.proof import verdict_on
 from rendered import problems
 from tables import each_row
 
@@ -46,12 +46,12 @@ def test_page(name: str, snapshot: SnapshotAssertion) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_screen(name: str, snapshot: SnapshotAssertion) -> None:
     """The screen says the same in a table, and ends with the exit code."""
-    assert proof_terminal.render(CASES[name], width=120, color=False) == snapshot
+    assert proof.render_terminal(CASES[name], width=120, color=False) == snapshot
 
 
 def test_document(snapshot: SnapshotAssertion) -> None:
     """The document for programs has every fault with its numbers."""
-    assert proof_file.render_json(PROOF) == snapshot
+    assert proof.render_json(PROOF) == snapshot
 
 
 def test_what_is_warned_of_anyway_is_no_warning_of_a_fault() -> None:
@@ -60,7 +60,7 @@ def test_what_is_warned_of_anyway_is_no_warning_of_a_fault() -> None:
     now = replace(usual, message="in 39 of 40 answers")
     other = Reason(code="slice-worse", message="x", metric="hit_at_5", slice="category=a")
     proof = replace(PROOF, repeats=(trial(warnings=(usual, replace(other, slice="category=b"))), trial()))
-    said = [proof_words.verdict_on(trial(warnings=each), proof) for each in ((now,), (now, other), ())]
+    said = [verdict_on(trial(warnings=each), proof) for each in ((now,), (now, other), ())]
     assert said == ["missed", "missed, warned (hit@5 slice-worse)", "missed"]
 
 
@@ -68,7 +68,7 @@ def test_what_is_warned_of_anyway_is_no_warning_of_a_fault() -> None:
 def test_what_decided_is_named(outcome: Any, named: str) -> None:
     """Where too many calls failed, no loss is named as what a fault was caught by."""
     reasons = (Reason(code="too-many-errors", message="x"), *PROOF.trials[0].reasons[:1])
-    assert proof_words.verdict_on(trial(outcome=outcome, reasons=reasons), PROOF) == f"caught: {outcome} ({named})"
+    assert verdict_on(trial(outcome=outcome, reasons=reasons), PROOF) == f"caught: {outcome} ({named})"
 
 
 @each_row(
@@ -92,16 +92,16 @@ def test_what_decided_is_named(outcome: Any, named: str) -> None:
 )
 def test_headline(changes: dict[str, Any], sentence: str) -> None:
     """Two sentences have the faults that count, the demand, the false alarms, and what so many runs leave possible."""
-    assert proof_words.headline(replace(PROOF, **changes)) == sentence
+    assert proof.headline(replace(PROOF, **changes)) == sentence
 
 
 def test_edge_numbers() -> None:
     """One note is one note, the lowest of several modes is called that, and a false alarm catches nothing."""
     alone = replace(PROOF, unasked=PROOF.unasked[:1], notes=1, modes=("hybrid", "vector"))
-    assert proof_words.missing_questions(alone) == "the one note has no question"
-    assert proof_words.missing_questions(replace(alone, notes=2)) == "1 of the 2 notes has no question"
-    assert proof_words.watched(alone) == ("without a fault hit@5 is 87.4% over 174 questions, in the lower of 2 modes")
-    for report in (proof.render(FAILED), proof_terminal.render(FAILED, width=120, color=False)):
+    assert proof.missing_questions(alone) == "the one note has no question"
+    assert proof.missing_questions(replace(alone, notes=2)) == "1 of the 2 notes has no question"
+    assert proof.watched(alone) == ("without a fault hit@5 is 87.4% over 174 questions, in the lower of 2 modes")
+    for report in (proof.render(FAILED), proof.render_terminal(FAILED, width=120, color=False)):
         assert "- regression (" in report
         assert "- caught" not in report
 
@@ -115,12 +115,12 @@ def test_foreign_text_is_inert_on_the_page() -> None:
 
 def test_foreign_text_commands_no_terminal() -> None:
     """No escape code, no workflow command and no line of its own comes from a name."""
-    screen = proof_terminal.render(hostile(), width=120, color=False)
+    screen = proof.render_terminal(hostile(), width=120, color=False)
     assert "\x1b" not in screen
     assert not any(line.lstrip().startswith("::") for line in screen.splitlines())
     assert "##[" not in screen
     assert not any(line.startswith("# New") for line in screen.splitlines())
-    document = proof_file.render_json(hostile())
+    document = proof.render_json(hostile())
     assert "\x1b" not in document
     assert "##[" not in document
     assert json.loads(document)["faults"][0]["name"] == HOSTILE
@@ -128,6 +128,6 @@ def test_foreign_text_commands_no_terminal() -> None:
 
 def test_colour_is_left_out_where_it_is_not_wanted() -> None:
     """With colour there are codes, without there are none, and the text is the same."""
-    plain, coloured = (proof_terminal.render(FAILED, width=120, color=color) for color in (False, True))
+    plain, coloured = (proof.render_terminal(FAILED, width=120, color=color) for color in (False, True))
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain

@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from comments import LINKED, LINKS, NOT_READY, OURS, PUSHED, STICKY
 from raggate.models.publication import Links, Publication, RunFailure
 from raggate.models.suites import SuiteOutcome
-from raggate.reports import suites, suites_terminal
+from raggate.reports import suites
 from raggate.reports.parts.budget import COMMENT_LIMIT, COMMENT_UNITS, utf8_bytes, utf16_units
 from rendered import problems, visible
 from reviews import HOSTILE, hostile_everywhere, review
@@ -70,12 +70,12 @@ def test_links_to_an_untrusted_run(few: tuple[SuiteOutcome, ...]) -> None:
 
 def test_screen(screen: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
     """The last lines of the command: a line for each suite, worst first, and the verdict of the worst."""
-    assert suites_terminal.render(few) == screen
+    assert suites.render_text(few) == screen
 
 
 def test_what_was_not_run_is_no_pass(few: tuple[SuiteOutcome, ...]) -> None:
     """Where nothing was measured the page and the screen say so, and neither speaks of a pass."""
-    for text in (suites.render(few[-1:], LINKED, links_of), suites_terminal.render(few[-1:])):
+    for text in (suites.render(few[-1:], LINKED, links_of), suites.render_text(few[-1:])):
         assert "1 suite: 1 not run" in visible(text)
         assert "pass" not in visible(text)
 

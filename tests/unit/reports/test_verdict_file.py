@@ -15,7 +15,7 @@ from raggate.models.provenance import Provenance
 from raggate.models.verdict import Review
 from raggate.reports import verdict_file
 from raggate.reports.parts import formatting
-from raggate.reports.public_verdict import verdict_of
+from raggate.reports.verdict_file import verdict_of
 from raggate.text.escape import plain
 from raggate.text.struct_fields import as_dict
 from reviews import HOSTILE, REVIEWS, bare, cannot_tell, first_run, hostile, passing, regression, review

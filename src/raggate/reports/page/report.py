@@ -13,13 +13,14 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from raggate.models.comparison import Delta, Flip, GoldenChanges, NoteChange
+from raggate.models.publication import RunFailure
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import GatedMetric, Preview, Review
 from raggate.reports import plots
-from raggate.reports.page import frame, questions
-from raggate.reports.page.passages import Passages
-from raggate.reports.parts import advice, causes, evidence, formatting, header, judging, misses, ranks, reasons
+from raggate.reports.page import details as facts, frame
+from raggate.reports.page.details import Passages
+from raggate.reports.parts import advice, evidence, formatting, header, questions, reasons
 from raggate.reports.plots import ChangePlot, Trend
 from raggate.scoring import figures
 from raggate.scoring.figures import title as metric_title
@@ -269,12 +270,12 @@ _TONES = {"pass": "good", "regression": "bad", "invariant broken": "bad"}
 
 def render(review: Review) -> str:
     """Render the page: the same review gives the same bytes."""
-    sides = questions.Sides.of(review)
+    sides = facts.Sides.of(review)
     names = list(dict.fromkeys(name for case in review.scorecard.cases for name in case.slices))
     passages = Passages(review.run, review.context.root, review.context.forge, sides.items(review))
     order = list(dict.fromkeys(row.delta.metric for row in formatting.main_rows(review.verdict.rows)))
-    details = questions.details(review, sides, passages, order)
-    rows = questions.rows(review, sides, {name: place for place, name in enumerate(names)})
+    details = facts.details(review, sides, passages, order)
+    rows = facts.rows(review, sides, {name: place for place, name in enumerate(names)})
     return frame.render(
         "report.html",
         {**_values(review), "listed": len(rows)},
@@ -301,24 +302,24 @@ def _values(review: Review) -> dict[str, object]:
         "sign": "👋" if header.greeting(review) else header.sign(verdict.outcome),
         "heading": header.greeting(review) or verdict.outcome,
         "sentences": header.INTRODUCED if header.greeting(review) and review.context.first_run else verdict.sentences,
-        "likely": causes.likely(review),
+        "likely": reasons.likely(review),
         "facts": list(_facts(review)),
         "reasons": [*reasons.merging(review), *reasons.further_reasons(review)],
         "warnings": reasons.further_warnings(review),
         "steps": [step.split("`") for step in _steps(review)],
-        "causes": list(causes.lines(review)),
+        "causes": list(reasons.lines(review)),
         "changes": list(groups(review)),
         "left_out": formatting.left_out(review),
         "deciding": deciding(review),
         "others": others(review),
         "measured": measured(review),
-        "evidence": [*evidence.sentences(review), *judging.sentences(review.run)],
+        "evidence": [*evidence.sentences(review), *evidence.judging_sentences(review.run)],
         "several": review.scorecard.several_modes,
         "grids": grids(review),
         "trends": _trends(review),
         "trend_size": (plots.WIDTH, plots.HEIGHT),
         "lists": list(_lists(review)),
-        "rank_change": ranks.rank_change,
+        "rank_change": questions.rank_change,
         "address": _address,
         "name": metric_title,
         "promotion": formatting.promotion_note(review),
@@ -400,7 +401,19 @@ def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
     titles = (
         (formatting.broke_title(broke), broke),
         (formatting.fallen_title(fallen), fallen),
-        (misses.title(review), unfound),
+        (questions.misses_title(review), unfound),
         (formatting.fixed_title(fixed), fixed),
     )
     yield from ((title, flips) for title, flips in titles if flips)
+
+
+MOST_LINES = 30
+"""Lines of a message of several problems."""
+
+
+def render_failure(failure: RunFailure) -> str:
+    """Render the page."""
+    tone = "bad" if failure.label in {"invariant broken", "internal error"} else "warn"
+    values = {"failure": failure, "tone": tone, "sign": header.sign(failure.label), "most": MOST_LINES}
+    title = f"{failure.label} · {failure.suite or 'no suite'} · raggate"
+    return frame.render("failure.html", values, title=title, styles=("style.css", "report.css"))

@@ -10,18 +10,7 @@ from raggate.models.publication import Links, Publication
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.selection import naming
 from raggate.models.verdict import GatedMetric, Preview, Review
-from raggate.reports.parts import (
-    advice,
-    causes,
-    evidence,
-    formatting,
-    header,
-    invariants,
-    judging,
-    metric_tables,
-    misses,
-    questions,
-)
+from raggate.reports.parts import advice, evidence, formatting, header, metric_tables, questions, reasons
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import code_block, commit_link, folded, inert, keyed, link, listed, live_link, table
 from raggate.reports.parts.reasons import greeted
@@ -362,14 +351,14 @@ def sections_of(
         full: whether tables that can be long hold every row.
     """
     links = publication.links
-    rules = [invariants.section(review)]
+    rules = [reasons.section(review)]
     # what breaks the gate is read first; what only warns after what was measured
     breaking = any(finding.level == "error" for finding in review.findings)
     return [
         header.opening(review),
         header.notes(publication),
         header.pushes(publication),
-        header.reasons(review),
+        header.why(review),
         next_steps(review),
         header.log(review.run.log, place=advice.log_place(review.run)),
         *(rules if breaking else ()),
@@ -398,10 +387,10 @@ def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> l
     return [
         metric_tables.deltas(review, now=now),
         evidence.section(review),
-        judging.section(review.run),
+        evidence.judging_section(review.run),
         metric_tables.measured(review),
-        misses.section(review, links),
-        causes.summary(review),
+        questions.misses(review, links),
+        reasons.summary(review),
         questions.broke(review, links),
         questions.more_broke(review, links),
         questions.fell(review, links),

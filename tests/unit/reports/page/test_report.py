@@ -25,8 +25,8 @@ from raggate.models.case_hash import with_hash
 from raggate.models.scorecard import ListEntry
 from raggate.models.selection import Selection
 from raggate.reports import plots
-from raggate.reports.page import failure, questions, report
-from raggate.reports.page.passages import Passages
+from raggate.reports.page import details as listing, report
+from raggate.reports.page.details import Passages
 from raggate.reports.parts import header
 from raggate.scoring.list_entries import heading_hash, short_hash
 from raggate.scoring.score import score
@@ -140,8 +140,8 @@ def test_a_long_run_is_listed_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond what a page has room for, those that changed or failed are listed first, and the page says how many."""
     whole = data_of(report.render(regression()), "rows")["rows"]
     changed = [row["id"] for row in whole if row["kind"] not in {"same", "new", "relabelled"}]
-    monkeypatch.setattr(questions, "MOST_LISTED", len(whole) - 1)
-    monkeypatch.setattr(questions, "LISTED_OF_MORE", len(changed) + 2)
+    monkeypatch.setattr(listing, "MOST_LISTED", len(whole) - 1)
+    monkeypatch.setattr(listing, "LISTED_OF_MORE", len(changed) + 2)
     document = report.render(regression())
     rows = data_of(document, "rows")["rows"]
     assert [row["id"] for row in rows] == sorted(
@@ -150,7 +150,7 @@ def test_a_long_run_is_listed_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row for row in whole if row in rows] == rows
     assert len(data_of(document, "details")["details"]) == len(rows) < len(whole)
     assert f"The list has {len(rows)} of {len(whole)} answers" in Elements(document).visible
-    monkeypatch.setattr(questions, "LISTED_OF_MORE", 3)
+    monkeypatch.setattr(listing, "LISTED_OF_MORE", 3)
     few = data_of(report.render(regression()), "rows")["rows"]
     assert [row["kind"] for row in few] == ["broke"] * 3
 
@@ -421,7 +421,7 @@ class TestHostileText:
         from raggate.models.publication import RunFailure
 
         failed = RunFailure(label="cannot tell", exit_code=3, lines=(HOSTILE,), hint=HOSTILE, log=(HOSTILE, ""))
-        page = Elements(failure.render(replace(failed, suite=HOSTILE, run_id=HOSTILE)))
+        page = Elements(report.render_failure(replace(failed, suite=HOSTILE, run_id=HOSTILE)))
         assert {tag for tag, _ in page.tags} <= OWN_TAGS
         assert "script" not in {tag for tag, _ in page.tags}
         assert plain(HOSTILE)[:100] in page.visible

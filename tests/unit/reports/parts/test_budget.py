@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, strategies as st
 
 from raggate.models.publication import Links, Publication
-from raggate.reports import comment, markdown
+from raggate.reports import comment
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf8_bytes, utf16_units
 from raggate.scoring.figures import title
@@ -99,7 +99,7 @@ def test_any_review_fits_any_limit(text: str, flips: int, findings: int, limit: 
     publication = Publication(links=LINKS, notes=(text,) * 5)
     pages = (
         (comment.render(review, publication, limit=limit), utf16_units),
-        (markdown.render_summary(review, publication, limit=limit), utf8_bytes),
+        (comment.render_summary(review, publication, limit=limit), utf8_bytes),
     )
     for page, size in pages:
         assert size(page) <= limit

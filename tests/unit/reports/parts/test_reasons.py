@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from builders import make_flip, make_support
 from parts import failed_in_part
+from raggate.config.invariant_settings import Invariants
+from raggate.models.cause import Cause, CauseCode
+from raggate.models.comparison import Finding
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import Reason, Review
-from raggate.reports.parts import advice, formatting, numbers, reasons
+from raggate.reports.junit import about
+from raggate.reports.parts import advice, formatting, header, reasons
+from raggate.reports.parts.reasons import instead
 from reviews import beside, review, waiver
+from tables import each_row
 
 
 def test_a_slice_is_said_once() -> None:
@@ -40,7 +47,7 @@ def test_a_cause_comes_first() -> None:
     cause = reasons.first_cause(found)
     assert cause is not None
     assert reasons.sentence(cause) == "The API exited with code 2 after 2 of 24 calls."
-    assert numbers.lines(found) == []
+    assert header.number_lines(found) == []
     assert reasons.first_cause(review("regression")) is None
 
 
@@ -66,21 +73,23 @@ def test_advice_where_something_was_measured() -> None:
 
 def test_numbers_of_a_pass() -> None:
     """A pass has numbers too: what moved by how much, or that nothing did, and over how many questions."""
-    assert numbers.lines(review("pass")) == ["hit@5 96.0% (=) · MRR@10 0.960 (=) · nDCG@10 0.960 (=) · 26 questions"]
-    assert numbers.lines(review("slightly-worse")) == [
+    assert header.number_lines(review("pass")) == [
+        "hit@5 96.0% (=) · MRR@10 0.960 (=) · nDCG@10 0.960 (=) · 26 questions"
+    ]
+    assert header.number_lines(review("slightly-worse")) == [
         "hit@5 96.0 → 92.0% (−4.0 pt) · MRR@10 0.960 → 0.920 (−0.040) · nDCG@10 0.960 → 0.920 (−0.040) · 26 questions"
     ]
-    assert numbers.lines(review("first-run")) == ["hit@5 96.0% · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
+    assert header.number_lines(review("first-run")) == ["hit@5 96.0% · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
 
 
 def test_numbers_name_what_is_waived() -> None:
     """A question that is waived is left out of the means, though it did not get worse, until the waiver expires."""
     shown = review("waived")
-    (line,) = numbers.lines(shown)
+    (line,) = header.number_lines(shown)
     assert line.endswith(" · 27 questions, 26 compared, 1 waived")
     more = waiver(case="q20", state="unused"), waiver(case="q21", state="expired"), waiver(case="q99")
     waivers = (*shown.verdict.waivers, *more)
-    (line,) = numbers.lines(replace(shown, verdict=replace(shown.verdict, waivers=waivers)))
+    (line,) = header.number_lines(replace(shown, verdict=replace(shown.verdict, waivers=waivers)))
     assert line.endswith(" · 27 questions, 26 compared, 2 waived")
 
 
@@ -104,3 +113,66 @@ def test_advice_names_the_first_question_inert() -> None:
     assert advice.next_step(odd).startswith("start with question a'b' c; ")
     assert advice.next_step(review("pass")) == ""
     assert advice.next_step(beside(review("nothing-matches"), first_run=True)) == ""
+
+
+def finding(name: str, level: str = "error", **fields: object) -> Finding:
+    """Build one."""
+    shared = {"message": "It holds.", "count": 1, "examples": ("q1",), **fields}
+    return Finding(invariant=name, level=level, **shared)  # type: ignore[arg-type]
+
+
+def test_there_is_advice_for_each() -> None:
+    """Every rule that can be configured has advice, and no other."""
+    assert set(reasons.REPAIRS) == set(Invariants.model_fields)
+
+
+@each_row(("level", "key"), [("error", "warn"), ("warn", "off")])
+def test_what_to_do(level: str, key: str) -> None:
+    """The advice ends with the key that lets the rule pass, one level lower."""
+    text = reasons.repair(finding("scores_ordered", level))
+    assert text.startswith("Sort by the final score")
+    assert text.endswith(f"set `invariants.scores_ordered: {key}`.")
+
+
+def test_what_could_not_be_checked() -> None:
+    """A rule that could not be checked is not called broken, and nobody is told to repair the ranking."""
+    unseen = finding("private_withheld", unseen=True, count=2)
+    assert reasons.kind(unseen) == "error, could not be checked, twice"
+    assert reasons.repair(unseen).startswith("Let the API return what the rule needs; ")
+
+
+@each_row(
+    ("gold", "risen", "shown"),
+    [
+        ("a.md › A", "b.md › B", "b.md › B"),
+        ("a.md › A", "a.md › A › B", "a.md › A › B"),
+        ("a.md › A", "x/a.md › A", "x/a.md › A"),
+        ("a.md › A", "a.md › A", ""),
+        ("a.md › A (+2 more)", "a.md › A", ""),
+        ("a.md › A", None, ""),
+    ],
+)
+def test_what_is_in_the_place_of_a_passage(gold: str, risen: str | None, shown: str) -> None:
+    """What took the place of a passage is named unless that repeats what was expected."""
+    flip = make_flip(gold=gold, displaced_by=risen, support=make_support("a.md"))
+    assert instead(flip) == shown
+    assert [line for line in about(flip) if line.startswith("in its place")] == [f"in its place: {shown}"] * bool(shown)
+
+
+@each_row(
+    ("gold", "snippets", "code", "shown"),
+    [
+        ("a.md › A", ("Take two.",), "not-explained", "another piece of the same section, without the snippet"),
+        ("a.md › A (+1 more)", ("Take two.",), "not-listed", "another piece of the same section, without the snippet"),
+        ("a.md › A", ("Take two.",), "snippet-gone", ""),
+        ("a.md › A", (), "not-explained", ""),
+        ("b.md › B", ("Take two.",), "not-explained", "a.md › A"),
+    ],
+)
+def test_another_piece_of_the_expected_section(
+    gold: str, snippets: tuple[str, ...], code: CauseCode, shown: str
+) -> None:
+    """A passage named as the expected one that lacks its snippet is called another piece, unless the cause says it."""
+    support = make_support("a.md", snippets=snippets)
+    flip = make_flip(gold=gold, displaced_by="a.md › A", support=support, cause=Cause(code=code))
+    assert instead(flip) == shown

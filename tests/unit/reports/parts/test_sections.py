@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from raggate.models.comparison import Finding, GoldenChanges
 from raggate.models.publication import Links
 from raggate.models.verdict import Preview, Reason, Review
-from raggate.reports import markdown, terminal
+from raggate.reports import comment, terminal
 from raggate.reports.parts import metric_tables, sections
 from raggate.reports.parts.markup import commit_link, link
 from raggate.reports.parts.sections import broken_alone, reproduce
@@ -21,7 +21,7 @@ LINKS = Links(server="https://forge.example", repository="team/api")
 
 def test_loosened_settings_come_first() -> None:
     """Settings that loosen the gate stand before the others, marked."""
-    page = visible(markdown.render(review("preview")))
+    page = visible(comment.render_whole(review("preview")))
     assert page.index("gate.metrics.hit_at_5") < page.index("ask.timeout_s")
     assert "0.03 → 0.1 (loosens the gate)" in page
 
@@ -30,7 +30,7 @@ def test_what_only_warns_comes_after_the_questions() -> None:
     """An invariant that breaks the gate is read before the metrics; one that is a warning after what broke."""
     found = Finding(invariant="list_deep_enough", level="warn", message="Lists are long enough.", count=1, examples=())
     pages = [
-        visible(markdown.render(replace(review("placed"), findings=(finding,))))
+        visible(comment.render_whole(replace(review("placed"), findings=(finding,))))
         for finding in (found, replace(found, level="error"))
     ]
     places = [
@@ -44,7 +44,7 @@ def test_what_only_warns_comes_after_the_questions() -> None:
 def test_only_what_is_named_loosens() -> None:
     """The marks are those that the preview carries, however the values read."""
     settings = (("gate.tolerance", "0.05", "0.9"), ("waivers", "[]", "[{'metric': 'hit_at_5'}]"))
-    page = visible(markdown.render(beside(passing(), preview=Preview(settings=settings, loosened=("waivers",)))))
+    page = visible(comment.render_whole(beside(passing(), preview=Preview(settings=settings, loosened=("waivers",)))))
     assert page.count("(loosens the gate)") == 1
     assert page.index("waivers:") < page.index("(loosens the gate)") < page.index("gate.tolerance")
 
@@ -89,20 +89,20 @@ def test_a_value_that_stands_for_other_questions() -> None:
 
 def test_problems_come_before_settings() -> None:
     """What would break the gate when merged is told first."""
-    page = markdown.render(review("preview"))
+    page = comment.render_whole(review("preview"))
     assert page.index("**Problems**") < page.index("**Configuration**")
 
 
 def test_removed_baseline() -> None:
     """A change that removes the baseline is told what that means."""
-    page = markdown.render(beside(passing(), preview=Preview(baseline="removed")))
+    page = comment.render_whole(beside(passing(), preview=Preview(baseline="removed")))
     assert "nothing to compare with" in page
 
 
 def test_empty_preview() -> None:
     """A change that leaves the gate alone has no section for it."""
-    assert "If merged" not in markdown.render(beside(passing(), preview=Preview()))
-    assert "If merged" in markdown.render(beside(passing(), preview=Preview(golden=GoldenChanges(added=("q",)))))
+    assert "If merged" not in comment.render_whole(beside(passing(), preview=Preview()))
+    assert "If merged" in comment.render_whole(beside(passing(), preview=Preview(golden=GoldenChanges(added=("q",)))))
 
 
 @each_row(
@@ -123,7 +123,7 @@ def test_age_of_the_baseline(measured: str, words: str) -> None:
     held = found.comparison.baseline
     assert held is not None
     dated = replace(held, provenance={**held.provenance, "measured": measured})
-    page = markdown.render(replace(found, comparison=replace(found.comparison, baseline=dated)))
+    page = comment.render_whole(replace(found, comparison=replace(found.comparison, baseline=dated)))
     assert words in visible(page)
 
 
@@ -155,7 +155,7 @@ def test_an_old_baseline_is_marked() -> None:
     dated = replace(held, provenance={**held.provenance, "measured": "2025-06-01T03:04:05Z"})
     warned = replace(found.verdict, warnings=(Reason(code="stale-baseline", message="old"),))
     review = replace(found, comparison=replace(found.comparison, baseline=dated), verdict=warned)
-    assert "days old ⚠️" in visible(markdown.render(review))
+    assert "days old ⚠️" in visible(comment.render_whole(review))
 
 
 def test_a_baseline_of_the_future_is_marked() -> None:
@@ -166,7 +166,7 @@ def test_a_baseline_of_the_future_is_marked() -> None:
     dated = replace(held, provenance={**held.provenance, "measured": "9999-06-01T03:04:05Z"})
     warned = replace(found.verdict, warnings=(Reason(code="future-baseline", message="late"),))
     review = replace(found, comparison=replace(found.comparison, baseline=dated), verdict=warned)
-    assert "(later than this run ⚠️)" in visible(markdown.render(review))
+    assert "(later than this run ⚠️)" in visible(comment.render_whole(review))
 
 
 @each_row(
@@ -185,10 +185,10 @@ def test_an_improvement_is_worth_promoting(gained: int, lost: int, *, offered: b
     best = next(row for row in found.verdict.rows if row.gated and row.delta.slice == "overall")
     better = replace(best, status="better", delta=replace(best.delta, delta=0.1, improved=gained, regressed=lost))
     rows = tuple(better if row is best else row for row in found.verdict.rows)
-    page = markdown.render(replace(found, verdict=replace(found.verdict, rows=rows)))
+    page = comment.render_whole(replace(found, verdict=replace(found.verdict, rows=rows)))
     assert ("raggate promote" in page) is offered
     lower = replace(best, status="within", delta=replace(best.delta, metric="mrr_at_10", delta=-0.01))
-    mixed = markdown.render(replace(found, verdict=replace(found.verdict, rows=(*rows, lower))))
+    mixed = comment.render_whole(replace(found, verdict=replace(found.verdict, rows=(*rows, lower))))
     assert "raggate promote" not in mixed
 
 

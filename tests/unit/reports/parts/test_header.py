@@ -9,7 +9,7 @@ from raggate.models.publication import Publication
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
 from raggate.reports import comment, terminal
-from raggate.reports.parts import numbers
+from raggate.reports.parts import header
 from reviews import passing, regression
 from tables import each_row
 
@@ -36,7 +36,7 @@ def after(*points: TrendPoint, review: Review | None = None) -> Review:
 def shown(*values: float) -> str:
     """Return the bars of versions with these values, the oldest first."""
     points = [point(number, value) for number, value in enumerate(values, 1)]
-    return numbers.of_baselines(after(*points), "hybrid", "hit_at_5")
+    return header.of_baselines(after(*points), "hybrid", "hit_at_5")
 
 
 @each_row(
@@ -68,29 +68,29 @@ def test_other_questions_end_it() -> None:
     same = [point(number, 0.9) for number in (4, 5, 6)]
     for questions in (OTHER, ""):
         earlier = [point(1, 0.1), point(2, 0.2), point(3, 0.3, questions=questions)]
-        assert numbers.of_baselines(after(*earlier, *same), "hybrid", "hit_at_5") == "▅▅▅"
-    assert numbers.of_baselines(after(*same, point(7, 0.9, questions=OTHER)), "hybrid", "hit_at_5") == ""
+        assert header.of_baselines(after(*earlier, *same), "hybrid", "hit_at_5") == "▅▅▅"
+    assert header.of_baselines(after(*same, point(7, 0.9, questions=OTHER)), "hybrid", "hit_at_5") == ""
 
 
 def test_another_mode_or_metric_has_none() -> None:
     """Values of another mode or metric are not taken for these."""
     review = after(*(point(number, 0.9) for number in (1, 2, 3)))
-    assert numbers.of_baselines(review, "bm25", "hit_at_5") == ""
-    assert numbers.of_baselines(review, "hybrid", "hit_at_3") == ""
+    assert header.of_baselines(review, "bm25", "hit_at_5") == ""
+    assert header.of_baselines(review, "hybrid", "hit_at_3") == ""
 
 
 def test_runs_are_no_baselines() -> None:
     """Stored runs between the versions are passed over."""
     points = [point(1, 0.9), point(2, 0.1, kind="run"), point(3, 0.9), point(4, 0.9)]
-    assert numbers.of_baselines(after(*points), "hybrid", "hit_at_5") == "▅▅▅"
+    assert header.of_baselines(after(*points), "hybrid", "hit_at_5") == "▅▅▅"
 
 
 def test_a_pass_shows_it_and_a_regression_does_not() -> None:
     """Comment and terminal have the bars in the line of a pass, behind the first metric; a regression has its table."""
     points = [point(1, 0.8), point(2, 0.88), point(3, 0.96)]
     review = after(*points)
-    (line,) = numbers.lines(review)
+    (line,) = header.number_lines(review)
     assert line.startswith("hit@5 96.0% (=) ▁▅█ · MRR@10")
     assert "▁▅█ · MRR" in terminal.render(review, width=80, color=False)
     assert "▁▅█ · MRR" in comment.render(review, Publication())
-    assert "▁" not in numbers.lines(after(*points, review=regression()))[0]
+    assert "▁" not in header.number_lines(after(*points, review=regression()))[0]

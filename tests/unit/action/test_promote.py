@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raggate.action import promote_inputs
+from raggate.action import promote
 from raggate.errors import UsageError
 from tables import each_row
 
@@ -20,9 +20,9 @@ TYPED = {
 }
 
 
-def read(**typed: str) -> promote_inputs.PromoteInputs:
+def read(**typed: str) -> promote.PromoteInputs:
     """Read the inputs with some typed otherwise."""
-    return promote_inputs.PromoteInputs.of({**TYPED, **{name.replace("_", "-"): text for name, text in typed.items()}})
+    return promote.PromoteInputs.of({**TYPED, **{name.replace("_", "-"): text for name, text in typed.items()}})
 
 
 @each_row(
@@ -78,7 +78,7 @@ def test_what_is_refused(name: str, text: str) -> None:
 def test_a_reason_is_one_line() -> None:
     """Blanks around a reason are not part of it, and its longest is accepted."""
     assert read(reason="  why ").reason == "why"
-    assert read(reason="x" * promote_inputs.MOST_REASON).reason == "x" * 500
+    assert read(reason="x" * promote.MOST_REASON).reason == "x" * 500
 
 
 @each_row(
