@@ -26,7 +26,7 @@ from raggate.models.verdict import Verdict
 from raggate.scoring import noise, repeats
 
 HIT = "hit_at_5"
-GATE = raggate_rule.gate("either", (HIT,), (HIT,))
+GATE = raggate_rule.gate("evidence", (HIT,), (HIT,))
 STEADY_HITS = 0.85
 TIMES, SAMPLE, CALIBRATED = 2, 10, 5
 SETUPS = (("sample", False), ("calibrated", False), ("calibrated", True))
@@ -83,7 +83,9 @@ class Suite:
 
 def case_scores(answers: Answers) -> tuple[CaseScore, ...]:
     """Score the answers."""
-    return raggate_rule.compared([{HIT: value} for value in answers], [{HIT: 0.0}]).baseline.scorecard.cases
+    return raggate_rule.compared(
+        [{HIT: value} for value in answers], [{HIT: 0.0}] * len(answers)
+    ).baseline.scorecard.cases
 
 
 def fingerprint(suite: Suite, change: Change, known: str) -> Mapping[str, object]:
@@ -124,7 +126,7 @@ def outcomes(change: Change, n: int, rng: Random) -> dict[tuple[str, bool], tupl
     before, after = suite.answers(change.before), suite.answers(change.after, change.lost)
     counts = [(0.0, 1.0), (1.0, 0.0)]
     gained, lost = (sum(pair == move for pair in zip(before, after, strict=True)) for move in counts)
-    if raggate_rule.counted(n, lost, gained)["either"] != "red":
+    if raggate_rule.counted(n, lost, gained)["evidence"] != "red":
         return dict.fromkeys(SETUPS, ("pass", "pass"))
     left = 0.0 if change.first_alone else change.lost
     again = tuple(case_scores(suite.answers(change.after, left)) for _ in range(TIMES))

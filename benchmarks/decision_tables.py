@@ -127,8 +127,7 @@ def counted_rules(size: int = 1) -> Iterator[tuple[str, Colouring, Sequence[str]
     """Give the rules with the colours that each is read by."""
     for policy in raggate_rule.POLICIES:
         yield f"**raggate `{policy}`** red", raggate(policy, size), RED
-    for policy in ("either", "evidence"):
-        yield f"**raggate `{policy}`** red or warning", raggate(policy, size), NOT_GREEN
+    yield "**raggate `evidence`** red or warning", raggate("evidence", size), NOT_GREEN
     yield "any net loss", lambda _, lost, gained: "red" if lost > gained else "green", RED
     for name in peer_rules.RULES:
         yield name, peer(name, size), RED

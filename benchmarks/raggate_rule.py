@@ -20,7 +20,7 @@ from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard
 from raggate.models.verdict import CompositeTest
 
 MODE = "hybrid"
-POLICIES = ("threshold", "either", "evidence")
+POLICIES = ("threshold", "evidence")
 
 Scores = Sequence[Mapping[str, float]]
 """For each question its metrics, higher for better."""
@@ -38,6 +38,7 @@ def gate(policy: str, metrics: tuple[str, ...], composite: tuple[str, ...]) -> G
 def compared(before: Scores, after: Scores, groups: Sequence[str] | None = None) -> Comparison:
     """Give what raggate compares: the same questions on both sides, with their means."""
     old, new = _scorecard(before, groups), _scorecard(after, groups)
+    sides = [*zip(before, after, strict=True)]
     return Comparison(
         baseline=Baseline(source="simulated", scorecard=old, provenance={}),
         scorecard=new,
@@ -49,6 +50,8 @@ def compared(before: Scores, after: Scores, groups: Sequence[str] | None = None)
                 baseline=stored,
                 current=new.slices[MODE][OVERALL][metric],
                 delta=(new.slices[MODE][OVERALL][metric].value or 0.0) - (stored.value or 0.0),
+                regressed=sum(now[metric] < was[metric] for was, now in sides),
+                improved=sum(now[metric] > was[metric] for was, now in sides),
             )
             for metric, stored in old.slices[MODE][OVERALL].items()
         ),

@@ -70,9 +70,9 @@ def _allowing(tolerance: float) -> Rule:
 class Gate(SettingsModel):
     """What makes the verdict red."""
 
-    policy: Literal["either", "evidence", "threshold"] = "either"
-    """When a loss makes the verdict red: `either` when it exceeds the tolerance or a statistical test shows it,
-    `evidence` only when a test shows it, `threshold` only when it exceeds the tolerance."""
+    policy: Literal["evidence", "threshold"] = "evidence"
+    """When a loss makes the verdict red: `evidence` when a statistical test shows it, or when it is three times the
+    tolerance; `threshold` whenever it exceeds the tolerance."""
     composite: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] = [*DEFAULT_COMPOSITE]  # noqa: RUF012
     """Metrics that the statistical test looks at, as one mean per question; none of them judged. A question to which
     none applies counts by abstention_accuracy."""

@@ -212,8 +212,8 @@ def _other_set(before: Collection[str], now: Collection[str]) -> bool:
 
 
 def _other_policy(before: str, now: str) -> bool:
-    # `either` is red wherever `evidence` is; of any other two, each lets something through that the other does not
-    return before != now and (before, now) != ("evidence", "either")
+    # each lets something through that the other does not
+    return before != now
 
 
 def _larger_or_none(before: float | None, now: float | None) -> bool:

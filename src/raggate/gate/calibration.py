@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import compare, promote, verdict
-from raggate.gate.simulated_changes import POLICIES
 from raggate.models.baseline import Baseline
 from raggate.models.run import Run
 from raggate.scoring import score
 from raggate.scoring.repeats import KEY, TIMES_KEY, answers_by_question
+
+POLICIES = ("evidence", "threshold")
 
 
 def separate(run: Run) -> list[Run]:

@@ -21,11 +21,11 @@ Key = TypeVar("Key")
 Moves = tuple[Sequence[float], Sequence[str | None] | None]
 """Of some questions by how much each changed, and its group; no groups where each stands alone."""
 
-ALPHA = 0.05
-"""What is less likely by chance is red, if it is more than the margin."""
+ALPHA = 0.04
+"""What is less likely by chance is red, if it is more than the margin or exceeds a tolerance.
 
-ALPHA_BEYOND_TOLERANCE = 0.10
-"""What is less likely by chance is evidence for a tolerance that is exceeded."""
+Together with the tests of single metrics and what is red without a test, that is red by chance in 5% of runs at most.
+"""
 
 ALPHA_WARNING = 0.20
 """What is less likely by chance is a warning, if it is more than the margin."""
@@ -75,7 +75,6 @@ def _composite_test(mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPai
         largest=max(sizes),
         lost_units=count_units(pair.group for pair, change in zip(pairs, changes, strict=True) if change < -EPSILON),
         fewest_losses=fewest_losses(result.units, level),
-        supports=fewest_losses(result.units, ALPHA_BEYOND_TOLERANCE / tests) is not None,
         fell={pair.case_id: pair.fell for pair in pairs if pair.after < pair.before - EPSILON},
     )
 
@@ -171,6 +170,6 @@ def large(test: CompositeTest) -> bool:
     return fell > max(MARGIN, test.visible_if_alike) + EPSILON and not significant(test.adjusted, test.drop)
 
 
-def supported(p: float, *, possible: bool) -> bool:
+def supported(test: CompositeTest) -> bool:
     """Return whether there is evidence for a tolerance that is exceeded; where none is possible, none is asked for."""
-    return not possible or p < ALPHA_BEYOND_TOLERANCE
+    return test.fewest_losses is None or test.adjusted < ALPHA

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set as Abstra
 
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import DEFAULT_TOLERANCE, Gate
+from raggate.config.gate_settings import DEFAULT_TOLERANCE, POINTS_TOLERANCE, Gate
+from raggate.config.judge_settings import IN_POINTS
 from raggate.gate import completeness, judge_advice, wording
 from raggate.gate.evidence import (
     ALPHA,
-    ALPHA_BEYOND_TOLERANCE,
     ALPHA_WARNING,
     MARGIN,
     composite_tests,
@@ -28,6 +28,10 @@ from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Unproven
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import points
+
+GROSS_TIMES = 3
+GROSS_QUESTIONS = 8
+"""A loss of more than so many times the tolerance, and of so many questions on balance, is red whatever a test says."""
 
 Metric = tuple[str, str]
 """A metric by its mode and name."""
@@ -80,8 +84,10 @@ def with_evidence(
     How many questions a metric has is counted in the baseline, so that no change makes a metric small.
     """
     gated = _gated(rows)
-    few = small_metrics({_metric(row): _size(row, comparison) for row in gated}, gate)
-    few -= {_metric(row) for row in gated if _lost_whole(row)}
+    sizes = {_metric(row): _size(row, comparison) for row in gated}
+    few = small_metrics(sizes, gate)
+    certain = {_metric(row) for row in gated if gross(row) or _lost_whole(row)}
+    asking = not small_suite(sizes, gate)
 
     def chances() -> Mapping[Metric, float]:
         names: dict[str, list[str]] = {}
@@ -90,10 +96,10 @@ def with_evidence(
         return metric_chances(comparison, names, left_out)
 
     excuses, proven = unproven(
-        {_metric(row) for row in rows if _exceeds(row)},
+        {_metric(row) for row in rows if _exceeds(row)} - certain,
         gate.policy,
         few,
-        {test.mode for test in tests if not supported(test.adjusted, possible=test.supports)},
+        {test.mode for test in tests if asking and not supported(test)},
         chances,
     )
     return tuple(
@@ -122,8 +128,7 @@ def unproven(
     """
     if policy == "threshold":
         return {}, {}
-    asking = unsupported if policy == "evidence" else frozenset()
-    excuses: dict[Metric, Unproven] = {metric: "no evidence" for metric in over if metric[0] in asking}
+    excuses: dict[Metric, Unproven] = {metric: "no evidence" for metric in over if metric[0] in unsupported}
     excuses |= dict.fromkeys(over & few, "few cases")
     # the composite does not see a metric that is no part of it, and gains of others can cover one that is
     alone = chances() if excuses else {}
@@ -134,13 +139,22 @@ def unproven(
 def small_metrics(sizes: Mapping[Metric, int], gate: Gate) -> frozenset[Metric]:
     """Return the gated metrics, by mode, that apply to too few questions to be judged alone.
 
-    If the metrics of the composite do too, there are none: a small suite has a gate. Only they tell how large a suite
-    is, because `heading_dominance_rate` and some grades cover questions without an answer too.
+    If the metrics of the composite do too, there are none: a small suite has a gate.
     """
-    small = frozenset(key for key, size in sizes.items() if size < gate.min_cases)
+    few = frozenset(key for key, size in sizes.items() if size < gate.min_cases)
+    return frozenset() if _composed(sizes, gate) <= few else few
+
+
+def small_suite(sizes: Mapping[Metric, int], gate: Gate) -> bool:
+    """Return whether a suite is so small that tolerances decide alone; see `small_metrics`."""
+    composed = _composed(sizes, gate)
+    return bool(composed) and max(sizes[metric] for metric in composed) < gate.min_cases
+
+
+def _composed(sizes: Mapping[Metric, int], gate: Gate) -> frozenset[Metric]:
+    """Return the metrics that tell how large a suite is: some others cover questions without an answer too."""
     families = {family(name) for name in gate.composite}
-    tested = {(mode, name) for mode, name in sizes if family(name) in families}
-    return frozenset() if tested <= small else small
+    return frozenset((mode, name) for mode, name in sizes if family(name) in families)
 
 
 def _gated(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
@@ -156,6 +170,14 @@ def _lost_whole(row: GatedMetric) -> bool:
     current = row.delta.current
     worst = 0.0 if current.direction == "higher" else highest(row.delta.metric)
     return (row.delta.regressed or 0) > 1 and current.value is not None and abs(current.value - worst) <= EPSILON
+
+
+def gross(row: GatedMetric) -> bool:
+    """Return whether a loss is one that nobody would wave through; a group that is lost is one unit of a test."""
+    delta = row.delta
+    usual = POINTS_TOLERANCE if delta.metric in IN_POINTS else DEFAULT_TOLERANCE
+    beyond = -delta.gain > GROSS_TIMES * max(row.allowed or 0.0, usual) + EPSILON
+    return beyond and (delta.regressed or 0) - (delta.improved or 0) >= GROSS_QUESTIONS
 
 
 def _exceeds(row: GatedMetric) -> bool:
@@ -177,7 +199,7 @@ def unproven_reason(row: GatedMetric, gate: Gate, tests: Sequence[CompositeTest]
         message = wording.few_cases(row, gate.min_cases)
     else:
         p = next(test.adjusted for test in tests if test.mode == delta.mode)
-        message = wording.without_evidence(row, p, ALPHA_BEYOND_TOLERANCE)
+        message = wording.without_evidence(row, p)
     return Reason.of_row(row.unproven.replace(" ", "-"), message, delta)
 
 

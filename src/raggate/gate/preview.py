@@ -416,7 +416,8 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
         )
     sentences = decided.sentences
     if decided.outcome == "pass" and decided.recheck is None:
-        sentences = wording.headline("pass", (), comparison, warnings)
+        tests = decided.evidence.tests if decided.evidence is not None else ()
+        sentences = wording.headline("pass", (), comparison, warnings, tests)
     return replace(decided, sentences=sentences, reasons=(*decided.reasons, *breaks), warnings=warnings)
 
 

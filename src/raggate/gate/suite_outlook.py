@@ -1,4 +1,4 @@
-"""Configuration, golden set and baseline -> what the suite can show, and which policy suits it. Nothing is asked."""
+"""Configuration, golden set and baseline -> what the suite can show. Nothing is asked."""
 
 from __future__ import annotations
 
@@ -9,50 +9,36 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.gate.evidence import ALPHA
 from raggate.gate.policies import small_metrics
-from raggate.gate.simulated_changes import gated_sizes, policy_odds
 from raggate.gate.statistics.mcnemar import fewest_losses
 from raggate.gate.statistics.paired import unit_sizes
 from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Golden
-from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
-from raggate.models.scorecard import EPSILON
+from raggate.models.outlook import ModeOutlook, Outlook
+from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.scoring.repeats import Repeated
 
 
 def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -> Outlook:
-    """Say what a suite can show.
-
-    Args:
-        baseline: the baseline; None, or one of means alone, leaves how often the suite is red unsaid.
-    """
-    groups = {case.id: case.group for case in golden.cases}
-    known = baseline if baseline is not None and baseline.paired else None
-    odds = policy_odds(known, groups, settings.gate) if known is not None else ()
-    sizes = gated_sizes(baseline, settings.gate) if baseline is not None else {}
-    rules = [settings.gate.rule(name) for _, name in sizes]
+    """Say what a suite can show."""
+    sizes = _gated_sizes(baseline, settings.gate) if baseline is not None else {}
     return Outlook(
         suite=settings.suite,
         policy=settings.gate.policy,
         questions=len(golden.cases),
         modes=tuple(_modes(settings, golden, baseline, sizes)),
-        odds=odds,
-        recommended=recommended(odds, settings.gate.policy),
-        gated=len({name for _, name in sizes}),
-        finest=min((rule.tolerance or 0.0 for rule in rules if rule is not None), default=0.0),
         part_of=golden.part_of,
-        slices_fail=settings.gate.slices == "fail",
     )
 
 
-def recommended(odds: Sequence[PolicyOdds], configured: str) -> str:
-    """Name the policy that catches most of those that rarely cry wolf; of several as good, the configured or first one.
-
-    Where there is none, because the questions are too few, it is the one that catches most.
-    """
-    suitable = [policy for policy in odds if policy.suits]
-    best = max(suitable or odds, key=lambda policy: (policy.harmful, policy.policy == configured), default=None)
-    return best.policy if best is not None else ""
+def _gated_sizes(baseline: Baseline, gate: Gate) -> dict[tuple[str, str], int]:
+    """Count the questions of every gated metric of a baseline, by mode."""
+    return {
+        (mode, name): mean.n
+        for mode, slices in baseline.scorecard.slices.items()
+        for name, mean in slices.get(OVERALL, {}).items()
+        if mean.n and gate.rule(name) is not None
+    }
 
 
 def _modes(

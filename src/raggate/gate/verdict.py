@@ -61,7 +61,7 @@ def decide(
     outcome, reasons = first_clause(clauses, interrupted=interrupted)
     return Verdict(
         outcome=outcome,
-        sentences=wording.headline(outcome, reasons, comparison, warnings),
+        sentences=wording.headline(outcome, reasons, comparison, warnings, evidence.tests),
         reasons=tuple(reasons),
         warnings=warnings,
         rows=rows,

@@ -69,12 +69,16 @@ def few_cases(row: GatedMetric, least: int) -> str:
     return f"{name(delta)} got worse{fell}{named}, too few to be red by themselves: gate.min_cases is {least}"
 
 
-def without_evidence(row: GatedMetric, p: float, alpha: float) -> str:
-    """Say that a metric is worse than allowed, and that chance may be why."""
-    return (
-        f"{change(row)}, which is not red without evidence: the questions together give {chance(p)}, and it takes less "
-        f"than {setting(alpha)}"
-    )
+def without_evidence(row: GatedMetric, p: float) -> str:
+    """Say that a metric is worse than allowed, and how likely chance is why."""
+    return f"{change(row)}, which may be chance: {odds(p)} ({chance(p)} of the questions together)"
+
+
+def odds(p: float) -> str:
+    """Say how often a change that does no harm looks as bad as this one."""
+    if p > 0.5:
+        return "most harmless changes look as bad"
+    return f"1 of {round(1 / max(p, 0.001))} harmless changes looks as bad"
 
 
 def fine_tolerance(metrics: Sequence[str], test: CompositeTest) -> str:
@@ -252,10 +256,14 @@ def some(names: Sequence[str]) -> str:
 
 
 def headline(
-    outcome: VerdictKind, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
+    outcome: VerdictKind,
+    reasons: Sequence[Reason],
+    comparison: Comparison,
+    warnings: Sequence[Reason],
+    tests: Sequence[CompositeTest] = (),
 ) -> tuple[str, ...]:
     """Say the verdict in one sentence or a few, for a reader in a hurry; and which metrics had no say in it."""
-    return (*_headline(outcome, reasons, comparison, warnings), *_advisory(warnings))
+    return (*_headline(outcome, reasons, comparison, warnings, tests), *_advisory(warnings))
 
 
 def _advisory(warnings: Sequence[Reason]) -> tuple[str, ...]:
@@ -266,10 +274,17 @@ def _advisory(warnings: Sequence[Reason]) -> tuple[str, ...]:
 
 
 def _headline(
-    outcome: VerdictKind, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
+    outcome: VerdictKind,
+    reasons: Sequence[Reason],
+    comparison: Comparison,
+    warnings: Sequence[Reason],
+    tests: Sequence[CompositeTest],
 ) -> tuple[str, ...]:
     if outcome == "pass" and (losses := list(tolerated(warnings))):
-        return (f"No regression, but {'; '.join(losses)}.",)
+        modes = {warning.mode for warning in warnings if warning.code == "no-evidence"}
+        chances = [test.adjusted for test in tests if test.mode in modes]
+        told = f" {odds(min(chances)).capitalize()}." if chances else ""
+        return (f"No regression, but {'; '.join(losses)}.{told}",)
     if outcome == "pass":
         compared = comparison.compared or comparison.scorecard.questions
         note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
@@ -287,7 +302,7 @@ def impossible(outcome: VerdictKind, reason: Reason) -> str:
 
 def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
     """Say what a pass let through although it is worse than allowed, by its warnings; nothing where nothing is."""
-    kinds = {"waived": "waived", "no-evidence": "without evidence", "few-cases": "of too few questions"}
+    kinds = {"waived": "waived", "no-evidence": "perhaps by chance", "few-cases": "of too few questions"}
     about = [warning for warning in warnings if warning.code in kinds and warning.case_id is None]
     rows = [warning for warning in about if warning.metric is not None]
     # a metric may be waived for its fall, and once more for its creep

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from raggate.models.outlook import PolicyOdds
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 
@@ -20,8 +19,6 @@ class Calibration(Struct, frozen=True, kw_only=True):
         boots: how often the API was booted.
         pairs: how many times one of the runs was held against another.
         alarms: in how many of these the gate would have been red, by `gate.policy`.
-        odds: how often each policy is red on simulated changes of these answers, harmless and harmful.
-        recommended: the policy that suits the suite by these; empty where that cannot be said.
     """
 
     run: Run
@@ -29,5 +26,3 @@ class Calibration(Struct, frozen=True, kw_only=True):
     boots: int
     pairs: int
     alarms: Mapping[str, int]
-    odds: tuple[PolicyOdds, ...] = ()
-    recommended: str = ""

@@ -170,7 +170,6 @@ CHECKS: dict[str, Check] = {
         "A gated metric applies to fewer questions than gate.min_cases.",
         "Add questions that it applies to.",
     ),
-    "policy": Check("warning", "Another gate.policy suits this suite better.", "Set it, or see docs/evidence.md."),
 }
 """By id, in the order in which they are told. Ids are an interface: renaming one breaks somebody's settings."""
 

@@ -1,8 +1,6 @@
-"""The nouns of what a suite can show before anything is asked: its questions, what it sees, how often it is red."""
+"""The nouns of what a suite can show before anything is asked: its questions, and what it sees."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -29,47 +27,11 @@ class ModeOutlook(Struct, frozen=True, kw_only=True):
     small: tuple[tuple[str, int], ...] = ()
 
 
-MOST_FALSE_ALARMS = 0.10
-"""Share of harmless changes that a policy which suits is red on at most."""
-
-LEAST_CAUGHT = 0.25
-"""Share of harmful changes that it is red on at least: a gate that is never red is none."""
-
-
-class PolicyOdds(Struct, frozen=True, kw_only=True):
-    """How often a policy makes a suite red, from 0 to 1: on changes that do no harm, and on those that do."""
-
-    policy: str
-    neutral: float
-    harmful: float
-
-    @property
-    def suits(self) -> bool:
-        """Whether it rarely cries wolf, and sees harm often enough to be a gate."""
-        return self.neutral <= MOST_FALSE_ALARMS and self.harmful >= LEAST_CAUGHT
-
-
-def catches_most(odds: Sequence[PolicyOdds], policy: PolicyOdds) -> bool:
-    """Return whether no other policy that suits, or none where this one does not, catches as much as this one."""
-    return sum(other.harmful >= policy.harmful for other in odds if other.suits == policy.suits) == 1
-
-
 class Outlook(Struct, frozen=True, kw_only=True):
-    """What a suite can show, and which policy suits it.
-
-    `part_of` is how many questions the golden set has where the suite asks some of them, else None. `odds` are empty,
-    and nothing is `recommended`, without a baseline that has single questions; `gated` counts the metrics that were
-    gated in it, `finest` is the smallest tolerance of them. `slices_fail` says that slices are judged too, which the
-    odds leave out.
-    """
+    """What a suite can show. `part_of` counts the questions of the golden set where it asks some of them, else None."""
 
     suite: str
     policy: str
     questions: int
     modes: tuple[ModeOutlook, ...]
-    odds: tuple[PolicyOdds, ...] = ()
-    recommended: str = ""
-    gated: int = 0
-    finest: float = 0.0
-    slices_fail: bool = False
     part_of: int | None = None

@@ -75,7 +75,6 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
         largest: how many questions the largest unit has.
         lost_units: of how many units the questions are that got worse.
         fewest_losses: the fewest units that must be lost, none gained, to be significant; None where no loss is.
-        supports: whether any loss could be the evidence that a tolerance may need.
         fell: the questions that got worse, each with the metrics that did.
         parts: the metrics that scores are really made of, with how many of the questions that got worse did so in each;
             beside those of `metrics` that apply to some question, abstention_accuracy where none applies.
@@ -96,7 +95,6 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
     test: str
     visible_drop: float
     fewest_losses: int | None
-    supports: bool
     visible_if_alike: float = 1.0
     largest: int = 1
     lost_units: int = 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from raggate.gate import calibration
-from raggate.gate.suite_outlook import suite_outlook
 from raggate.inputs.trusted import Inputs
-from raggate.models.baseline import Baseline
 from raggate.models.calibration import Calibration
 from raggate.pipeline import measure
 from raggate.pipeline.failure_reports import failure_reports
@@ -38,9 +36,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
 
 
 def _judged(measured: Calibration, inputs: Inputs) -> Calibration:
-    """Add what the gate makes of the runs, and which policy suits the suite."""
+    """Add what the gate makes of the runs."""
     run, settings = measured.run, inputs.config
     alarms, pairs = calibration.alarms_by_policy(calibration.separate(run), settings.gate)
-    baseline = Baseline(source="", scorecard=measured.scorecard, provenance={})
-    outlook = suite_outlook(settings, inputs.golden, baseline)
-    return replace(measured, pairs=pairs, alarms=alarms, odds=outlook.odds, recommended=outlook.recommended)
+    return replace(measured, pairs=pairs, alarms=alarms)

@@ -8,7 +8,6 @@ from math import ceil
 from msgspec import Struct
 
 from raggate.models.calibration import Calibration
-from raggate.models.outlook import catches_most
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.scoring import figures
 from raggate.scoring.noise import Band, Noise, share_not_seen
@@ -109,22 +108,8 @@ def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
             f"Of {calibration.pairs} comparisons of one of these runs with another, in which nothing changed, the gate "
             f"is red by gate.policy: {', '.join(shares)} (now {calibration.run.config.gate.policy})."
         )
-    yield from _recommendation(calibration)
     if inside:
         yield f"To be rid of that: {_advice(inside)}."
-
-
-def _recommendation(calibration: Calibration) -> Iterator[str]:
-    odds = next((odds for odds in calibration.odds if odds.policy == calibration.recommended), None)
-    if odds is not None:
-        alone = catches_most(calibration.odds, odds)
-        word = f"catches {'most' if alone else 'as many as any'}, though no policy suits this suite"
-        if odds.suits:
-            word = "suits this suite best" if alone else "suits this suite as well as any"
-        yield (
-            f"By simulated changes gate.policy {odds.policy} {word}: red on {percent(odds.neutral)} of "
-            f"harmless changes and {percent(odds.harmful)} of harmful ones."
-        )
 
 
 def _advice(inside: Sequence[_Row]) -> str:

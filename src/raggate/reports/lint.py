@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from raggate.models.lint import CHECKS, LintFinding, LintReport, Severity, in_order
 from raggate.models.lint_document import LintDocument, LintRow
-from raggate.models.outlook import ModeOutlook, Outlook, catches_most
+from raggate.models.outlook import ModeOutlook, Outlook
 from raggate.text.escape import log_line
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import counted, percent, points, setting
+from raggate.text.numbers import counted, percent, points
 from raggate.text.quote import enumerated
 from raggate.text.struct_fields import as_dict
 
@@ -35,10 +35,9 @@ def _outlook(outlook: Outlook, ignored: Collection[str] = ()) -> str:
 
 
 def outlook_sentences(outlook: Outlook) -> Iterator[Sentence]:
-    """Yield all there is to say, mode by mode, then of the policies."""
+    """Yield all there is to say, mode by mode."""
     for mode in outlook.modes:
         yield from _seen(mode, several=len(outlook.modes) > 1)
-    yield from _odds(outlook)
 
 
 def _warned(sentence: Sentence) -> str:
@@ -77,30 +76,6 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
             f"shows it, or no question is right any more: {small}",
             "few-questions",
         )
-
-
-def _odds(outlook: Outlook) -> Iterator[Sentence]:
-    if not outlook.odds:
-        yield Sentence("how often the gate is red by chance is not known without a baseline that has single questions")
-        return
-    odds = {policy.policy: policy for policy in outlook.odds}
-    neutral = ", ".join(f"`{name}` {percent(policy.neutral)}" for name, policy in odds.items())
-    harmful = ", ".join(f"`{name}` {percent(policy.harmful)}" for name, policy in odds.items())
-    gated = f"{counted(outlook.gated, 'gated metric')}, the finest tolerance {setting(outlook.finest)}"
-    yield Sentence(f"{gated}: red on neutral changes, which rank every fifth question anew: {neutral}")
-    yield Sentence(f"red on changes that lose every twentieth question besides: {harmful}")
-    if outlook.slices_fail:
-        yield Sentence("slices, which gate.slices makes red too, are not played through: no policy is red less often")
-    best = odds[outlook.recommended]
-    if not best.suits:
-        most = "most" if catches_most(outlook.odds, best) else "as many as any"
-        price = f"catches {most}, and is red on {percent(best.neutral)} of neutral changes"
-        yield Sentence(f"no gate.policy suits this suite as it is: `{best.policy}` {price}; ask more questions")
-    elif outlook.recommended == outlook.policy:
-        yield Sentence(f"gate.policy `{outlook.policy}` suits this suite")
-    else:
-        text = f"gate.policy `{outlook.recommended}` suits this suite better than `{outlook.policy}`"
-        yield Sentence(text, "policy")
 
 
 SHOWN = 10

@@ -183,7 +183,7 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
     directory = root / RUN
     part = replace(good.run, selection=Selection(asked=("q1",), of=30, words="--limit 1"))
     scorecard = red.scorecard
-    noise = Calibration(run=good.run, scorecard=scorecard, boots=1, pairs=2, alarms={"either": 0, "evidence": 0})
+    noise = Calibration(run=good.run, scorecard=scorecard, boots=1, pairs=2, alarms={"evidence": 0, "threshold": 0})
     sides = [
         Side(kind=kind, name="main", commit="a" * 40, run_id="r", directory=directory) for kind in ("revision", "image")
     ]  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ KEYS: dict[str, Looser | str] = {
     "score.k": looser([1, 5, 10], [1, 10]),
     "score.snippets": looser("required", "off"),
     "score.compat": "the numbers of other systems are never gated",
-    "gate.policy": looser("either", "evidence"),
+    "gate.policy": looser("evidence", "threshold", either=True),
     "gate.composite": looser(["hit_at_1", "hit_at_3"], ["hit_at_1"], either=True),
     "gate.min_cases": looser(10, 20, either=True),
     "gate.tolerance": looser(0.05, 0.1),

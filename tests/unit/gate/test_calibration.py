@@ -78,4 +78,4 @@ def test_each_policy_is_tried() -> None:
     """Whatever policy the gate has, all are told, over the same comparisons; must-pass questions count in each."""
     items = [replace(item, case=replace(item.case, must_pass=True)) for item in answered("q1", True, False)]
     counts, pairs = alarms_by_policy(separate(run_of(items)), Gate(tolerance=1, policy="threshold"))
-    assert (counts, pairs) == ({"either": 1, "evidence": 1, "threshold": 1}, 2)
+    assert (counts, pairs) == ({"evidence": 1, "threshold": 1}, 2)

@@ -55,7 +55,7 @@ def standing(*given: Waiver, started: str = DAY) -> tuple[WaiverStatus, ...]:
 
 def decided(comparison: Comparison, *given: Waiver, gate: Gate | None = None, **rest: Any) -> Verdict:
     """Decide with waivers."""
-    return decide(comparison, (), gate or Gate(), started=DAY, waived=standing(*given), **rest)
+    return decide(comparison, (), gate or Gate(policy="threshold"), started=DAY, waived=standing(*given), **rest)
 
 
 def codes(verdict: Verdict) -> tuple[str, list[str], list[str]]:
@@ -252,7 +252,7 @@ def judged(
         score={"k": [5]},
         invariants={"notes_exist": "off", "list_deep_enough": "off"},
         waivers=list(given),
-        **fields,
+        **{"gate": {"policy": "threshold"}, **fields},
     )
 
     def run(missing: set[str]) -> Any:

@@ -173,6 +173,6 @@ def test_what_a_pass_let_through() -> None:
         Reason("stale", "old"),
     ]
     assert wording.headline("pass", (), make_comparison(), warnings) == (
-        "No regression, but 2 gated metrics are worse than allowed, waived or without evidence; the questions together "
-        "got worse, waived; 2 questions that got worse or fail are waived.",
+        "No regression, but 2 gated metrics are worse than allowed, waived or perhaps by chance; the questions "
+        "together got worse, waived; 2 questions that got worse or fail are waived.",
     )

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from msgspec import structs
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_case, make_chunk, make_config, make_labelled, make_result, make_run
 from raggate.models.calibration import Calibration
-from raggate.models.outlook import PolicyOdds
 from raggate.reports.calibration import render
 from raggate.scoring import repeats
 from raggate.scoring.score import score
@@ -39,7 +37,7 @@ def calibration(*hits: Sequence[bool], boots: int = 1, alarms: int = 0, **gate: 
         scorecard=score(run, [1]),
         boots=boots,
         pairs=runs * (runs - 1),
-        alarms={"either": alarms, "evidence": 0},
+        alarms={"evidence": 0, "threshold": alarms},
     )
 
 
@@ -47,24 +45,6 @@ def test_screen(snapshot: SnapshotAssertion) -> None:
     """Of four questions one is on top in the first run alone: 4/4, 3/4 and 3/4, beside metrics that stand still."""
     noisy = calibration([True] * 3, [True] * 3, [True] * 3, [True, False, False], alarms=2, tolerance=0.1)
     assert render(noisy) == snapshot
-
-
-@pytest.mark.parametrize(
-    ("threshold", "words"),
-    [
-        ((0.05, 0.6), "gate.policy either suits this suite as well as any: red on 5%"),
-        ((0.05, 0.5), "either suits this suite best: red on 5%"),
-        ((0.4, 0.9), "either suits this suite best: red on 5%"),
-    ],
-)
-def test_of_policies_that_are_as_good_none_suits_best(threshold: tuple[float, float], words: str) -> None:
-    """A policy suits best where no other one that rarely cries wolf catches as much."""
-    neutral, harmful = threshold
-    odds = (
-        PolicyOdds(policy="either", neutral=0.05, harmful=0.6),
-        PolicyOdds(policy="threshold", neutral=neutral, harmful=harmful),
-    )
-    assert words in render(structs.replace(calibration([True, False]), odds=odds, recommended="either"))
 
 
 def test_what_would_help_is_computed() -> None:
