@@ -20,9 +20,8 @@ from msgspec.structs import replace
 from raggate.gate import recheck, verdict
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
-from raggate.models.recheck import Recheck
 from raggate.models.scorecard import CaseScore, Scorecard
-from raggate.models.verdict import Verdict
+from raggate.models.verdict import Recheck, Verdict
 from raggate.scoring import noise, repeats
 
 HIT = "hit_at_5"

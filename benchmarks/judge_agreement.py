@@ -19,12 +19,11 @@ from judges.real_server import serving, weights
 from judges.trec_rag import ARCHIVE, canary_lines, relevancy_lines
 from judging import ScriptedAsker, grounded, make_grader, material_in
 from raggate.judges import canary
-from raggate.judges.ask import CassetteFirst
 from raggate.judges.grader import Grader
-from raggate.judges.panel import Panel
 from raggate.judges.replies import ContextRelevancyReply, GroundednessReply
-from raggate.models.judging import JudgeRequest
-from raggate.models.judging_quality import CanaryAgreement
+from raggate.judges.scores import Panel
+from raggate.judges.session import CassetteFirst
+from raggate.models.judging import CanaryAgreement, JudgeRequest
 
 LONGEST = 900
 SAMPLES = {"context_relevancy": 40, "groundedness": 8}

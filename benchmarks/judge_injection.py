@@ -21,8 +21,7 @@ from judges.real_server import serving, weights
 from raggate.judges import prompts
 from raggate.judges.cassette import Cassette
 from raggate.judges.grader import is_quoted
-from raggate.judges.parse import ReplyFormat, parse
-from raggate.judges.replies import AbstentionReply, ClaimReply
+from raggate.judges.replies import AbstentionReply, ClaimReply, ReplyFormat, parse
 from raggate.models.judging import JudgeRequest, Message, NotJudged, Prompt, Reply
 from raggate.text.jsonio import JsonObject
 

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from raggate.config.schema import Config
 from raggate.models.baseline import Baseline
-from raggate.models.case_hash import digest, with_hash
 from raggate.models.comparison import Comparison, Delta, Finding, Flip
-from raggate.models.golden import Case, Golden, Support
+from raggate.models.golden import Case, Golden, Support, digest, with_hash
 from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Response, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Operations, Scorecard
 from raggate.scoring.score import label

@@ -13,7 +13,7 @@ from raggate.action import main
 from raggate.github import commands
 from raggate.github.commands import Response
 from raggate.github.fork_comment import ForkRun
-from raggate.github.rest import retry
+from raggate.github.rest import client
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event, WrittenComment
 
@@ -96,7 +96,7 @@ class Conversation:
         }
         # how long is waited between two writes is told by the tests of the client
         pauses = {"BETWEEN_WRITES_S": 0.0, "BETWEEN_NOTIFICATIONS_S": 0.0}
-        with mock.patch.multiple(retry, **pauses):
+        with mock.patch.multiple(client, **pauses):
             return called(main.step, at=self.workspace, environment=environment, alone=True)
 
     @property

@@ -10,7 +10,7 @@ from builders import make_baseline, make_case, make_case_score, make_labelled, m
 from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
 from raggate.gate.verdict import decide
-from raggate.models.judging_quality import JUDGES, JUDGING, Canary, CanaryAgreement, Coverage, JudgingSummary
+from raggate.models.judging import JUDGES, JUDGING, Canary, CanaryAgreement, Coverage, JudgingSummary
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Verdict
 

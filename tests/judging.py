@@ -7,13 +7,12 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from raggate.judges.ask import Opinion
 from raggate.judges.canary import CanarySet, read
 from raggate.judges.grader import Grader
-from raggate.judges.material import Material, Passage
-from raggate.judges.panel import Panel
-from raggate.judges.parse import ReplyFormat, schema_of
-from raggate.judges.replies import GroundednessReply
+from raggate.judges.prompts import Material, Passage
+from raggate.judges.replies import GroundednessReply, ReplyFormat, schema_of
+from raggate.judges.scores import Panel
+from raggate.judges.session import Opinion
 from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, Message, NotJudged, Parameters, Prompt, Usage
 
 F = TypeVar("F", bound=ReplyFormat)

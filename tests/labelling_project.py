@@ -18,7 +18,7 @@ from raggate.labelling.session import Session, Sources, open_session
 from raggate.models.run import Chunk
 from raggate.pipeline import run_directory
 from raggate.pipeline.request import Request
-from raggate.web import guard, label_page, server
+from raggate.web import label_page, server
 
 CONFIG = """\
 suite: small
@@ -121,8 +121,8 @@ def served(session: Session, annotator: str = "ann") -> Iterator[str]:
     """Serve the page to label, and give its address."""
     listening = server.listen(0)
     port = listening.getsockname()[1]
-    token = guard.new_token()
-    serving = server.server(guard.Guard(label_page.app(session, annotator), token, port))
+    token = server.new_token()
+    serving = server.server(server.Guard(label_page.app(session, annotator), token, port))
     thread = threading.Thread(target=serving.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not serving.started:

@@ -8,8 +8,8 @@ from functools import cache
 from msgspec.structs import replace
 
 from builders import make_golden
+from raggate.models.golden import Choice, Selection
 from raggate.models.run import LabelledResult
-from raggate.models.selection import Choice, Selection
 from raggate.models.verdict import Review
 from reviews import QUESTIONS, from_elsewhere, good
 from situations import judged, lost, now, usual

@@ -9,8 +9,7 @@ from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
-from raggate.models.probe import Probe, ProbeKind
-from raggate.models.run import Chunk, ProbeAnswer, Probing, Run
+from raggate.models.run import Chunk, Probe, ProbeAnswer, ProbeKind, Probing, Run
 
 OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
 NOTES = {"work/a.md": "1", "work/b.md": "1", "home/a.md": "2", "home/diary.md": "3"}

@@ -33,11 +33,9 @@ from raggate.gate.invariants.invariants import check_answers
 from raggate.gate.promote import provenance
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline
-from raggate.models.cause import Diagnosis
-from raggate.models.comparison import Delta, Finding, GoldenChanges, NoteChange
+from raggate.models.comparison import Delta, Diagnosis, Finding, GoldenChanges, NoteChange, Reach
 from raggate.models.golden import Case
 from raggate.models.provenance import Provenance
-from raggate.models.reach import Reach
 from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import Preview, Reason, ReportContext, Review, SourceLine

@@ -11,12 +11,19 @@ from msgspec.structs import replace
 from builders import make_config, make_failure, make_golden, make_labelled, make_result
 from raggate.gate.evaluation import evaluate_run
 from raggate.models.baseline import Baseline
-from raggate.models.judging import Judgement, Judging, Spending, Usage
-from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary
-from raggate.models.recheck import Recheck
+from raggate.models.judging import (
+    Canary,
+    CanaryAgreement,
+    Coverage,
+    Judgement,
+    Judging,
+    JudgingSummary,
+    Spending,
+    Usage,
+)
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore
-from raggate.models.verdict import ReportContext, Review
+from raggate.models.verdict import Recheck, ReportContext, Review
 from raggate.scoring.score import score
 from reviews import (
     CUTOFFS,

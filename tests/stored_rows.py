@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from raggate.pipeline import results_file
+from raggate.pipeline import result_rows
 
 
 def plain_rows(directory: Path) -> Path:
     """Unpack the answers of a run directory in place, and give their file, which is read like the packed one."""
-    packed, path = directory / results_file.FILE, directory / results_file.PLAIN
+    packed, path = directory / result_rows.RESULTS, directory / result_rows.PLAIN
     if packed.exists():
         path.write_bytes(gzip.decompress(packed.read_bytes()))
         packed.unlink()

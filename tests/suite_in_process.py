@@ -16,7 +16,7 @@ from builders import make_chunk, make_failure
 from project import Project, make_project
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
-from raggate.pipeline import results_file
+from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
@@ -108,7 +108,7 @@ def contents(directory: Path) -> dict[str, str]:
     """Return the files of a run directory without what is of a time."""
     files = {}
     for path in sorted(directory.iterdir()):
-        packed = path.name == results_file.FILE
+        packed = path.name == result_rows.RESULTS
         content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
         text = content.decode().replace(directory.name, "RUN")
         if packed:

@@ -18,7 +18,7 @@ from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.json_schema import json_schema
 from raggate.config.schema import Config
 from raggate.config.service_settings import described
-from raggate.models.judging_quality import highest
+from raggate.models.judging import highest
 from raggate.models.lint import CHECKS
 from raggate.scoring.metrics import METRICS, Metric
 from raggate.text.jsonio import dumps

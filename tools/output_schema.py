@@ -17,7 +17,7 @@ from raggate.cli.output import SCHEMA
 from raggate.cli.results import authoring, measured, measuring, stored
 from raggate.errors import ExitCode
 from raggate.models.answer import Answer
-from raggate.models.lint_document import LintDocument
+from raggate.models.lint import LintDocument
 from raggate.models.public_verdict import Verdict
 from raggate_interop import evaluate, results as interop
 

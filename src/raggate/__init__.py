@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from raggate.api import check
     from raggate.errors import RaggateError
     from raggate.models.public_verdict import Metric, Question, Reason, Verdict
-    from raggate.pipeline.result import RunFailed
+    from raggate.pipeline.request import RunFailed
 
 __version__ = "0.1.0"
 

@@ -64,7 +64,7 @@ def _refuse_no_names(arguments: Mapping[str, str | Path | None], suite: str | No
         RunFailed: naming the argument.
     """
     from raggate.errors import UsageError
-    from raggate.pipeline.result import RunFailed
+    from raggate.pipeline.request import RunFailed
     from raggate.text.quote import quoted
 
     for argument, value in arguments.items():

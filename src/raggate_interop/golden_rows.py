@@ -11,13 +11,12 @@ from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.inputs.golden_rules import broken_rule
-from raggate.models.case_hash import digest
-from raggate.models.golden import Case, Golden, Support
+from raggate.inputs.golden import broken_rule
+from raggate.models.golden import Case, Golden, Support, digest
 from raggate.text.jsonio import dumps, loads
-from raggate.text.problems import problems_of
+from raggate.text.nearest import problems_of
 from raggate.text.quote import cut, quoted
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 Row = Mapping[str, Any]
 Kind = Literal["dropped", "changed", "filled"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.labelling.grades import Agreement
+from raggate.labelling.label_file import Agreement
 from raggate.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
 from raggate.models.scorecard import MetricValue
 from raggate_interop.golden_rows import Note

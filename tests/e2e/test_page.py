@@ -26,8 +26,7 @@ from raggate.models.run import LabelledResult, Labels
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
 from raggate.reports.page import report
-from raggate.scoring.list_entries import list_entries
-from raggate.scoring.score import label
+from raggate.scoring.score import label, list_entries
 from reviews import baseline_of, beside, regression, review_of, run_of
 
 __all__ = ["browser", "page"]

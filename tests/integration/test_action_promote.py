@@ -18,7 +18,7 @@ from raggate.action import main
 from raggate.action.promote import PromoteInputs, promote_baseline
 from raggate.errors import CannotTell, UsageError
 from raggate.github.step_context import StepState
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import RunFailed
 
 BASELINE = "baselines/small.json"
 

@@ -11,7 +11,7 @@ import pytest
 from fakes.github_api import FakeGitHub, Repository, status
 from raggate.errors import CannotTell
 from raggate.github.rest import artifact_zip, artifacts
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"

@@ -11,7 +11,7 @@ import pytest
 
 from here import Done
 from project import Project, make_project
-from raggate.cli import golden as command, proposing
+from raggate.cli import golden, golden as command
 from raggate.inputs.authoring import proposals_file
 
 QUESTION = "How many litres is the bicycle matter?"
@@ -197,7 +197,7 @@ def test_proposals_in_a_terminal(project: Project) -> None:
         "# Shots\n\n## Done\n\n- Tetanus: 9 May 2019\n- Measles: as a child\n- Rabies: never\n"
     )
     with (
-        mock.patch.object(proposing.sys, "stdin", mock.Mock(isatty=lambda: True)),
+        mock.patch.object(golden.sys, "stdin", mock.Mock(isatty=lambda: True)),
         mock.patch("click.prompt", side_effect=["e", "When was the last tetanus shot?", "n", "q"]),
     ):
         assert project.command("golden", "propose", "--limit", "3").code == 0

@@ -17,9 +17,9 @@ import pytest
 import preloaded
 from checkouts import git
 from project import Project, make_small_project, processes_with
-from raggate.models.selection import Selection
+from raggate.models.golden import Selection
 from raggate.models.service import Started, Workspace
-from raggate.pipeline import rerun, results_file, run_directory
+from raggate.pipeline import rerun, result_rows, run_directory
 from raggate.service.backends import BACKENDS
 from stored_rows import plain_rows
 
@@ -556,7 +556,7 @@ def test_a_verdict_is_not_replaced_by_a_weaker_one(worse: Project, words: tuple[
     """What decided and is not on disk any more is not taken for good: nothing is decided anew, nothing is written."""
     directory, good = worse.last_run(), worse.root / ".raggate" / "runs"
     passed = next(run for run in sorted(good.iterdir()) if run != directory)
-    shutil.copy(passed / results_file.FILE, directory / results_file.FILE)
+    shutil.copy(passed / result_rows.RESULTS, directory / result_rows.RESULTS)
     before = (directory / "verdict.json").read_bytes()
     done = worse.command(words[0], str(directory), *words[1:])
     assert done.code == 3, done.out + done.err
@@ -704,7 +704,7 @@ def test_no_question_for_the_modes_is_not_green(project: Project, command: str) 
     done = project.command(command)
     assert done.code == 3
     assert "no question is for the modes that are asked (hybrid): nothing was measured" in done.err
-    assert not results_file.exists(project.last_run())
+    assert not result_rows.exists(project.last_run())
 
 
 def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:

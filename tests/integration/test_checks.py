@@ -11,7 +11,7 @@ import pytest
 from fakes.github_api import COMMIT_THEN_DROP, DROP, FakeGitHub, Fault, Repository, commit_then_status, status
 from raggate.errors import ExitCode
 from raggate.github.rest import checks
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.reports.annotations import Annotation
 from tables import each_row

@@ -10,7 +10,7 @@ import pytest
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Repository, commit_then_status, status
 from flavours import EITHER
 from raggate.errors import UsageError
-from raggate.github.rest.client import GitHub
+from raggate.github.rest.client import GitHub, GitHubError
 from raggate.github.rest.commits import (
     MOST_FILE_BYTES,
     Committed,
@@ -18,7 +18,6 @@ from raggate.github.rest.commits import (
     check_file,
     update,
 )
-from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.inputs.git_objects import find

@@ -15,7 +15,7 @@ from flavours import EITHER
 from promotable import DAY, NAME, NOW, Measured, client, edited, packed
 from raggate.errors import CannotTell
 from raggate.github.earlier_run import RunSelector, adopt, download
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence

@@ -18,8 +18,7 @@ from fakes.truncated import cut_short
 from flavours import EITHER
 from raggate.errors import UsageError
 from raggate.github.rest import git_objects
-from raggate.github.rest.client import GitHub
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHub, GitHubError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.inputs import sources, vault

@@ -22,8 +22,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.service import IndexState
 from raggate.pipeline import asking, check
 from raggate.pipeline.booted import Booted, Place
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import Request, RunFailed
 from raggate.service import signals
 from raggate.text.lots import lot
 from suite_in_process import Api, FakeAdapter, asked_by, make_suite

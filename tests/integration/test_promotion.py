@@ -20,8 +20,8 @@ from raggate.github.promotion import (
     message,
     propose,
 )
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.commits import Committed, Moved
-from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"

@@ -10,7 +10,7 @@ import pytest
 
 from fakes.github_api import FakeGitHub, Repository
 from raggate.github.rest import pulls
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"

@@ -12,8 +12,7 @@ from project import Project
 from raggate.config.overrides import Overrides
 from raggate.errors import ExitCode
 from raggate.pipeline import check
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import Request, RunFailed
 
 WAIVER = "waivers: [{metric: hit_at_5, owner: ada, reason: reindexing, expires: 2999-01-01}]\n"
 

@@ -27,13 +27,12 @@ from project import Project, make_project
 from raggate.cli.main import run_command
 from raggate.errors import ExitCode, UsageError
 from raggate.gate.evaluation import evaluate_run
-from raggate.models.golden import Case
+from raggate.models.golden import Case, Choice
 from raggate.models.run import Result
-from raggate.models.selection import Choice
 from raggate.models.service import IndexState
 from raggate.pipeline import asking, check, stored_runs, unfinished_run
 from raggate.pipeline.booted import Booted
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import RunFailed
 from raggate.pipeline.shards import merge, planning, running
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring import score

@@ -22,15 +22,14 @@ from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import promote
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Choice
 from raggate.models.run import Chunk, Response, Result
-from raggate.models.selection import Choice
 from raggate.models.service import IndexState
 from raggate.models.shards import Plan
 from raggate.pipeline import asking, check, stored_check
 from raggate.pipeline.booted import Booted, Place
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import CheckResult, RunFailed
-from raggate.pipeline.shards import attempts, merge, planning, running, shard_directory
+from raggate.pipeline.request import CheckResult, Request, RunFailed
+from raggate.pipeline.shards import merge, planning, running, shard_directory
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text.jsonio import JsonObject, dumps
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
@@ -295,7 +294,7 @@ def read_again(suite: Project, asked: Path) -> Callable[[], object]:
     with load_inputs(asked_by(suite)) as inputs:
         plan = planning.plan(asked_by(suite), inputs, 3)
         directories = [asked / "shards" / f"shard-{shard}-of-3" for shard in (1, 2, 3)]
-        return lambda: attempts.read_shards(plan, [*map(attempts.attempt_in, directories)], inputs)
+        return lambda: merge.read_shards(plan, [*map(merge.attempt_in, directories)], inputs)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

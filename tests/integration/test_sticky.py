@@ -25,7 +25,7 @@ from fakes.github_api import (
 )
 from flavours import EITHER
 from raggate.github import marker, sticky
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.sticky import Published, Update
 from raggate.models.publication import Push

@@ -28,8 +28,7 @@ from raggate.github.step_context import Runner, StepState
 from raggate.models.publication import Push
 from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import check as pipeline, concern
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import CheckResult
+from raggate.pipeline.request import CheckResult, Request
 from rendered import visible
 from reviews import review
 

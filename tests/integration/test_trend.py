@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pages import Elements, data_of
 from project import Project
 from raggate.gate import baseline
-from raggate.models.trend import TrendPoint
+from raggate.models.history import TrendPoint
 from raggate.models.verdict import Review
 from raggate.pipeline import context_file, trend
 from raggate.reports import plots

@@ -14,13 +14,12 @@ from benchmarks.judge_injection import ABSTENTION, CLAIM, Scale, attacks, fenced
 from judges.real_server import BUILD, NAME, RealServer
 from raggate.config.judge_settings import Judges
 from raggate.judges import session
-from raggate.judges.ask import CassetteFirst, Opinion
 from raggate.judges.budget import Budget
 from raggate.judges.cassette import Cassette
 from raggate.judges.client import Client
 from raggate.judges.grader import Grader
-from raggate.judges.parse import ReplyFormat
-from raggate.judges.replies import AbstentionReply
+from raggate.judges.replies import AbstentionReply, ReplyFormat
+from raggate.judges.session import CassetteFirst, Opinion
 from raggate.models.judging import NotJudged, Parameters
 from raggate.text.jsonio import JsonObject
 

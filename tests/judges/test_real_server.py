@@ -16,13 +16,22 @@ from judges.real_server import BUILD, NAME, RealServer, serving
 from project import Project, make_project
 from raggate.config.judge_settings import JudgedScore, Judges
 from raggate.judges import cassette, session
-from raggate.judges.ask import CassetteFirst, Opinion
 from raggate.judges.budget import Budget, upper_bound
 from raggate.judges.cassette import Cassette
 from raggate.judges.client import Client
-from raggate.judges.parse import ReplyFormat, bounded, parse, schema_of
-from raggate.judges.replies import AbstentionReply, ClaimReply, ClaimsReply, CorrectnessReply, GroundednessReply
+from raggate.judges.replies import (
+    AbstentionReply,
+    ClaimReply,
+    ClaimsReply,
+    CorrectnessReply,
+    GroundednessReply,
+    ReplyFormat,
+    bounded,
+    parse,
+    schema_of,
+)
 from raggate.judges.scores import EACH, families
+from raggate.judges.session import CassetteFirst, Opinion
 from raggate.models.judging import JudgeRequest, Message, NotJudged, Parameters, Prompt, Reply, Spending
 from stored_rows import plain_rows
 

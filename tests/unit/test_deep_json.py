@@ -9,7 +9,7 @@ import pytest
 from raggate.errors import UsageError
 from raggate.github.untrusted_run import without_results
 from raggate.judges import canary, cassette
-from raggate.judges.parse import parse
+from raggate.judges.replies import parse
 from raggate_interop.trec_beir import rankings
 
 DEEP = b'{"id": "x", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"

@@ -26,8 +26,7 @@ from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
-from raggate.models.probe import Probe, ProbeKind
-from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Probing, Reference, Run
+from raggate.models.run import Chunk, LabelledResult, Probe, ProbeAnswer, ProbeKind, Probing, Reference, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import score

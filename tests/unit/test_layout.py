@@ -128,28 +128,22 @@ TESTS = Path(__file__).parents[1]
 DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
-    "gate/complaints.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/rerun.py",
-    "pipeline/result.py",
     "pipeline/trusted_inputs.py",
     # the judging step, and the command that does it again: the integration tests of judging
     "pipeline/jury.py",
-    "pipeline/rejudge.py",
     # through the metric that is made of it: metrics/test_retrieval
-    "scoring/judged_places.py",
     # what is asked twice: the integration tests of behaviour
-    "pipeline/second_answers.py",
+    "pipeline/asking.py",
     # how every build of a run is brought up: measure and base_build
     "pipeline/booted.py",
     # what one process asks, what a run is made of that, and what is left where it fails: measure
-    "pipeline/asking.py",
     "pipeline/failure_reports.py",
     # the steps of a run in shards: integration/test_shards
     "pipeline/shards/planning.py",
     "pipeline/shards/running.py",
     "pipeline/shards/shard_directory.py",
-    "pipeline/shards/attempts.py",
     "pipeline/shards/merge.py",
     "pipeline/stored_check.py",
     # a run that was killed and goes on: integration/test_resume

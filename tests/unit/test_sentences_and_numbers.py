@@ -22,10 +22,10 @@ PARSING = frozenset(
 ALLOWED = {
     ("errors.py", "out_of_memory"): "Python and its loader have only words for it",
     ("text/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
-    ("github/rest/failures.py", "graphql_failure"): "GitHub has no code for it, only words",
+    ("github/rest/client.py", "graphql_failure"): "GitHub has no code for it, only words",
     ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",
     ("reports/parts/reasons.py", "remaining"): "the words that stand above a group are not said again below it",
-    ("labelling/golden_edits.py", "_unwritable"): "the id that stands before the message is not said twice",
+    ("labelling/session.py", "_unwritable"): "the id that stands before the message is not said twice",
     ("raggate_interop/convert.py", "_check"): "a scratch file's name becomes the one of the target",
 }
 """Where text is taken apart all the same, and why that is no reading of data."""

@@ -18,7 +18,7 @@ from raggate.github.rest.repository import Repository
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of
-from raggate.inputs import suite_list, suite_names
+from raggate.inputs import suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.suites import SuiteOutcome, worst
 from raggate.pipeline import report_files, suites
@@ -139,7 +139,7 @@ class _Step:
         """Name the suite, also of a configuration that cannot be used, so that its one comment tells what is wrong."""
         name, request = self._inputs["config"], self._request
         config = self._runner.workspace / name
-        suite = suite_names.find(config.parent, config.name, against=request.against, remote=request.remote)
+        suite = suite_list.name_of_unusable(config.parent, config.name, against=request.against, remote=request.remote)
         return SuiteFile(config=name, suite=suite or self._inputs["suite"] or name)
 
     def _check_base(self) -> None:

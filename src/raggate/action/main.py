@@ -128,7 +128,7 @@ def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runne
 
             return promote_baseline(inputs, started_by, repository, runner, state)
         if inputs["command"] == "respond":
-            from raggate.action.respond import respond
+            from raggate.action.relay import respond
 
             return respond(inputs, started_by, repository, runner, state)
         if inputs["command"] in {"plan", "shard", "merge"}:

@@ -43,10 +43,9 @@ from raggate.reports.parts.markup import link
 from raggate.reports.promotion import pull_title, title_text
 from raggate.scoring import score
 from raggate.text.escape import markdown as safe, plain
-from raggate.text.guarded import Guarded
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut, listed, quoted
-from raggate.text.redact import redact
+from raggate.text.redact import Guarded, redact
 
 MOST_REASON = 500
 """Characters."""

@@ -9,7 +9,7 @@ from raggate.action.gate import ended, listed
 from raggate.cli import console
 from raggate.cli.console import say
 from raggate.errors import ExitCode, UsageError
-from raggate.github import fork_comment
+from raggate.github import commands, fork_comment
 from raggate.github.fork_comment import ForkRun
 from raggate.github.publish import Settings
 from raggate.github.rest.repository import Repository
@@ -66,3 +66,27 @@ def comment(
         state.summary = f"{fork_comment.NOBODY}.\n"
         say(fork_comment.NOBODY)
     return int(ExitCode.CANNOT_TELL if failed else ExitCode.PASS)
+
+
+def respond(
+    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
+) -> int:
+    """Do what the comment asks for. Green when it was answered, also where the answer is no.
+
+    Raises:
+        UsageError: without a token, and for another event than `issue_comment`.
+        GitHubError: when GitHub refuses to be asked or told.
+    """
+    if repository is None:
+        raise UsageError("the input github-token is empty, and `command: respond` needs it")
+    gate = ended_run(inputs, event, runner)
+    response = commands.respond(
+        repository,
+        gate,
+        token=inputs["github-token"],
+        login=inputs["token-login"],
+    )
+    state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
+    state.summary = f"{response.message}.\n"
+    say(response.message)
+    return response.code

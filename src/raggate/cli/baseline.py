@@ -13,11 +13,11 @@ from raggate.cli.options import PATH, choice
 from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
-from raggate.text import clock, dates
+from raggate.text import dates
 from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut, quoted
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     hint = "Name a baseline file with --baseline, or promote a run with `raggate promote`."
     content = read_file(path, hint, most_bytes=MOST_BYTES)
     stored = history.read(content, str(path), _cutoffs(settings))
-    now = clock.now()
+    now = dates.now()
     click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
     return Answer(_document(stored, now, slices=slices))
 
@@ -127,7 +127,7 @@ def _settings(config_file: Path) -> Config:
 
 
 def _cutoffs(settings: Config | None) -> Sequence[int]:
-    from raggate.config.score_settings import Score
+    from raggate.config.gate_settings import Score
 
     return (settings.score if settings else Score()).k
 

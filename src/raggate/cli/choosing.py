@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from raggate.models.selection import Choice
+    from raggate.models.golden import Choice
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
@@ -43,7 +43,7 @@ def options(function: Any) -> Any:
 
 def taken(flags: dict[str, Any]) -> Choice:
     """Take the values of the options out of those of a command."""
-    from raggate.models.selection import Choice
+    from raggate.models.golden import Choice
 
     given: Mapping[str, Any] = {name: flags.pop(name) for name in _NAMES}
     return Choice(**given)

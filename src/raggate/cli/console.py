@@ -21,7 +21,7 @@ from raggate.service import signals
 from raggate.text import disk, files
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, often
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 if TYPE_CHECKING:
     from raggate.cli.results.measured import Measured
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from raggate.models.suites import SuiteOutcome
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
-    from raggate.pipeline.request import Request
-    from raggate.pipeline.result import RunResult
+    from raggate.pipeline.request import Request, RunResult
 import platform
 from typing import TYPE_CHECKING, TextIO
 

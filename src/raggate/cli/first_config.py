@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 
 from raggate.errors import UsageError
-from raggate.text.guarded import Guarded
 from raggate.text.numbers import counted
-from raggate.text.yaml_writing import block, one_line
+from raggate.text.redact import Guarded
+from raggate.text.yamlio import block, one_yaml_line as one_line
 
 if TYPE_CHECKING:
     from raggate.models.golden import Golden
-    from raggate.pipeline.chunk_mapping import Choose, Wanted
+    from raggate.pipeline.tool_discovery import Choose, Wanted
 
 SCHEMA = ".raggate/raggate.schema.json"
 _LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}, "mcp": {}}}
@@ -240,7 +240,7 @@ def _check(known: Known) -> None:
 
 def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
     """Call an API, and give the sections `api` and `ask` for it. A Dockerfile says how it is started."""
-    from raggate.pipeline.chunk_mapping import Wanted
+    from raggate.pipeline.tool_discovery import Wanted
     from raggate.service.discovery.given import body_of, headers_of
     from raggate.text.redact import of_environment
 
@@ -345,7 +345,7 @@ def preset(name: str, url: str | None) -> str:
 
 def question_of(known: Known) -> str:
     """Return the question that was given, or one that every search of these notes answers: a sentence of one."""
-    from raggate.inputs.first_sentence import first_sentence
+    from raggate.inputs.note_words import first_sentence
 
     asked = known.question or known.there.question
     if asked or not known.there.vaults:

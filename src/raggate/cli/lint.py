@@ -19,8 +19,7 @@ from raggate.models.lint import CHECKS
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.models.lint import LintReport
-    from raggate.models.lint_document import LintDocument
+    from raggate.models.lint import LintDocument, LintReport
     from raggate.pipeline.request import Request
 
 IGNORABLE = tuple(name for name, check in CHECKS.items() if check.severity != "error")

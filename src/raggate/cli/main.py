@@ -64,9 +64,13 @@ def promote_command_line(directory: str, suite: str, policy: Path | None) -> str
 
 
 def _suite_of(path: Path) -> str | None:
-    from raggate.inputs import suite_names
+    from raggate.inputs import suite_list
 
-    return suite_names.find(path.absolute().parent, path.name, against=None, remote=None) if path.is_file() else None
+    return (
+        suite_list.name_of_unusable(path.absolute().parent, path.name, against=None, remote=None)
+        if path.is_file()
+        else None
+    )
 
 
 def watch_changes(request: Request, check: Callable[[Request], int]) -> NoReturn:
@@ -240,7 +244,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     means over all runs. Each run costs as many calls as `raggate run`.
     """
     from raggate.cli.results.measured import Calibrated
-    from raggate.pipeline import calibrate as pipeline
+    from raggate.pipeline import measure as pipeline
     from raggate.reports import calibration
 
     request = request_of(**flags)

@@ -10,7 +10,7 @@ import click
 from raggate.cli import console
 
 if TYPE_CHECKING:
-    from raggate.models.selection import Choice
+    from raggate.models.golden import Choice
     from raggate.pipeline.request import Request
 
 
@@ -28,7 +28,7 @@ def request_of(
 ) -> Request:
     """Make the request of a command: which questions, and the flags that commands of the gate share."""
     from raggate.config.overrides import Overrides
-    from raggate.models.selection import EVERYTHING
+    from raggate.models.golden import EVERYTHING
     from raggate.pipeline.request import Request
 
     return Request(

@@ -76,7 +76,7 @@ def merge(directories: tuple[Path, ...], *, plan_file: Path | None, **flags: Any
 def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[ShardAsked]:
     """Ask the questions of one shard, which the flag or the environment names, and print where its answers are."""
     from raggate.cli.results.measuring import ShardAsked
-    from raggate.models.selection import EVERYTHING
+    from raggate.models.golden import EVERYTHING
     from raggate.pipeline.shards import numbers, planning, running
 
     if request.choice != EVERYTHING:

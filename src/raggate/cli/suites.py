@@ -62,7 +62,7 @@ def check(
 
 
 def _given(request: Request, *, watch: bool, stored: Path | None) -> dict[str, object]:
-    from raggate.models.selection import EVERYTHING
+    from raggate.models.golden import EVERYTHING
 
     return {
         "--suite": request.overrides.suite,

@@ -12,9 +12,9 @@ from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import Mapped
 from raggate.config.mcp_settings import Mcp
 from raggate.config.probe_settings import Probes
-from raggate.config.retrieval_modes import NO_MODE, distinct_modes
+from raggate.config.question_settings import NO_MODE, distinct_modes
 from raggate.config.service_settings import SettingsModel
-from raggate.config.values import Name, Seconds
+from raggate.config.values import Name, Seconds, Text
 from raggate.text.nearest import suggestion
 
 OWN_ADAPTERS = ("ask", "mapped", "mcp")
@@ -144,3 +144,25 @@ class Ask(SettingsModel):
         if self.trace_url is not None and not self.traceparent:
             raise ValueError("expected no `ask.trace_url` with `ask.traceparent: false`: no question has a trace then")
         return self
+
+
+Version = Annotated[Text, Field(min_length=1, max_length=200)]
+
+
+class About(SettingsModel):
+    """What no API tells of a run. Reports and exports show it, and nothing is measured by it."""
+
+    embedding_model: Version | None = None
+    """The model that embeds notes and questions."""
+    retriever_version: Version | None = None
+    """The version of the retriever: its parameters, filters and rerankers."""
+    answerer_version: Version | None = None
+    """The version of the answerer: its prompt and its model."""
+    description: Annotated[Text, Field(max_length=2000)] = ""
+    """What you try in this run, in a sentence or two."""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The keys that identify a build, as far as they are set."""
+        names = ("embedding_model", "retriever_version", "answerer_version")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
+from raggate import plugins
 from raggate.config.judge_settings import IN_POINTS
 from raggate.config.service_settings import SettingsModel
-from raggate.config.values import Text, off_is_none
+from raggate.config.values import ImageName, Name, RelativePath, Text, Variable, off_is_none
 
 DEFAULT_TOLERANCE = 0.05
 DEFAULT_GATED = (
@@ -118,3 +120,137 @@ class Gate(SettingsModel):
         if not isinstance(given, Rule):
             return _allowing(tolerance if given is None else float(given))
         return given if given.tolerance is not None else given.model_copy(update={"tolerance": tolerance})
+
+
+def _known_system(name: str) -> str:
+    known = plugins.names(plugins.COMPAT)
+    if name not in known:
+        raise ValueError(f"expected one of {', '.join(known)}" if known else "no installed package knows any")
+    return name
+
+
+Compat = Annotated[str, AfterValidator(_known_system), WithJsonSchema({"enum": [*plugins.names(plugins.COMPAT)]})]
+
+
+class Score(SettingsModel):
+    """What is computed from the answers."""
+
+    k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
+    """Cut-offs of the ranked metrics."""
+    snippets: Literal["required", "off"] = "required"
+    """Whether a passage must hold a snippet of its gold support to match, if that has any. With `off` the place is
+    enough, and snippets are not read at all."""
+    compat: list[Compat] = []  # noqa: RUF012
+    """Other systems whose numbers are written to metrics.json too, under `compat`. They are never gated."""
+
+    @property
+    def reads_snippets(self) -> bool:
+        """Whether the snippets of gold supports count."""
+        return self.snippets == "required"
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Score:
+        if sorted(set(self.k)) != self.k:
+            raise ValueError("expected distinct cut-offs in ascending order")
+        return self
+
+
+class Recheck(SettingsModel):
+    """How a regression is checked on the build before the change, in the same job, before the change is blamed."""
+
+    base: Literal["off", "ref", "image"] = "off"
+    """Ask the base build the questions that count against the change: `ref` builds it from the source of the base
+    commit, `image` runs another image in `api.container`."""
+    image: ImageName | None = None
+    """The image of the base build, for `image`."""
+    confirm: Annotated[int, Field(ge=0, le=10)] = 2
+    """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never. An API at
+    `api.url` is never asked again: its process has been asked before."""
+
+    @model_validator(mode="after")
+    def _image_where_one_is_run(self) -> Recheck:
+        if (self.base == "image") != (self.image is not None):
+            raise ValueError(
+                "expected both `recheck.base: image` and `recheck.image`, or neither: add what is missing or remove "
+                "the other"
+            )
+        return self
+
+
+def _day(value: object) -> object:
+    try:
+        valid = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ValueError("expected a date such as 2026-12-31")
+    return value
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected some text")
+    return text
+
+
+Day = Annotated[str, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+NotBlank = Annotated[Text, AfterValidator(_not_blank)]
+
+
+class Waiver(SettingsModel):
+    """A metric or a case that may be worse until a given day, because somebody takes responsibility for it."""
+
+    metric: Text | None = None
+    """The metric that may be worse than allowed, in the whole and in slices."""
+    case: Text | None = None
+    """Or the case that is left out of the means; it may miss even if it is a must-pass case."""
+    mode: Name | None = None
+    """The only mode it applies to. Default: all."""
+    owner: NotBlank
+    """Who is responsible."""
+    reason: NotBlank
+    """Why the loss is accepted."""
+    expires: Day
+    """Its last day, YYYY-MM-DD. From the next day on the waiver makes the gate red until it is removed or renewed."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Waiver:
+        if (self.metric is None) == (self.case is None):
+            raise ValueError("expected exactly one of 'metric' and 'case'")
+        return self
+
+
+def _distinct(faults: list[DeclaredFault]) -> list[DeclaredFault]:
+    names = [fault.name for fault in faults]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise ValueError(f"expected distinct names, {doubled!r} is used twice")
+    return faults
+
+
+class DeclaredFault(SettingsModel):
+    """A fault of this API: it is booted again with these variables, or built from a patched copy of its source."""
+
+    name: Name
+    """Its name in the report."""
+    env: dict[Variable, Text] = {}  # noqa: RUF012 - pydantic copies it
+    """Environment variables of the API; they are added to its own or replace them."""
+    patch: RelativePath | None = None
+    """A patch as `git diff --relative` writes it in the directory of raggate.yml. It is applied to a copy."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> DeclaredFault:
+        if bool(self.env) == (self.patch is not None):
+            raise ValueError("expected exactly one of 'env' and 'patch'")
+        return self
+
+
+class Prove(SettingsModel):
+    """What `raggate prove` requires of the gate, and which faults it tries beside the built-in ones."""
+
+    harm: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.05
+    """A fault counts as harmful if the hit rate at `gate.flip_at` drops by at least this much."""
+    min_caught: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.9
+    """The share of harmful faults that the gate must catch."""
+    faults: Annotated[list[DeclaredFault], Field(max_length=100), AfterValidator(_distinct)] = []  # noqa: RUF012 - pydantic copies it
+    """Faults that only this API can have, each a `name` with `env` or `patch`."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from raggate.config.about_settings import About
-from raggate.config.gate_settings import Gate
+from raggate.config.ask_settings import About
+from raggate.config.gate_settings import Gate, Score, Waiver
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config, default_baseline
-from raggate.config.score_settings import Score
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name
-from raggate.config.waiver_settings import Waiver
 
 System = Literal["helloworld", "kebab", "substrate"]
 

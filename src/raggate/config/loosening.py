@@ -12,13 +12,12 @@ from functools import reduce
 from operator import gt, lt, ne
 from typing import Any
 
-from raggate.config.gate_settings import Rule
+from raggate.config.gate_settings import Rule, Waiver
 from raggate.config.judge_settings import JudgeBudget, Judges
 from raggate.config.probe_settings import bare_tag, marking
 from raggate.config.question_settings import QuestionChoice
 from raggate.config.schema import Config
 from raggate.config.service_settings import DEFAULT_USER
-from raggate.config.waiver_settings import Waiver
 from raggate.text.anchors import inside_place
 
 _FEWER_REPLIES = ("retries", "call_timeout", "total_timeout")

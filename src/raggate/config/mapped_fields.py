@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from raggate.config.header_settings import check_template
-from raggate.config.service_settings import SettingsModel
+from raggate.config.service_settings import SettingsModel, check_template
 from raggate.config.values import Name, Text
 from raggate.text import field_paths
 from raggate.text.nearest import suggestion

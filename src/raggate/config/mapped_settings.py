@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from raggate.config.header_settings import SentVariable, check_headers, check_template, names
 from raggate.config.mapped_fields import Condition, OnePath, ResponseFields
-from raggate.config.service_settings import SettingsModel
+from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, check_template, names
 from raggate.config.values import Text
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from raggate.config.header_settings import SentVariable, check_headers, names
 from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import (
     IndexFields,
@@ -14,7 +13,7 @@ from raggate.config.mapped_settings import (
     json_template,
     leaves,
 )
-from raggate.config.service_settings import SettingsModel
+from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, names
 from raggate.config.values import Text
 
 if TYPE_CHECKING:

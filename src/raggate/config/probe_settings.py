@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from raggate.config.header_settings import SentVariable, check_headers
 from raggate.config.invariant_settings import PROBING
 from raggate.config.mapped_settings import UrlPath
-from raggate.config.service_settings import SettingsModel
+from raggate.config.service_settings import SentVariable, SettingsModel, check_headers
 from raggate.config.values import Name, Text
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -41,3 +42,42 @@ class QuestionChoice(SettingsModel):
         if not (self.must_pass or self.tags or self.sample):
             raise ValueError("expected `must_pass: true`, tags or a sample: this chooses no question")
         return self
+
+
+NO_MODE = "no-mode"
+"""The mode of an API that is sent none: questions of all modes are asked in it."""
+
+ALIASES = {"fts": "bm25"}
+"""Other names of a mode, as some tools write it."""
+
+COVERED = {"hybrid_rerank": "hybrid"}
+"""Modes that a question is asked in too when it names the mode on the right, as golden sets have no word for them."""
+
+
+def mode_name(written: str) -> str:
+    """Return the one name of a mode: `fts` is `bm25`, all others are themselves."""
+    return ALIASES.get(written, written)
+
+
+def asked_in(named: Collection[str] | None, mode: str) -> bool:
+    """Whether a question that names these modes is asked in a mode; one that names none is asked in every mode."""
+    if named is None:
+        return True
+    if mode == NO_MODE:
+        return bool(named)
+    name = mode_name(mode)
+    return not {name, COVERED.get(name, name)}.isdisjoint(map(mode_name, named))
+
+
+def distinct_modes(modes: Sequence[str]) -> list[str]:
+    """Return a list of modes back when no two of them are one mode under different names.
+
+    Raises:
+        ValueError: naming the two.
+    """
+    seen: dict[str, str] = {}
+    for mode in modes:
+        first = seen.setdefault(mode_name(mode), mode)
+        if first != mode:
+            raise ValueError(f"expected one of {first!r} and {mode!r}, which are one mode")
+    return list(modes)

@@ -7,20 +7,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from raggate import plugins
-from raggate.config import judge_places, mcp_settings, probe_settings
-from raggate.config.about_settings import About
-from raggate.config.ask_settings import Ask
-from raggate.config.gate_settings import Gate
+from raggate.config import judge_settings, mcp_settings, probe_settings
+from raggate.config.ask_settings import About, Ask
+from raggate.config.gate_settings import Gate, Prove, Recheck, Score, Waiver
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.judge_settings import Judges
 from raggate.config.probe_settings import Private, Probes
-from raggate.config.proof_settings import Prove
 from raggate.config.question_settings import QuestionChoice
-from raggate.config.recheck_settings import Recheck
-from raggate.config.score_settings import Score
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, PathInRepository, RelativePath
-from raggate.config.waiver_settings import Waiver
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.yamlio import Document, Path, dotted, parse, sentence
 
@@ -211,7 +206,7 @@ def load(data: bytes, name: str) -> Config:
     except ValidationError as error:
         problems, more = of(error, document, Config)
     else:
-        file = judge_places.misplaced(config)
+        file = judge_settings.misplaced(config)
         if file is None:
             return config
         key, text = file

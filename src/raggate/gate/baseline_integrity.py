@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from raggate.models.judging_quality import highest
+from raggate.models.judging import highest
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Values
 from raggate.text.jsonio import dumps, key_twice
 from raggate.text.numbers import setting, written

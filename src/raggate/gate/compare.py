@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 
 from msgspec.structs import replace
 
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.gate import judge_advice
 from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.causes.passages import Ranked, of_path, ranked
@@ -17,10 +17,9 @@ from raggate.gate.headings import ends_alike, unsplit, untold_headings
 from raggate.gate.other_systems import restate
 from raggate.gate.overview import Overview
 from raggate.models.baseline import Baseline, Restated
-from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
+from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange, Reach
 from raggate.models.golden import Case, Support, by_id
 from raggate.models.provenance import RunCommand
-from raggate.models.reach import Reach
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, Scorecard, by_question
 from raggate.text.anchors import covers, elements, is_end_of

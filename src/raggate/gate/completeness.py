@@ -8,19 +8,19 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 
 from raggate.config.gate_settings import Gate
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.errors import UsageError
 from raggate.gate import judge_advice, wording
 from raggate.gate.causes import index_change
 from raggate.gate.overview import AnswerCounts
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta
-from raggate.models.fingerprint import Fingerprint, cutoffs_of, modes_of
 from raggate.models.metric_names import HIT, family
+from raggate.models.provenance import Fingerprint, cutoffs_of, modes_of
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
-from raggate.scoring import answer_fields
+from raggate.scoring import score
 from raggate.scoring.heading_reading import read_otherwise
 from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted
@@ -122,7 +122,7 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     if comparison.baseline is None or comparison.incomparable:
         return
     before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
-    vanished = [*answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate)]
+    vanished = [*score.lost(before.get("fields"), now.get("fields"), gate.max_error_rate)]
     for lost in vanished:
         (filled_before, of_before), (filled, of) = lost.before, lost.now
         message = (

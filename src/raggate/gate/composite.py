@@ -11,7 +11,7 @@ from msgspec import Struct
 from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
-from raggate.models.judging_quality import highest
+from raggate.models.judging import highest
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, by_question
 from raggate.scoring.metrics import METRICS

@@ -15,10 +15,10 @@ from raggate.gate.statistics.intervals import mean_interval, tango
 from raggate.gate.statistics.paired import unit_changes
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, Interval, Uncompared, difference
-from raggate.models.judging_quality import highest
+from raggate.models.judging import highest
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, Key, MetricValue, Scorecard, oriented
 from raggate.scoring.metrics import METRICS
-from raggate.scoring.slice_means import SliceMeans
+from raggate.scoring.score import SliceMeans
 
 N = TypeVar("N", int, float)
 

@@ -19,12 +19,12 @@ from raggate.gate.invariants import invariants, list_drift
 from raggate.inputs import golden_part
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Finding, Flip
+from raggate.models.golden import Selection
 from raggate.models.run import Run
 from raggate.models.scorecard import CaseScore, Scorecard
-from raggate.models.selection import Selection
 from raggate.models.verdict import ReportContext, Review, Verdict
 from raggate.models.waiver import WaiverStatus
-from raggate.scoring.first_answers import first_answers
+from raggate.scoring.score import first_answers
 from raggate.text import deadlines
 
 

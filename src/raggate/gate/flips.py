@@ -11,8 +11,7 @@ from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.causes.cause_wording import sentence
 from raggate.gate.causes.causes import find_cause
 from raggate.gate.causes.passages import Asked, of_chunk, place, unmatched
-from raggate.models.cause import Cause, CauseEvidence
-from raggate.models.comparison import Comparison, Flip
+from raggate.models.comparison import Cause, CauseEvidence, Comparison, Flip
 from raggate.models.golden import Case, Support
 from raggate.models.metric_names import (
     ABSTENTION,
@@ -26,8 +25,8 @@ from raggate.models.metric_names import (
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, UNANSWERABLE, CaseScore, Key, Scorecard, by_question, mostly
 from raggate.models.verdict import GatedMetric, Verdict
-from raggate.scoring.first_answers import first_answers
 from raggate.scoring.metrics import METRICS
+from raggate.scoring.score import first_answers
 
 Pair = tuple[CaseScore, CaseScore]
 """A case before and now."""

@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 from raggate.gate.overview import Overview
 from raggate.models.comparison import Comparison, UntoldHeadings
 from raggate.models.verdict import Reason
-from raggate.text.anchors import Elements, elements
+from raggate.text.anchors import Elements, elements, set_apart_by
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
-from raggate.text.separators import set_apart_by
 from raggate.text.titles import without_attributes
 
 

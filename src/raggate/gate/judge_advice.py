@@ -16,9 +16,8 @@ from raggate.config.gate_settings import Gate
 from raggate.gate.composite import same_questions
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
-from raggate.models.fingerprint import modes_of
-from raggate.models.judging import NOT_ASKED
-from raggate.models.judging_quality import JUDGES, CanaryAgreement, Coverage, JudgingSummary
+from raggate.models.judging import JUDGES, NOT_ASKED, CanaryAgreement, Coverage, JudgingSummary
+from raggate.models.provenance import modes_of
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures

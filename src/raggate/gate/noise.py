@@ -10,9 +10,9 @@ from raggate.gate import wording
 from raggate.gate.statistics.beta import binomial_tail
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
-from raggate.models.fingerprint import Fingerprint
-from raggate.models.judging_quality import highest
+from raggate.models.judging import highest
 from raggate.models.metric_names import counted_metrics
+from raggate.models.provenance import Fingerprint
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures, repeats

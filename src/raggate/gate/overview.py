@@ -8,7 +8,7 @@ from typing import Self
 
 from raggate.gate.causes.folder_causes import KINDS, beyond
 from raggate.gate.causes.passages import Holders, first_ranks, vaults_named
-from raggate.models.cause import FolderKind
+from raggate.models.comparison import FolderKind
 from raggate.models.golden import Case, Support, places_of
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore

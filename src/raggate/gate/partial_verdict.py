@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import complaints, completeness, verdict, wording
+from raggate.models.answer import VerdictKind
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
-from raggate.models.fingerprint import cutoffs_of
+from raggate.models.golden import Selection
 from raggate.models.metric_names import family
-from raggate.models.outcome import VerdictKind
+from raggate.models.provenance import cutoffs_of
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
-from raggate.models.selection import Selection
 from raggate.models.verdict import GatedMetric, Reason, Status, Verdict
 from raggate.models.waiver import WaiverStatus
 from raggate.scoring import figures

@@ -22,7 +22,7 @@ from raggate.gate.evidence import (
 from raggate.gate.row_status import classify_row
 from raggate.gate.waivers import excused, for_metric
 from raggate.models.comparison import Comparison
-from raggate.models.judging_quality import highest
+from raggate.models.judging import highest
 from raggate.models.metric_names import family
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Unproven

@@ -11,8 +11,7 @@ from raggate.config.loosening import loosened, remeasured
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline, completeness, wording
 from raggate.gate.compare import note_changes, removed_cases
-from raggate.inputs.leaks import made_public
-from raggate.inputs.private_notes import private_notes
+from raggate.inputs.leaks import made_public, private_notes
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, Finding, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
@@ -20,7 +19,7 @@ from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue,
 from raggate.models.verdict import BaselineState, Preview
 from raggate.scoring.score import METRICS_VERSION, slices_of
 from raggate.text.quote import cut
-from raggate.text.yaml_writing import one_line
+from raggate.text.yamlio import one_yaml_line as one_line
 
 if TYPE_CHECKING:
     from raggate.inputs.trusted import Inputs, StoredFile
@@ -34,7 +33,7 @@ from raggate.models.baseline import RatchetEntry
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import EPSILON, improvement
 from raggate.models.verdict import Reason, Verdict
-from raggate.scoring import answer_fields
+from raggate.scoring import score
 from raggate.text.numbers import counted
 
 Values = Sequence[tuple[str, MetricValue, MetricValue]]
@@ -101,7 +100,7 @@ def _unseen(old: Baseline, new: Baseline, settings: Config) -> Iterator[str]:
     ]
     if explained:
         yield f"noise that explains more of {wording.some(explained)}"
-    fields = [answer_fields.known(side.get("fields"), gate.max_error_rate) for side in (before, now)]
+    fields = [score.known(side.get("fields"), gate.max_error_rate) for side in (before, now)]
     if gone := sorted({field for _, field in fields[0] - fields[1]}):
         yield f"answers without {wording.some(gone)}"
     # the hash of a vault is that of its notes

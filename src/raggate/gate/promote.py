@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import (
     baseline,
@@ -27,9 +27,8 @@ from raggate.gate import (
 from raggate.gate.completeness import Naming, on_a_command_line, refuse_matchless
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
-from raggate.models.fingerprint import modes_of
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
-from raggate.models.provenance import RunCommand
+from raggate.models.provenance import RunCommand, modes_of
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
@@ -38,7 +37,7 @@ from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
 from raggate.text.numbers import counted, rounded
 from raggate.text.quote import cut, quoted
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""

@@ -22,9 +22,8 @@ from raggate.gate.noise import noisy
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.metric_names import FALSE_ABSTENTION_RATE
-from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, mostly, oriented
-from raggate.models.verdict import GatedMetric, Reason, Verdict
+from raggate.models.verdict import GatedMetric, Reason, Recheck, RecheckOutcome, Verdict
 from raggate.scoring.repeats import EACH_MODE
 from raggate.text.numbers import counted, often
 

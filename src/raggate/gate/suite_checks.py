@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.gate import baseline_age, completeness
 from raggate.gate.waivers import for_case, waiver_statuses
@@ -14,7 +14,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding
 from raggate.models.scorecard import OVERALL, CaseScore
-from raggate.scoring import answer_fields
+from raggate.scoring import score
 from raggate.scoring.score import METRICS_VERSION, slices_of
 from raggate.text.numbers import counted
 from raggate.text.quote import quoted
@@ -62,9 +62,7 @@ def check_headings(settings: Config, golden: Golden, path: str, baseline: Baseli
     """
     if not settings.ask.reads_headings:
         why = "no heading_path is read from answers"
-    elif baseline is not None and answer_fields.never_told(
-        baseline.scorecard.fingerprint.get("fields"), "heading_path"
-    ):
+    elif baseline is not None and score.never_told(baseline.scorecard.fingerprint.get("fields"), "heading_path"):
         why = "no answer of the baseline has a heading_path"
     else:
         return
@@ -139,7 +137,7 @@ def _other_settings(
 
 def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
     present = {case.id for case in golden.cases}
-    for name in dict.fromkeys(score.case_id for score in baseline.scorecard.cases):
+    for name in dict.fromkeys(case.case_id for case in baseline.scorecard.cases):
         if name not in present:
             yield LintFinding("removed-question", path, 1, name, "is in the baseline alone")
 
@@ -147,8 +145,8 @@ def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFind
 def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
     """Tell of questions that can get no worse, and of a suite that can get no better."""
     scores: dict[str, list[CaseScore]] = {}
-    for score in baseline.scorecard.cases:
-        scores.setdefault(score.case_id, []).append(score)
+    for own_score in baseline.scorecard.cases:
+        scores.setdefault(own_score.case_id, []).append(own_score)
     ranked = [(case, own) for case in golden.cases if (own := _comparable(case, scores.get(case.id, ()), baseline))]
     for case, own in ranked:
         if all(score.rank is None for score in own):

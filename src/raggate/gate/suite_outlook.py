@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.config.gate_settings import Gate
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.gate.evidence import ALPHA
 from raggate.gate.policies import small_metrics
@@ -14,7 +14,7 @@ from raggate.gate.statistics.paired import unit_sizes
 from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Golden
-from raggate.models.outlook import ModeOutlook, Outlook
+from raggate.models.lint import ModeOutlook, Outlook
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.scoring.repeats import Repeated
 

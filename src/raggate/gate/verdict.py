@@ -23,8 +23,8 @@ from raggate.gate import (
     wording,
 )
 from raggate.gate.causes import index_change
+from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Comparison, Finding
-from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict
 from raggate.models.waiver import WaiverStatus
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import Gate
+from raggate.config.gate_settings import Gate, Waiver
 from raggate.config.schema import Config
-from raggate.config.waiver_settings import Waiver
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
 from raggate.models.golden import Golden

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.metric_names import counted_metrics
-from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus

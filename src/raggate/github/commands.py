@@ -16,7 +16,7 @@ from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import fork_comment
 from raggate.github.fork_comment import ForkRun
 from raggate.github.rest import pulls, runs
-from raggate.github.rest.exchange import address
+from raggate.github.rest.client import address
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository

@@ -15,8 +15,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.github import eligibility, untrusted_run, workflow_files
 from raggate.github.rest import artifact_zip, artifacts, runs
 from raggate.github.rest.artifacts import Artifact
-from raggate.github.rest.exchange import address
-from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.client import GitHubError, address, unexpected
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find

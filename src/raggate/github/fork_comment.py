@@ -29,7 +29,7 @@ from raggate.github.rest.repository import Repository
 from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
-from raggate.inputs import sources, suite_list, suite_names
+from raggate.inputs import sources, suite_list
 from raggate.inputs.committed import Commit
 from raggate.inputs.suite_list import SuiteFile
 from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_trusted, load_without_notes, with_notes
@@ -37,11 +37,11 @@ from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Preview, ReportContext, Review
-from raggate.pipeline import check, claimed_run, concern, judging, previewing, suites
+from raggate.pipeline import check, claimed_run, concern, jury, previewing, suites
 from raggate.pipeline.request import Request, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
-from raggate.text.clock import now
+from raggate.text.dates import now
 from raggate.text.deadlines import within
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
@@ -328,7 +328,7 @@ def _without_verdict(failure: RunFailure, trusted: schema.Config | None, config:
 
 def _suite(base: InputSource) -> str:
     """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
-    suite = suite_names.find(base.root, base.config_name, against=base.against, remote=base.remote)
+    suite = suite_list.name_of_unusable(base.root, base.config_name, against=base.against, remote=base.remote)
     return suite or base.config_name
 
 
@@ -401,7 +401,7 @@ def _preview(fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -
     if fork.matched and change.identity(fork.config_file.name) is None:
         return Preview(retired=True)
     after = load_without_notes(change, base, check_names, inputs)
-    judging.check_files(after)
+    jury.check_files(after)
     waivers.check_cases(after.config, after.golden, fork.config_file.name)
     directions = score.directions(inputs.config.score.k)
     try:

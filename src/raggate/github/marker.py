@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from raggate.models.outcome import VerdictKind
+from raggate.models.answer import VerdictKind
 from raggate.models.publication import Push
 from raggate.text.jsonio import dumps, loads
 

@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from raggate.errors import CannotTell
 from raggate.github.rest import commits
+from raggate.github.rest.client import GitHubError, address, unexpected
 from raggate.github.rest.commits import Committed, Moved
-from raggate.github.rest.exchange import address
-from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find, object_id

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from raggate.errors import RaggateError, UsageError
 from raggate.inputs import git, sources
-from raggate.text.guarded import Guarded
 from raggate.text.quote import quoted
+from raggate.text.redact import Guarded
 
 if TYPE_CHECKING:
     from raggate.github.publish import StepReporter

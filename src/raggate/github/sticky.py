@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from raggate.errors import RaggateError
 from raggate.github import marker
 from raggate.github.marker import State
-from raggate.github.rest.failures import GitHubError, to_write, unexpected
+from raggate.github.rest.client import GitHubError, to_write, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Push

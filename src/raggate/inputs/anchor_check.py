@@ -7,7 +7,7 @@ from functools import cache
 
 from raggate.errors import Problem
 from raggate.inputs import headings
-from raggate.inputs.golden_problems import SHOWN_PROBLEMS, GoldenProblems
+from raggate.inputs.golden import SHOWN_PROBLEMS, GoldenProblems
 from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text import anchors

@@ -8,9 +8,7 @@ from msgspec.structs import replace
 
 from raggate.config.question_settings import QuestionChoice
 from raggate.errors import UsageError
-from raggate.models.case_hash import digest
-from raggate.models.golden import Case, Golden
-from raggate.models.selection import Selection
+from raggate.models.golden import Case, Golden, Selection, digest
 from raggate.text.lots import lot
 from raggate.text.nearest import suggestion
 from raggate.text.numbers import counted

@@ -12,11 +12,11 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.inputs.headings import headings_with_text
 from raggate.models.golden import Case, Golden, Question, Vault
-from raggate.models.probe import Probe, ProbeKind
+from raggate.models.run import Probe, ProbeKind
 from raggate.text.anchors import Elements, fold, inside_place, written
 from raggate.text.lots import lot
 from raggate.text.stream_safe import stream_safe

@@ -9,9 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec import Struct
+from pydantic import TypeAdapter, ValidationError
 
-from raggate.errors import UsageError
-from raggate.inputs import sources, suite_names
+from raggate.config.schema import Config
+from raggate.config.values import Name
+from raggate.errors import RaggateError, UsageError
+from raggate.inputs import sources
+from raggate.text import yamlio
 from raggate.text.quote import quoted
 
 MOST = 100
@@ -100,7 +104,7 @@ def _check_merged(configs: Sequence[str], among: Sequence[str | None], remote: s
     """Refuse names that the change gives to two suites: after its merge nobody could tell these apart."""
     for revision in among:
         named = ((config, Path(config)) for config in configs)
-        names = {config: suite_names.at(path.absolute().parent, path.name, revision, remote) for config, path in named}
+        names = {config: at(path.absolute().parent, path.name, revision, remote) for config, path in named}
         try:
             _check_names([SuiteFile(config=config, suite=name or config) for config, name in names.items()])
         except UsageError as error:
@@ -184,7 +188,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 def _name(config: str, against: str | None, remote: sources.Remote | None) -> str:
     path = Path(config)
-    return suite_names.find(path.absolute().parent, path.name, against=against, remote=remote) or config
+    return name_of_unusable(path.absolute().parent, path.name, against=against, remote=remote) or config
 
 
 def _check_names(suites: Sequence[SuiteFile]) -> None:
@@ -200,3 +204,54 @@ def _check_names(suites: Sequence[SuiteFile]) -> None:
     ]
     if doubled:
         raise UsageError(doubled, hint="Give each a `suite:` of its own: comments and check runs are known by it.")
+
+
+_LINE = re.compile(r"^suite:[ \t]*([\"']?)([A-Za-z0-9._-]+)\1[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+def name_of_unusable(root: Path, config_name: str, *, against: str | None, remote: sources.Remote | None) -> str | None:
+    """Find the name a configuration gives its suite, whatever else is wrong with it. Never raises for a broken file.
+
+    Args:
+        against: the revision that is trusted; where that has no name, the working tree's counts. None for none.
+        remote: opens that revision where the local repository does not have it.
+
+    Returns:
+        The name; None when neither has one that could be used.
+    """
+    return (at(root, config_name, against, remote) if against else None) or _in(
+        sources.WorkTree(root, confined=True), config_name
+    )
+
+
+def at(root: Path, config_name: str, revision: str | None, remote: sources.Remote | None) -> str | None:
+    """Find that name at one revision alone; None for the working tree."""
+    if revision is None:
+        return _in(sources.WorkTree(root, confined=True), config_name)
+    try:
+        with sources.at(root, revision, remote) as source:
+            return _in(source, config_name)
+    except (RaggateError, OSError):
+        return None
+
+
+def _in(source: sources.Source, config_name: str) -> str | None:
+    try:
+        content = source.read(config_name)
+    except (RaggateError, OSError):
+        return None
+    try:
+        return _NAME.validate_python(_named(content))
+    except ValidationError:
+        return None
+
+
+def _named(content: bytes) -> object:
+    try:
+        value = yamlio.parse(content, "").value
+    except UsageError:
+        # no YAML at all: the line may be there all the same
+        line = _LINE.search(content.decode("utf-8-sig", "replace"))
+        return line[2] if line else None
+    return value.get("suite", Config.model_fields["suite"].default) if isinstance(value, dict) else None

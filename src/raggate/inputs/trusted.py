@@ -16,7 +16,7 @@ from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.inputs import anchor_check, golden, golden_part, sources, vault
-from raggate.inputs.golden_rules import check_must_pass_asked
+from raggate.inputs.golden import check_must_pass_asked
 from raggate.models.baseline import MOST_BYTES
 from raggate.models.golden import Golden, Vault
 from raggate.text import yamlio

@@ -18,16 +18,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.config.judge_settings import JudgedScore
 from raggate.errors import UsageError
-from raggate.judges.material import Material, Passage
-from raggate.judges.panel import Panel
-from raggate.judges.parse import distinct
-from raggate.judges.scores import configured, names_of
+from raggate.judges.prompts import Material, Passage
+from raggate.judges.replies import distinct
+from raggate.judges.scores import Panel, configured, names_of
 from raggate.labels.agreement import weighted_kappa, weighted_kappa_interval
-from raggate.models.judging_quality import CanaryAgreement, highest, scale_of
+from raggate.models.judging import CanaryAgreement, highest, scale_of
 from raggate.models.run import Reference, Response
 from raggate.scoring.metrics.citations import has_citation
+from raggate.text.nearest import first_problem
 from raggate.text.numbers import setting
-from raggate.text.problems import first_problem
 from raggate.text.quote import quoted
 
 MOST_BYTES = 16 << 20

@@ -18,12 +18,12 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import FileError, UsageError
-from raggate.judges.parse import distinct
+from raggate.judges.replies import distinct
 from raggate.models.judging import JudgeRequest, Reply
 from raggate.text.files import read_file, write_file, writing
 from raggate.text.jsonio import dump_line, loads
-from raggate.text.problems import first_problem
-from raggate.text.struct_fields import as_dict
+from raggate.text.nearest import first_problem
+from raggate.text.shapes import as_dict
 
 MOST_BYTES = 512 << 20
 """The largest cassette that is read."""

@@ -19,12 +19,12 @@ from raggate.judges.budget import Budget
 from raggate.judges.providers import PROVIDERS
 from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
 from raggate.text.certificates import checked_by
+from raggate.text.dates import retry_after
 from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded, setting
 from raggate.text.quote import cut
 from raggate.text.redact import Scrubber, redact_cut
-from raggate.text.retry_after import retry_after
 
 _ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
 

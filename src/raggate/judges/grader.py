@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.judges.ask import Asker, Opinion
-from raggate.judges.parse import ReplyFormat, schema_of
 from raggate.judges.prompts import Frame, render
+from raggate.judges.replies import ReplyFormat, schema_of
+from raggate.judges.session import Asker, Opinion
 from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Parameters, Usage
 from raggate.text.jsonio import JsonObject, fields
 

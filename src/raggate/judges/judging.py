@@ -10,14 +10,21 @@ from msgspec import Struct
 
 from raggate.config.judge_settings import MIN_COVERAGE, Combine, JudgedScore
 from raggate.judges import canary as canaries
-from raggate.judges.ask import Asker
 from raggate.judges.canary import CanarySet
 from raggate.judges.grader import Grader
-from raggate.judges.material import Material, material_of
-from raggate.judges.panel import Panel, templates_of
-from raggate.judges.scores import names_of
-from raggate.models.judging import Judgement, JudgeModel, Parameters
-from raggate.models.judging_quality import Canary, Coverage, JudgingSummary, SpotCheck, disagree
+from raggate.judges.prompts import Material, material_of
+from raggate.judges.scores import Panel, names_of, templates_of
+from raggate.judges.session import Asker
+from raggate.models.judging import (
+    Canary,
+    Coverage,
+    Judgement,
+    JudgeModel,
+    JudgingSummary,
+    Parameters,
+    SpotCheck,
+    disagree,
+)
 from raggate.models.run import LabelledResult
 from raggate.text.jsonio import JsonObject
 from raggate.text.lots import lot

@@ -9,7 +9,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from raggate.judges.material import Material, material_of
+from raggate.judges.prompts import Material, material_of
 from raggate.labels.models import LABELS, Task
 from raggate.models.judging import Judgement
 from raggate.models.run import LabelledResult

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.authoring.places import of_chunk
-from raggate.inputs.golden_rules import place_key
+from raggate.inputs.golden import place_key
 from raggate.labelling.decisions import Where
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.run import Chunk
-from raggate.scoring.judged_places import judged_places
+from raggate.scoring.score import judged_places
 from raggate.text.lots import lot
 from raggate.text.titles import rule
 

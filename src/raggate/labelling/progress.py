@@ -7,8 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from msgspec import Struct, field
 
 from raggate.labelling.decisions import Decision, Key
-from raggate.labelling.grades import Vote, Votes
-from raggate.labelling.label_file import Labels, Unit
+from raggate.labelling.label_file import Labels, Unit, Vote, Votes
 
 
 class Progress(Struct):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from raggate.models.outcome import VerdictKind
+from raggate.models.answer import VerdictKind
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import CompositeEvidence, Reason
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted
+from raggate.text.shapes import Stored
 
 
 class Support(Struct, frozen=True):
@@ -151,3 +156,110 @@ class Vault(Struct, frozen=True, kw_only=True):
     def size(self) -> int:
         """How many characters the notes have together."""
         return sum(map(len, self.texts.values()))
+
+
+MOST_NAMED = 20
+"""Questions that a command line names one by one."""
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """What a command line says of the questions to ask; empty: all of them. All that is said must hold.
+
+    Attributes:
+        matching: an expression of words over id, question, tags and category (`-k`).
+        cases: ids (`--case`); any of them.
+        tags: tags (`--tag`); any of them.
+        slices: slices as in reports, `difficulty=hard` (`--slice`); any of those of one dimension, in every dimension.
+        failed: whether those that were broken when they were last asked (`--failed`).
+        limit: at most so many of them, in the order of the golden set (`--limit`).
+    """
+
+    matching: str | None = None
+    cases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    failed: bool = False
+    limit: int | None = None
+
+    @property
+    def words(self) -> str:
+        """The options as they are typed."""
+        given = [] if self.matching is None else ["-k", self.matching]
+        for option, values in (("--case", self.cases), ("--tag", self.tags), ("--slice", self.slices)):
+            given += [word for value in values for word in (option, value)]
+        given += ["--failed"] if self.failed else []
+        given += [] if self.limit is None else ["--limit", str(self.limit)]
+        return " ".join(map(shlex.quote, given))
+
+
+EVERYTHING = Choice()
+"""All questions are asked."""
+
+
+class Selection(Stored, frozen=True, kw_only=True):
+    """The questions that a partial run asks: `asked` by id, of so many questions, and the options that said so."""
+
+    asked: tuple[str, ...]
+    of: int
+    words: str
+
+    @property
+    def sentence(self) -> str:
+        """Say that a run is partial, whatever came of the questions, without an end mark."""
+        choice = f" ({self.words})" if self.words else ""
+        return f"partial: {len(self.asked)} of {counted(self.of, 'question')} chosen{choice}"
+
+
+def naming(cases: tuple[str, ...]) -> str:
+    """Write the options that ask these questions by id; empty for none, or for too many to name."""
+    return Choice(cases=cases).words if len(cases) <= MOST_NAMED else ""
+
+
+def digest(cases: Iterable[Case]) -> str:
+    """Hash a golden set by content: the order of its lines and the layout of its JSON do not count."""
+    return hash_of_list(sorted((case.id, case.hash) for case in cases))[:16]
+
+
+def hash_of_list(items: Iterable[object]) -> str:
+    """Return the SHA-256 of a JSON array of these items, which is never in memory as a whole."""
+    hashed, comma = hashlib.sha256(b"["), b""
+    for item in items:
+        hashed.update(comma + dumps(item))
+        comma = b","
+    hashed.update(b"]")
+    return hashed.hexdigest()
+
+
+def with_hash(case: Case) -> Case:
+    """Return the case its content hash: what a score depends on, and nothing else.
+
+    Only keys that say something are hashed, so that a new optional key does not change the hash of older cases. The
+    expected key facts have a part of their own: baselines from before they counted hold the first part alone.
+    """
+    scored = {key: value for key in SCORED_KEYS if (value := getattr(case, key)) not in (None, ())}
+    scored["gold_supports"] = [
+        {key: value for key in _SUPPORT_KEYS if (value := getattr(support, key)) not in (None, ())}
+        for support in case.gold_supports
+    ]
+    facts = f"-{_hash(case.expected_key_facts)}" if case.expected_key_facts else ""
+    return replace(case, hash=_hash(scored) + facts)
+
+
+SCORED_KEYS = (
+    "question",
+    "answerable",
+    "required_support_groups",
+    "recency_conflict_rule",
+    "vaults",
+    "folders",
+    "k",
+    "detail",
+    "expected_doc_ids",
+    "must_contain",
+    "forbidden",
+)
+_SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade", "chunk_id", "doc_id")
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(dumps(value)).hexdigest()[:16]

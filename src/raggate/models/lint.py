@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from raggate.models.outlook import Outlook
+
+class ModeOutlook(Struct, frozen=True, kw_only=True):
+    """What the questions of a mode can show.
+
+    Attributes:
+        mode: the mode.
+        questions: how many are asked in it, in `units` independent groups.
+        heavy: how many of them the largest group has, where losing it whole is more than what would be seen if all
+            groups were alike; else 0.
+        visible_drop: the smallest drop that their test sees four times out of five; None where it can see none.
+        fine: the gated metrics whose tolerance is finer than that.
+        small: the gated metrics of too few questions to be judged alone, each with their number.
+    """
+
+    mode: str
+    questions: int
+    units: int
+    visible_drop: float | None
+    heavy: int = 0
+    fine: tuple[str, ...] = ()
+    small: tuple[tuple[str, int], ...] = ()
+
+
+class Outlook(Struct, frozen=True, kw_only=True):
+    """What a suite can show. `part_of` counts the questions of the golden set where it asks some of them, else None."""
+
+    suite: str
+    policy: str
+    questions: int
+    modes: tuple[ModeOutlook, ...]
+    part_of: int | None = None
+
 
 Severity = Literal["error", "warning", "note"]
 """An error is what `raggate check` would refuse or be red for; a warning is worth a change; a note is to be known."""
@@ -215,3 +245,39 @@ def in_order(findings: list[LintFinding]) -> tuple[LintFinding, ...]:
     loudness = {"error": 0, "warning": 1, "note": 2}
     order = {name: (loudness[check.severity], place) for place, (name, check) in enumerate(CHECKS.items())}
     return tuple(sorted(findings, key=lambda finding: (*order[finding.check], finding.path, finding.line)))
+
+
+class LintRow(Struct, frozen=True, kw_only=True):
+    """A finding, as programs get it.
+
+    Attributes:
+        check: the id of the check.
+        severity: how loud it is.
+        path: the file.
+        line: the line; 0 for the whole file.
+        key: the key, or the id of the question.
+        message: what was found.
+        fix: what to do.
+    """
+
+    check: str
+    severity: Severity
+    path: str
+    line: int
+    key: str
+    message: str
+    fix: str
+
+
+class LintDocument(Struct, frozen=True, kw_only=True):
+    """What was found, as programs get it.
+
+    Attributes:
+        config: the configuration.
+        findings: what was found, most important first.
+        outlook: what the suite can show.
+    """
+
+    config: str
+    findings: tuple[LintRow, ...]
+    outlook: Outlook | None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Struct, field
 from pydantic import Field, StrictBool
 
+from raggate.text.jsonio import JsonObject
 from raggate.text.quote import cut
 from raggate.text.shapes import Stored
 
@@ -101,3 +103,28 @@ def commit_words(commit: str | None) -> str:
 def exact_image(name: str) -> str:
     """Return the name of a container image back when it names one image and no other; else nothing."""
     return name if _EXACT_IMAGE.fullmatch(name) else ""
+
+
+Fingerprint = JsonObject
+"""JSON values by key. Which keys there are depends on what measured: few are read by name, and the rest is compared."""
+
+
+def modes_of(fingerprint: Fingerprint) -> tuple[str, ...]:
+    """Return the retrieval modes that were asked, in order; none where that is not known."""
+    return tuple(mode for mode in _values(fingerprint, "modes") if isinstance(mode, str))
+
+
+def cutoffs_of(fingerprint: Fingerprint) -> tuple[int, ...]:
+    """Return the cut-offs that were scored; none where that is not known."""
+    return tuple(k for k in _values(fingerprint, "cutoffs") if type(k) is int)
+
+
+def notes_of(fingerprint: Fingerprint) -> dict[str, str]:
+    """Return the notes of the vault, `vault/rel_path` to hash; none where they are not known."""
+    notes = fingerprint.get("notes")
+    return {str(name): str(digest) for name, digest in notes.items()} if isinstance(notes, Mapping) else {}
+
+
+def _values(fingerprint: Fingerprint, key: str) -> tuple[object, ...]:
+    values = fingerprint.get(key)
+    return tuple(values) if isinstance(values, list | tuple) else ()

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from raggate.models.fingerprint import Fingerprint
+from raggate.models.provenance import Fingerprint
 from raggate.text.jsonio import JsonObject
 from raggate.text.shapes import Stored, share_texts
 

@@ -11,19 +11,17 @@ from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.inputs.trusted import Inputs
-from raggate.models.case_hash import hash_of_list
-from raggate.models.golden import Case, places_of
+from raggate.models.golden import Case, hash_of_list, places_of
 from raggate.models.provenance import Checkout
+from raggate.models.run import Asking
 from raggate.models.shards import Plan
-from raggate.models.unfinished_run import Asking
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning
-from raggate.text import versions
+from raggate.text import shapes
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object
-from raggate.text.problems import first_problem
-from raggate.text.shapes import Shape
-from raggate.text.struct_fields import as_dict
+from raggate.text.nearest import first_problem
+from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/asking/1"
 ANEW = "Start again without --resume."
@@ -92,7 +90,7 @@ def read(path: Path) -> Asking:
         UsageError: when it does not hold what it should.
     """
     stored = parse_object(read_file(path, ANEW, most_bytes=_MOST_BYTES), str(path))
-    if problem := versions.problem(stored.pop("schema", None), SCHEMA):
+    if problem := shapes.problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{path}: {problem}", hint=ANEW)
     try:
         return _ASKING.validate_python(stored)

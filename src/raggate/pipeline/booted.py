@@ -13,11 +13,10 @@ from msgspec.structs import replace
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api, Readiness
 from raggate.errors import RaggateError, SettingError
-from raggate.inputs.private_notes import private_notes
+from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
-from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Vault
-from raggate.models.provenance import Checkout
+from raggate.models.provenance import Checkout, Fingerprint
 from raggate.models.run import Result
 from raggate.models.service import IndexState, Started, Workspace
 from raggate.pipeline.request import Request
@@ -26,9 +25,9 @@ from raggate.service.adapters import Adapter, made_of
 from raggate.service.boot import Expected
 from raggate.text import redact, yamlio
 from raggate.text.files import read_file
-from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.quote import without_userinfo
+from raggate.text.redact import Guarded
 
 
 class Build(Struct, frozen=True, kw_only=True):

@@ -5,48 +5,47 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.config.imported import RunConfig
-from raggate.errors import RaggateError, UsageError
-from raggate.gate import completeness, promote, waivers
+from raggate.config.service_settings import Api
+from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
+from raggate.gate import completeness, promote, recheck as gate, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
-from raggate.inputs import sources, vault
+from raggate.gate.noise import noisy
+from raggate.inputs import expressions, git, sources, vault
+from raggate.inputs.note_labels import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
-from raggate.models.golden import by_id
+from raggate.models.golden import EVERYTHING, Case, Choice, Golden, Selection, by_id
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
-from raggate.models.scorecard import Scorecard
-from raggate.models.selection import EVERYTHING, Selection
-from raggate.models.verdict import ReportContext, Review, SourceLine
-from raggate.pipeline import (
-    base_build,
-    choosing,
-    context_file,
-    forge,
-    measure,
-    previewing,
-    run_directory,
-    stored_runs,
-    trend,
-)
+from raggate.models.scorecard import CaseScore, Scorecard
+from raggate.models.verdict import Recheck, ReportContext, Review, SourceLine
+from raggate.pipeline import context_file, measure, previewing, run_directory, stored_runs, trend
+from raggate.pipeline.booted import Booted, Build, Place, booted
 from raggate.pipeline.failure_reports import begun
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import CheckResult, RunResult
+from raggate.pipeline.request import CheckResult, Request, RunResult
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.reports import OF_REVIEW
 from raggate.scoring import noise, score
+from raggate.scoring.score import slices_of
 from raggate.service import signals
+from raggate.service.ask import questions_of
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
+from raggate.text.nearest import nearest_few, suggestion
+from raggate.text.numbers import counted
+from raggate.text.quote import cut, listed, quoted
 
 KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
@@ -95,11 +94,11 @@ def conclude(
             first_run=inputs.first_run,
             expired_waivers_resolved=resolved,
             root=run_directory.way_to(request.root, directory),
-            forge=forge.notes_address(request, measured, first_run=inputs.first_run),
+            forge=notes_address(request, measured, first_run=inputs.first_run),
             trend=() if measured.selection is not None else trend.before(request, inputs, baseline, directory, source),
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
-        asked = base_build.recheck(request, inputs, directory, evaluation, own=own)
+        asked = recheck(request, inputs, directory, evaluation, own=own)
         if asked is not None:
             context = replace(context, recheck=asked)
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
@@ -130,7 +129,7 @@ def choose(request: Request, inputs: Inputs) -> Selection | None:
     """
     if request.choice == EVERYTHING:
         return None
-    selection = choosing.selected(request.choice, inputs.golden, partial(_broken, request, inputs))
+    selection = selected(request.choice, inputs.golden, partial(_broken, request, inputs))
     if selection is not None:
         request.say(f"{selection.sentence}; a partial run is never a pass, and cannot be promoted")
     return selection
@@ -213,3 +212,288 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
                 if line is not None:
                     lines[flip.case_id] = line
     return replace(review, context=replace(review.context, source_lines=lines))
+
+
+_GRADES_ALONE = "all that counts against the change are grades of judges, and what is asked again is not graded"
+
+FOLDER, AGAIN = "base", "again"
+"""Folders of a run directory with the logs of the base build, and of the change when it is asked again."""
+
+
+def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *, own: bool = True) -> Recheck | None:
+    """Ask the base build what counts against the change, and of a noisy API both sides what flipped, again.
+
+    Args:
+        own: whether the build that lies here is the one that was measured, so that it may be asked again.
+
+    Returns:
+        What was answered; None where none of that is wanted, or nothing is red.
+
+    Raises:
+        RaggateError: when it was interrupted; any other error is a part of what it gives.
+    """
+    settings = inputs.config
+    known_noisy = own and noisy(review.comparison)
+    times = settings.confirmations if known_noisy else 0
+    if review.verdict.outcome != "regression":
+        return None
+    if known_noisy and settings.api.url is not None and settings.recheck.confirm:
+        request.say("no loss is asked again, though this API is known to be noisy: its process is not started anew")
+    if not (times or settings.recheck.base != "off"):
+        return None
+    graded = gate.graded(review.verdict)
+    lost = gate.against(review.verdict) - graded
+    gained = gate.gained(review.verdict, review.comparison) if times else frozenset()
+    questions = [
+        (case, mode)
+        for case, mode in questions_of(inputs.golden.cases, settings.ask.modes)
+        if (mode, case.id) in lost | gained
+    ]
+    names = [(mode, case.id) for case, mode in questions]
+    asked = Recheck(
+        asked=tuple(name for name in names if name in lost), gained=tuple(name for name in names if name in gained)
+    )
+    if not asked.asked:
+        return replace(asked, problem=_GRADES_ALONE if graded else "no single question is known to have got worse")
+    asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
+    if settings.recheck.base != "off":
+        asked = _of_the_base(asking, asked, times or 1)
+    return _of_the_change(asking, asked, times) if times else asked
+
+
+class Asking(Struct, frozen=True, kw_only=True):
+    """What is asked again, and beside what run."""
+
+    request: Request
+    inputs: Inputs
+    directory: Path
+    review: Review
+    questions: Sequence[tuple[Case, str]]
+
+    def say(self, who: str) -> None:
+        """Tell what is done."""
+        questions = counted(len({case.id for case, _ in self.questions}), "question")
+        self.request.say(f"asking {questions} again, of {who}")
+
+    @contextmanager
+    def up(self, build: Build, folder: str) -> Iterator[Booted]:
+        """Bring a build up, with a folder of the run directory for its files; it raises as `booted`."""
+        baseline = self.review.comparison.baseline
+        before = baseline.scorecard.fingerprint if baseline is not None else {}
+        place = Place(out=self.directory / folder, runs=self.directory.parent)
+        place.out.mkdir()
+        with booted(self.request, self.inputs, build, place, before) as up:
+            yield up
+
+
+def _of_the_base(asking: Asking, asked: Recheck, times: int) -> Recheck:
+    try:
+        with base_build(asking.request, asking.inputs) as build:
+            asking.say(f"the base build ({cut(build.name)})")
+            return replace(asked, build=build.name, base=_scores(asking, build, FOLDER, times))
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        return replace(asked, problem=error.message)
+
+
+def _of_the_change(asking: Asking, asked: Recheck, times: int) -> Recheck:
+    """Ask the change again in a process of its own, which has not been asked before."""
+    build = Build(api=asking.inputs.config.api, root=asking.request.root)
+    asking.say("the change, as this API is known to be noisy")
+    try:
+        return replace(asked, again=_scores(asking, build, AGAIN, times))
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        asking.request.say(f"the loss counts as it is, as it could not be asked again: {error.message}")
+        return asked
+
+
+@contextmanager
+def base_build(request: Request, inputs: Inputs) -> Iterator[Build]:
+    """Return the base build; source that it is made of is gone on leaving.
+
+    Raises:
+        CannotTell: when there is none for this API here.
+        UsageError: when the commit cannot be read.
+    """
+    api, name = _base_api(inputs)
+    if api.command is None and not any(settings.build for settings in api.containers().values()):
+        yield Build(api=api, root=request.root, name=name)
+        return
+    top = sources.top_of(request.root, request.remote)
+    if inputs.against is None or top is None:
+        raise CannotTell("no commit judges this run, whose source it could be built from (--against)")
+    with sources.at(top, inputs.against, request.remote) as source:
+        tree = source.directory(".")
+        root = tree / request.root.relative_to(top)
+        yield Build(api=api, root=root, name=name or f"commit {inputs.against[:12]}", source=f"base of {request.root}")
+
+
+def _base_api(inputs: Inputs) -> tuple[Api, str]:
+    """Return the settings of the base build, and its name where that is not the commit's."""
+    api, image = inputs.config.api, inputs.config.recheck.image
+    if image is None:
+        if api.command is None and (api.container is None or api.container.build is None):
+            raise CannotTell(
+                "`recheck.base: ref` needs an API that raggate builds itself, by `api.command` or `api.container.build`"
+            )
+        return api, ""
+    if api.container is None:
+        raise CannotTell("`recheck.base: image` needs the section api.container, which the image is run by")
+    container = api.container.model_copy(update={"image": image, "build": None})
+    return api.model_copy(update={"container": container}), f"image {image}"
+
+
+def _scores(asking: Asking, build: Build, folder: str, times: int) -> tuple[tuple[CaseScore, ...], ...]:
+    """Boot a build and score its answers as those of the run, of each time it is asked."""
+    with asking.up(build, folder) as up:
+        return tuple(_score_once(asking, up) for _ in range(times))
+
+
+def _score_once(asking: Asking, up: Booted) -> tuple[CaseScore, ...]:
+    asked = up.adapter.ask(asking.questions, up.api, on_result=lambda *_: None)
+    if asked.stopped:
+        raise CannotTell(asked.stopped)
+    notes = Notes(asking.inputs.vault)
+    items = tuple(
+        notes.label(score.label(case, up.clean(result)))
+        for (case, _), result in zip(asking.questions, asked.results, strict=True)
+    )
+    run = asking.review.run
+    # these answers and no others of the run, which may have asked everything several times
+    alone = Run(
+        run_id=run.run_id,
+        suite=run.suite,
+        started=run.started,
+        golden=run.golden,
+        results=items,
+        config=run.config,
+        fingerprint=run.fingerprint,
+    )
+    return tuple(score.score(alone, asking.inputs.config.score.k).cases)
+
+
+Keeps = Callable[[Case], bool]
+
+
+def selected(choice: Choice, golden: Golden, broken: Callable[[], frozenset[str]]) -> Selection | None:
+    """Choose the questions; None where all are asked, so that the run is whole.
+
+    Args:
+        broken: gives the questions that were broken when they were last asked.
+
+    Raises:
+        UsageError: for an id, a tag or a slice that no question has, for no question at all, and what `broken` raises.
+    """
+    keeps = [*_keeps(choice, golden)]
+    if choice.failed:
+        last = broken()
+        keeps.append(lambda case: case.id in last)
+    asked = [case.id for case in golden.cases if all(keep(case) for keep in keeps)]
+    if not asked:
+        raise _nothing(choice, golden)
+    asked = asked[: choice.limit]
+    if len(asked) == len(golden.cases):
+        return None
+    return Selection(asked=tuple(asked), of=len(golden.cases), words=choice.words)
+
+
+def _keeps(choice: Choice, golden: Golden) -> Iterator[Keeps]:
+    cases, check = golden.cases, partial(_check, golden)
+    if choice.matching is not None:
+        fits = expressions.compiled(choice.matching)
+        yield lambda case: fits(_texts(case))
+    if choice.cases:
+        check("--case", choice.cases, [case.id for case in cases], "question")
+        yield lambda case: case.id in choice.cases
+    if choice.tags:
+        check("--tag", choice.tags, list(dict.fromkeys(tag for case in cases for tag in case.tags)), "tag")
+        yield lambda case: not set(choice.tags).isdisjoint(case.tags)
+    if choice.slices:
+        names = dict.fromkeys(name for case in cases for name in slices_of(case))
+        check("--slice", choice.slices, list(names), "slice")
+        for dimension in dict.fromkeys(name.partition("=")[0] for name in choice.slices):
+            wanted = {name for name in choice.slices if name.partition("=")[0] == dimension}
+            yield lambda case, wanted=wanted: not wanted.isdisjoint(slices_of(case))  # type: ignore[misc]
+
+
+def _texts(case: Case) -> list[str]:
+    return [text.casefold() for text in (case.id, case.question, case.category, *case.tags)]
+
+
+def _check(golden: Golden, option: str, given: Sequence[str], known: Sequence[str], noun: str) -> None:
+    for value in given:
+        if value not in known:
+            like = ", ".join(map(cut, nearest_few(value, known)))
+            some = f"It has {listed([*map(cut, known)], most=10)}." if known else f"There is no {noun} at all."
+            hint = f"The nearest: {like}." if like else some
+            raise UsageError(f"{option}: {golden.noun} has no {noun} {quoted(value)}", hint=hint)
+
+
+def _nothing(choice: Choice, golden: Golden) -> UsageError:
+    """Say that no question is left, and which ids and words are most like those that were searched for."""
+    ids = [case.id for case in golden.cases]
+    if choice.matching is None:
+        return UsageError(
+            f"no question of {_place(golden)} fits {choice.words}: nothing was asked",
+            hint="All that is said must hold of a question; say less.",
+        )
+    searched = expressions.words_of(choice.matching)
+    like = list(dict.fromkeys(name for word in searched for name in nearest_few(word, ids)))[:5]
+    words = (word.strip(".,:;?!()\"'") for case in golden.cases for text in _texts(case) for word in text.split())
+    meant = suggestion(searched[0], dict.fromkeys(words)) if searched else ""
+    return UsageError(
+        f"no question of {_place(golden)} fits {choice.words}: nothing was asked{meant}",
+        hint=f"The nearest ids: {', '.join(map(cut, like))}." if like else "",
+    )
+
+
+def _place(golden: Golden) -> str:
+    return golden.name if golden.part_of is None else f"the suite's part of {golden.name}"
+
+
+_PURPOSE = "the notes that a page links are those of a commit"
+
+
+def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
+    """Return the address of the configuration's directory on the forge; the page checks its shape.
+
+    Args:
+        request: whose environment names the forge, as that of a job on GitHub or GitLab does.
+        first_run: whether the change's own files counted, because the trusted commit has none.
+
+    Returns:
+        An address that ends in `/`; empty without a forge, and where the notes are not known to be those of a commit.
+    """
+    files = _files_of(request.environment)
+    provenance = run.provenance
+    if not files:
+        return ""
+    trusted = None if first_run else provenance.against
+    commit = trusted or (provenance.checkout.commit if provenance.checkout.dirty is False else None)
+    workspace = request.remote.workspace if request.remote else None
+    checkout = git.find(request.root, workspace)
+    if commit is None or (checkout is None and trusted is None):
+        return ""
+    prefix = sources.prefix_of(request.root, checkout, workspace)
+    directories = [f"{prefix}{path}" for path in getattr(run.config, "vault", {}).values()]
+    if trusted is None and checkout is not None and not _in_commit(checkout, commit, directories):
+        return ""
+    return f"{files}/{commit}/{quote(prefix, errors='replace')}"
+
+
+def _files_of(environment: Mapping[str, str]) -> str:
+    """Return what the addresses of a repository's files begin with."""
+    server, name = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
+    if server and name:
+        return f"{server}/{name}/blob"
+    project = environment.get("CI_PROJECT_URL")
+    return f"{project}/-/blob" if project else ""
+
+
+def _in_commit(checkout: git.Checkout, commit: str, directories: list[str]) -> bool:
+    """Return whether a commit has these directories: a job may have fetched its notes from elsewhere."""
+    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+        return all(reader.run("cat-file", "-e", f"{commit}:{path}").returncode == 0 for path in directories)

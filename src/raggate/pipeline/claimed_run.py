@@ -10,19 +10,18 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.errors import CannotTell
 from raggate.inputs import probe_plan
-from raggate.inputs.private_notes import private_notes
+from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import by_id, places_of
-from raggate.models.probe import Probe
 from raggate.models.provenance import Provenance
-from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
+from raggate.models.run import Failure, LabelledResult, Probe, ProbeAnswer, Probing, Result, Run
 from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.service.answer_limits import MAX_STEP_MS
-from raggate.text.clock import now
+from raggate.text.dates import now
 from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut
 

@@ -13,9 +13,8 @@ from raggate.models.verdict import ReportContext
 from raggate.pipeline.run_directory import HINT
 from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
-from raggate.text.problems import first_problem
-from raggate.text.shapes import Shape
-from raggate.text.struct_fields import as_dict
+from raggate.text.nearest import first_problem
+from raggate.text.shapes import Shape, as_dict
 
 FILE = "aside.json"
 """What the file is called."""

@@ -19,7 +19,7 @@ from raggate.config.mapped_fields import Stream
 from raggate.config.values import HttpUrl
 from raggate.errors import CannotTell, UsageError
 from raggate.pipeline import tool_discovery
-from raggate.pipeline.chunk_mapping import Wanted, check_fields, chunks_of, shape_of
+from raggate.pipeline.tool_discovery import Wanted, check_fields, chunks_of, shape_of
 from raggate.service.adapters.ask import fetch
 from raggate.service.adapters.mapped_request import filled_json, filled_query
 from raggate.service.discovery import openapi

@@ -10,10 +10,10 @@ from raggate.config.schema import Config
 from raggate.errors import Interrupted, RaggateError
 from raggate.gate import waivers
 from raggate.pipeline import run_directory
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import RunFailed
 from raggate.reports import OF_FAILURE
 from raggate.service import signals
-from raggate.text.clock import now
+from raggate.text.dates import now
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.config.judge_places import in_git
-from raggate.config.judge_settings import Judges
+from raggate.config.judge_settings import Judges, in_git
 from raggate.errors import UsageError
 from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
@@ -20,15 +19,25 @@ from raggate.judges.cassette import Cassette, Line
 from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run
 from raggate.judges.label_files import NAMES, label_files
 from raggate.judges.session import Bench, Work
-from raggate.models.judging import Judgement, JudgeModel, Judging, Parameters, Spending, usage_of
-from raggate.models.judging_quality import JUDGES, JUDGING, JudgingSummary
+from raggate.models.judging import (
+    JUDGES,
+    JUDGING,
+    Judgement,
+    JudgeModel,
+    Judging,
+    JudgingSummary,
+    Parameters,
+    Spending,
+    usage_of,
+)
 from raggate.models.run import LabelledResult, Run
+from raggate.pipeline import run_directory
 from raggate.pipeline.request import Request
 from raggate.reports.parts.evidence import spot_check
 from raggate.service import signals
 from raggate.text.files import read_file, write_file, writing
-from raggate.text.guarded import Guarded
 from raggate.text.numbers import counted, dollars
+from raggate.text.redact import Guarded
 
 T = TypeVar("T")
 
@@ -293,3 +302,45 @@ def place(root: Path, path: str) -> Path:
     if in_git(target.relative_to(home).as_posix()):
         raise UsageError(f"judges.cassette: {path} leads into git's own directory")
     return target if file.is_symlink() else file
+
+
+def ready(request: Request, inputs: Inputs, directory: Path) -> Callable[[Run], Run]:
+    """Make the judges of a run ready, and give what adds to a run what they say of its answers.
+
+    Raises:
+        UsageError: for a cassette that cannot be used.
+    """
+    settings = inputs.config.judging
+    if settings is None:
+        if inputs.config.judges is not None:
+            request.say("nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none")
+        return unjudged
+
+    jury = Jury.of(request, inputs, directory, settings)
+
+    def judged(run: Run) -> Run:
+        if run.stopped is not None:
+            return run
+        # with whole texts, so that it can be judged although this process may be killed
+        run_directory.write(directory, run, full_text=True)
+        graded = jury.judge(run)
+        write_labels(directory, graded)
+        return graded
+
+    return judged
+
+
+def check_files(inputs: Inputs) -> None:
+    """Refuse inputs whose cassette or canary set nobody could be judged by.
+
+    Raises:
+        UsageError: naming file and line.
+    """
+    if inputs.config.judging is not None:
+        stored_replies(inputs.cassette)
+        graded_by_people(inputs.canary, inputs.config.judging)
+
+
+def unjudged(run: Run) -> Run:
+    """Return a run as it is."""
+    return run

@@ -11,19 +11,16 @@ from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
 from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_slices, check_waivers
 from raggate.gate.suite_outlook import suite_outlook
 from raggate.gate.waivers import check_cases
-from raggate.inputs.lint.places import check_encoding, check_notes, check_supports
-from raggate.inputs.lint.questions import check_questions
+from raggate.inputs.leaks import visible
+from raggate.inputs.lint.questions import check_encoding, check_notes, check_questions, check_supports
 from raggate.inputs.lint.workflows import check_workflows
-from raggate.inputs.private_notes import visible
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
-from raggate.models.lint import LintFinding, LintReport, in_order
-from raggate.models.outlook import Outlook
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import RunFailed
+from raggate.models.lint import LintFinding, LintReport, Outlook, in_order
+from raggate.pipeline.request import Request, RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.text import yamlio
-from raggate.text.clock import now
+from raggate.text.dates import now
 from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file
 

@@ -8,23 +8,25 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from raggate.gate import wording
+from raggate.gate import calibration, wording
 from raggate.inputs import golden_part, vault
 from raggate.inputs.trusted import Inputs
-from raggate.models.baseline import Baseline
-from raggate.models.golden import Vault
+from raggate.models.baseline import Baseline, Calibration
+from raggate.models.golden import Selection, Vault
 from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.selection import Selection
-from raggate.pipeline import judging
+from raggate.pipeline import jury
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
+from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.measured_run import Finish, blank_run
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, RunResult
 from raggate.pipeline.run_place import directory_of, run_place
+from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.service import signals
+from raggate.text import deadlines
 
 
 def measure(
@@ -51,7 +53,7 @@ def measure(
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         blank = blank_run(directory, started, request, inputs, selection, build, kept, command=command)
-        judge = judging.unjudged if selection else judging.ready(request, inputs, directory)
+        judge = jury.unjudged if selection else jury.ready(request, inputs, directory)
         inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
         part = Part(
             request=request,
@@ -102,7 +104,7 @@ def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple
     with ExitStack() as stack:
         directory = run_place(stack, request, inputs, answers.started)
         blank = blank_run(directory, answers.started, request, inputs, command="run")
-        judge = judging.ready(request, inputs, directory)
+        judge = jury.ready(request, inputs, directory)
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *finish.done(answers, answers.seconds, stopped=None, log=answers.log)
 
@@ -111,3 +113,30 @@ def changed_vault(notes: Vault) -> str | None:
     """Say that the notes on disk are not those any more by which the questions are scored."""
     changed = vault.changed_since(notes)
     return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
+
+
+def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResult, Calibration]:
+    """Ask everything several times; leave a run directory, which can be promoted, and with it the noise.
+
+    Args:
+        runs: how often, at least twice.
+
+    Raises:
+        RunFailed: as `measure.measure`. A run that broke off is given back; `run.stopped` says why.
+    """
+    with load_inputs(request) as inputs:
+        boots = runs if boot_each else 1
+        asking = replace(inputs, config=inputs.config.asking(repeat=runs))
+        directory, run, scorecard = measure(request, asking, boots=boots, command="calibrate")
+        measured = Calibration(run=run, scorecard=scorecard, boots=boots, pairs=0, alarms={})
+        if run.stopped is None:
+            with failure_reports(directory, asking.config), deadlines.after_asking(runs * len(run.results)):
+                measured = _judged(measured, asking)
+        return RunResult(run=run, directory=directory), measured
+
+
+def _judged(measured: Calibration, inputs: Inputs) -> Calibration:
+    """Add what the gate makes of the runs."""
+    run, settings = measured.run, inputs.config
+    alarms, pairs = calibration.alarms_by_policy(calibration.separate(run), settings.gate)
+    return replace(measured, pairs=pairs, alarms=alarms)

@@ -13,21 +13,19 @@ from raggate.config.schema import Config
 from raggate.errors import Interrupted
 from raggate.gate.other_systems import compat_scores
 from raggate.inputs import leaks, sources
+from raggate.inputs.leaks import private_notes
 from raggate.inputs.note_labels import Notes
-from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
-from raggate.models.fingerprint import modes_of
-from raggate.models.golden import Case, places_of
-from raggate.models.provenance import Provenance, RunCommand
+from raggate.models.golden import Case, Selection, places_of
+from raggate.models.provenance import Provenance, RunCommand, modes_of
 from raggate.models.run import LabelledResult, Probing, Result, Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.selection import Selection
 from raggate.pipeline import index_facts, run_directory
 from raggate.pipeline.answers_so_far import AnswersSoFar
+from raggate.pipeline.asking import compared
 from raggate.pipeline.booted import Build
 from raggate.pipeline.failure_reports import display_path
 from raggate.pipeline.request import Request
-from raggate.pipeline.second_answers import compared
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score

@@ -14,8 +14,7 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.verdict import Review
 from raggate.pipeline import check as pipeline, stored_check
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import CheckResult, RunFailed
+from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.stored_runs import is_run
 from raggate.reports import encoded
 from raggate.reports.formats import FORMATS, is_report

@@ -12,12 +12,16 @@ from msgspec import Struct
 
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.overrides import Overrides
+from raggate.errors import RaggateError
 from raggate.inputs.sources import Remote
-from raggate.models.run import Result
-from raggate.models.selection import EVERYTHING, Choice, Selection, naming
+from raggate.models.golden import EVERYTHING, Choice, Selection, naming
+from raggate.models.publication import RunFailure
+from raggate.models.run import Result, Run
+from raggate.models.verdict import Review
+from raggate.models.waiver import WaiverStatus
 from raggate.reports.progress import Progress
 from raggate.text.files import below
-from raggate.text.guarded import Guarded
+from raggate.text.redact import Guarded
 
 USUAL = "raggate.yml"
 """The configuration that is read where no other is named."""
@@ -196,3 +200,35 @@ def _command(command: str, config: str, flags: Mapping[str, object]) -> str:
     given = {"config": None if config == USUAL else config, **flags}
     words = [word for name, value in given.items() if value for word in (f"--{name}", str(value))]
     return " ".join(["raggate", command, *map(shlex.quote, words)])
+
+
+class CheckResult(Struct, frozen=True, kw_only=True):
+    """A verdict, and the run directory that holds it and what it rests on."""
+
+    review: Review
+    directory: Path
+
+
+class RunResult(Struct, frozen=True, kw_only=True):
+    """A measured run, and its run directory. It may have broken off; `run.stopped` says why."""
+
+    run: Run
+    directory: Path
+
+
+class RunFailed(RaggateError):
+    """A request that ended without a verdict: any other error of raggate, with what was known by then.
+
+    Attributes:
+        failure: the reason as reports tell it, with the suite, once known, and the waivers, once a run has begun.
+        directory: the run directory, which holds the reason too; None when none was made.
+    """
+
+    def __init__(
+        self, error: RaggateError, *, suite: str, waivers: tuple[WaiverStatus, ...] = (), directory: Path | None = None
+    ) -> None:
+        super().__init__(error.lines, hint=error.hint, log=error.log)
+        self.exit_code = error.exit_code
+        self.label = error.label
+        self.failure = RunFailure.of(error, suite, waivers, run_id=directory.name if directory else "")
+        self.directory = directory

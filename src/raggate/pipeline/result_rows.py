@@ -5,9 +5,11 @@ A row names question and mode; one of a later answer to the same question also h
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,17 +17,53 @@ from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden, by_id
-from raggate.models.judging import Judgement
-from raggate.models.judging_quality import highest
-from raggate.models.run import CUT, Chunk, LabelledResult, Labels, Leak, Result, Run
+from raggate.models.judging import Judgement, highest
+from raggate.models.run import CUT, Chunk, LabelledResult, Labels, Leak, ProbeAnswer, Result, Run
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
-from raggate.text.files import MOST_LINE_BYTES
-from raggate.text.jsonio import JsonObject, dump_line, holds_more, parse_object
+from raggate.text.files import MOST_LINE_BYTES, stored_lines
+from raggate.text.jsonio import JsonObject, dump_line, holds_more, parse_object, write_atomic
+from raggate.text.nearest import first_problem
 from raggate.text.numbers import setting
-from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
-from raggate.text.shapes import Shape
+from raggate.text.shapes import Shape, as_dict
+from raggate.text.zipped import zipped, zipped_lines
+
+RESULTS = "results.jsonl.gz"
+PLAIN = "results.jsonl"
+"""What versions wrote that did not pack it."""
+
+
+def exists(directory: Path) -> bool:
+    """Return whether there are answers in a directory, or what stands in their place and cannot be read."""
+    return any(os.path.lexists(directory / name) for name in (RESULTS, PLAIN))
+
+
+def write_packed(directory: Path, rows: Iterable[bytes]) -> None:
+    """Write the rows, each with its end, in place of any that are there."""
+    write_atomic(directory / RESULTS, zipped(rows))
+    (directory / PLAIN).unlink(missing_ok=True)
+
+
+def packed_lines(directory: Path, hint: str = "", *, named: Path | None = None) -> tuple[str, Iterator[bytes]]:
+    """Return what messages call the file, and its lines, each with its end.
+
+    Args:
+        directory: the run directory; nothing in it is trusted.
+        named: what messages call the directory in its place.
+
+    Raises:
+        UsageError: when there are two such files; with the lines, when there is none or it cannot be read.
+    """
+    named = directory if named is None else named
+    if all((directory / name).exists() for name in (RESULTS, PLAIN)):
+        raise UsageError(
+            f"{named / PLAIN}: {RESULTS} is there too, and both may hold the answers", hint="Remove one of the two."
+        )
+    if (directory / PLAIN).exists():
+        return str(named / PLAIN), stored_lines(directory / PLAIN, hint, name=named / PLAIN)
+    return str(named / RESULTS), zipped_lines(directory / RESULTS, hint, name=named / RESULTS)
+
 
 MOST_VALUES = 200_000
 """Values in a line: a thousand chunks have less than a tenth of that."""
@@ -209,3 +247,44 @@ def shortened(chunk: Chunk) -> Chunk:
         return chunk
     whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
     return replace(chunk, text=chunk.text[:STORED_TEXT] + CUT, text_hash=whole)
+
+
+FILE = "probes.jsonl"
+"""What the file is called."""
+
+_ROW: Shape[ProbeAnswer] = Shape(ProbeAnswer)
+
+
+def write(answers: Iterable[ProbeAnswer], *, full_text: bool) -> bytes:
+    """Return the content of a `probes.jsonl`; chunk texts are cut unless `full_text`."""
+    return b"".join(dump_line(_probe_row(answer, full_text=full_text)) for answer in answers)
+
+
+def read_probes(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
+    """Read the lines of a `probes.jsonl`. Nothing in it is trusted.
+
+    Raises:
+        UsageError: naming file and line, for a row that does not hold what it should.
+    """
+    rows = enumerate(lines, 1)
+    return tuple(_answer(line, f"{name}:{number}") for number, line in rows if line.strip())
+
+
+def _answer(line: bytes, place: str) -> ProbeAnswer:
+    try:
+        answer = _ROW.validate_python(parse_row(line, place))
+    except ValidationError as error:
+        raise UsageError(f"{place}: not a probe: {first_problem(error)}") from None
+    check_result(answer.result, place)
+    chunks = answer.result.chunks
+    if not labels_fit(len(chunks), answer.strange_texts, answer.leaks):
+        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
+    return answer
+
+
+def _probe_row(answer: ProbeAnswer, *, full_text: bool) -> dict[str, object]:
+    row = as_dict(answer)
+    response = answer.result.response
+    if response is not None and not full_text:
+        row["result"]["response"]["chunks"] = [as_dict(shortened(chunk)) for chunk in response.chunks]
+    return row

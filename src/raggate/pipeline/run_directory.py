@@ -7,32 +7,31 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, NotRequired, TypeVar
+from typing import Any, NotRequired, TypeVar, get_args
 
 from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from raggate.config.imported import RunConfig
+from raggate.config.imported import ImportedConfig, RunConfig, System
+from raggate.config.schema import Config
 from raggate.config.values import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.models.fingerprint import Fingerprint
-from raggate.models.golden import Golden
+from raggate.models.golden import Golden, Selection
 from raggate.models.judging import Judging
-from raggate.models.provenance import Provenance
+from raggate.models.provenance import Fingerprint, Provenance, exact_image
 from raggate.models.run import ProbeAnswer, Probing, Run
-from raggate.models.selection import Selection
-from raggate.pipeline import config_file, probe_rows, result_rows, results_file
+from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import shard_directory
 from raggate.reports import Reports, encoded, trace_file
-from raggate.text import disk, versions
+from raggate.text import disk, shapes
 from raggate.text.files import read_file, stored_lines
-from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_atomic
-from raggate.text.problems import first_problem
+from raggate.text.jsonio import JsonObject, dumps, fields, holds_more, parse_object, write_atomic
+from raggate.text.nearest import first_problem
 from raggate.text.quote import cut, quoted
-from raggate.text.shapes import Shape
+from raggate.text.shapes import Shape, as_dict
 from raggate.text.zipped import zipped
 
 T = TypeVar("T")
@@ -182,14 +181,14 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "fingerprint": run.fingerprint,
         **({"judging": run.judging} if run.judging is not None else {}),
         **({"selection": run.selection} if run.selection is not None else {}),
-        "config": config_file.written(run),
+        "config": written(run),
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", golden.written(run.golden))
     results = chain(run.results, run.repeats)
-    results_file.write(directory, result_rows.lines(results, full_text=full_text))
+    result_rows.write_packed(directory, result_rows.lines(results, full_text=full_text))
     if run.probes.answers:
-        write_atomic(directory / probe_rows.FILE, probe_rows.write(run.probes.answers, full_text=full_text))
+        write_atomic(directory / result_rows.FILE, result_rows.write(run.probes.answers, full_text=full_text))
 
 
 def write_trace(directory: Path, run: Run, *, full_text: bool) -> None:
@@ -222,13 +221,13 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
     config_path = named / "config.json"
     stored = _read_config(directory, config_path)
     cases = _cases(directory, named / "golden.jsonl")
-    rows_name, rows = results_file.lines(directory, HINT, named=named)
+    rows_name, rows = result_rows.packed_lines(directory, HINT, named=named)
     first, later = result_rows.read(rows, rows_name, cases)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()
         if config is None:
-            config, provenance = config_file.read(settings, run_id)
+            config, provenance = read_config(settings, run_id)
         private = tuple(str(note) for note in stored.get("private", ()))
         return Run(
             run_id=run_id,
@@ -259,7 +258,7 @@ def _cases(directory: Path, shown: Path) -> Golden:
 
 def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:
     stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
-    if problem := versions.problem(stored.get("schema"), SCHEMA):
+    if problem := shapes.problem(stored.get("schema"), SCHEMA):
         raise UsageError(f"{config_path}: {problem}", hint="Measure again, or read it by the raggate that wrote it.")
     return stored
 
@@ -276,7 +275,7 @@ def stored_provenance(directory: Path) -> Provenance:
         UsageError: as `read`, and where that cannot be read.
     """
     try:
-        return config_file.provenance(stored_config(directory))
+        return provenance(stored_config(directory))
     except ValidationError as error:
         raise UsageError(
             f"{directory / 'config.json'}: where it comes from cannot be read: {first_problem(error)}", hint=HINT
@@ -291,8 +290,8 @@ def _named(cases: Golden, stored: JsonObject) -> Golden:
 
 
 def _probes(directory: Path, named: Path) -> Sequence[ProbeAnswer]:
-    path, shown = directory / probe_rows.FILE, named / probe_rows.FILE
-    return probe_rows.read(stored_lines(path, HINT, name=shown), str(shown)) if os.path.lexists(path) else ()
+    path, shown = directory / result_rows.FILE, named / result_rows.FILE
+    return result_rows.read_probes(stored_lines(path, HINT, name=shown), str(shown)) if os.path.lexists(path) else ()
 
 
 def _fingerprint(stored: JsonObject) -> Fingerprint:
@@ -303,3 +302,55 @@ def _fingerprint(stored: JsonObject) -> Fingerprint:
     if not (isinstance(modes, list) and all(isinstance(mode, str) for mode in modes)):
         raise ValueError("fingerprint.modes: expected names")
     return dict(stored)
+
+
+MOST_VALUES = 100_000
+"""Values in a stored configuration: what is checked takes a thousand times the memory of one that does not fit."""
+
+_NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
+"""Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
+
+_LEFT_OUT = {"api_image", "command", "build", "measured", "resumed", "asked_again"}
+"""Keys that a run has no place for where they say nothing."""
+
+_PROVENANCE: Shape[Provenance] = Shape(Provenance)
+
+
+def written(run: Run) -> JsonObject:
+    """Return configuration and provenance as `config.json` holds them: side by side."""
+    provenance, config = run.provenance, run.config
+    if isinstance(config, ImportedConfig):
+        asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
+        scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
+        return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
+    checkout = {key: value for key, value in as_dict(provenance.checkout).items() if value is not None}
+    stored = {**config.model_dump(mode="json"), **as_dict(provenance), "checkout": checkout}
+    return {key: value for key, value in stored.items() if value or key not in _LEFT_OUT}
+
+
+def provenance(stored: JsonObject) -> Provenance:
+    """Take the provenance out of it.
+
+    Raises:
+        ValidationError: for what is none.
+    """
+    kept = {key: value for key, value in stored.items() if key in Provenance.__struct_fields__}
+    return _PROVENANCE.validate_python({**kept, "api_image": exact_image(str(stored.get("api_image")))})
+
+
+def read_config(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
+    """Take configuration and provenance apart. Keys that neither has are those of other versions, and left out."""
+    system = next((name for name in get_args(System) if name in stored), None)
+    model = Config if system is None else ImportedConfig
+    settings = {key: value for key, value in stored.items() if key in model.model_fields}
+    if system is not None:
+        settings |= {"system": system, "settings": stored[system]}
+    if holds_more(settings, MOST_VALUES):
+        raise UsageError(f"the configuration stored with run {cut(run_id)} has more than {MOST_VALUES} values")
+    try:
+        return model.model_validate(settings, strict=True), provenance(stored)
+    except ValidationError as error:
+        raise UsageError(
+            f"the configuration stored with run {cut(run_id)} cannot be read: "
+            + first_problem(error, whole="its settings")
+        ) from None

@@ -9,14 +9,14 @@ from pathlib import Path
 from raggate.errors import UsageError
 from raggate.inputs import golden_part, vault
 from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Selection
 from raggate.models.provenance import RunCommand
-from raggate.models.selection import Selection
 from raggate.pipeline import run_directory, unfinished_run
 from raggate.pipeline.failure_reports import begun
 from raggate.pipeline.request import Request
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports import OF_FAILURE, OF_RUN
-from raggate.text.clock import now
+from raggate.text.dates import now
 
 
 def directory_of(

@@ -21,11 +21,11 @@ from raggate.gate.invariants import invariants
 from raggate.inputs import git, golden_part, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
+from raggate.models.golden import Selection
 from raggate.models.provenance import Checkout
+from raggate.models.public_verdict import Side, SideBySide, SideKind
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.selection import Selection
-from raggate.models.side_by_side import Side, SideBySide, SideKind
 from raggate.models.verdict import Review
 from raggate.pipeline import check, measure, run_directory, stored_runs
 from raggate.pipeline.booted import Build

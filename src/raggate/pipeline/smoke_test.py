@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from raggate.config import schema
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate.filled_fields import examine

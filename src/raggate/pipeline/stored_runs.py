@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.inputs import working_files
-from raggate.pipeline import results_file
+from raggate.pipeline import result_rows
 from raggate.text.files import read_file
 from raggate.text.jsonio import fields, parse_object
 from raggate.text.quote import cut, quoted
@@ -144,7 +144,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         started=started,
         suite=cut(of_run.get("suite") or "", limit=60),
         verdict=cut(kind, limit=40),
-        measured=config is not None and results_file.exists(path),
+        measured=config is not None and result_rows.exists(path),
         partial=_partial((config or _NOTHING).get("selection")),
         stopped=(config or _NOTHING).get("stopped") is not None or asking is not None,
         size=sum(_sizes(path)),

@@ -15,8 +15,7 @@ from raggate.models.publication import RunFailure
 from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import concern, report_files
 from raggate.pipeline.report_files import Files
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import Request, RunFailed
 from raggate.text.quote import cut, quoted
 
 SUITE = "{suite}"

@@ -14,9 +14,8 @@ from raggate.gate.other_systems import MAX_VALUE
 from raggate.inputs import git, working_files
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
-from raggate.models.history import History, Revision
+from raggate.models.history import History, Revision, TrendPoint
 from raggate.models.scorecard import OVERALL
-from raggate.models.trend import TrendPoint
 from raggate.pipeline.request import Request
 from raggate.text.files import read_file
 from raggate.text.jsonio import fields, parse_object

@@ -12,8 +12,7 @@ from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline as baseline_file, composite, waivers
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import Request, RunFailed
 from raggate.scoring import figures, score
 from raggate.text.nearest import suggestion
 

@@ -22,11 +22,9 @@ from msgspec.structs import replace
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import Case
+from raggate.models.golden import EVERYTHING, Case
 from raggate.models.provenance import Checkout
-from raggate.models.run import Result, Run
-from raggate.models.selection import EVERYTHING
-from raggate.models.unfinished_run import Asking, Boot
+from raggate.models.run import Asking, Boot, Result, Run
 from raggate.pipeline import asked_by, index_facts, run_directory
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asked_by import ANEW, QuestionNumbers

@@ -6,18 +6,90 @@ HTTP itself is in `wire.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 from functools import partial
+from hashlib import sha256
+from math import floor
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Response, Result
-from raggate.prove import rankings
-from raggate.prove.lots import lot, struck
-from raggate.prove.rankings import Note, ranked
 from raggate.text.numbers import percent
+
+Note = tuple[str, str]
+"""A note: vault and path in it."""
+
+
+def ranked(response: Response, chunks: Sequence[Chunk]) -> Response:
+    """Return a response these chunks in this order; ranks and final scores fit it, where they are told."""
+    scores = sorted((chunk.score_final for chunk in chunks if chunk.score_final is not None), reverse=True)
+    scored = len(scores) == len(chunks)
+    placed = tuple(
+        replace(
+            chunk,
+            rank=None if chunk.rank is None else place + 1,
+            score_final=scores[place] if scored else chunk.score_final,
+        )
+        for place, chunk in enumerate(chunks)
+    )
+    return replace(response, chunks=placed)
+
+
+def shuffled_top(response: Response, depth: int, case_id: str) -> Response:
+    """Shuffle the first `depth` chunks; what is drawn depends on the question."""
+    chunks = response.chunks
+    return ranked(response, (*shuffled(chunks[:depth], "shuffled", depth, case_id), *chunks[depth:]))
+
+
+def reversed_list(response: Response) -> Response:
+    """Sort the wrong way round."""
+    return ranked(response, response.chunks[::-1])
+
+
+def first_demoted(response: Response, by: int) -> Response:
+    """Let the first chunk stand `by` ranks lower; those between move up."""
+    first, rest = response.chunks[:1], response.chunks[1:]
+    return ranked(response, (*rest[:by], *first, *rest[by:]))
+
+
+def cut_list(response: Response, depth: int) -> Response:
+    """Return no more than `depth` chunks."""
+    return ranked(response, response.chunks[:depth])
+
+
+def emptied(response: Response) -> Response:
+    """Return nothing, and cite nothing."""
+    return replace(response, chunks=(), references=())
+
+
+def duplicated(response: Response, times: int) -> Response:
+    """Return every chunk so many times, each under an id of its own; the list is as long as before."""
+    copies = [
+        replace(chunk, chunk_id=f"{chunk.chunk_id}-{copy}" if copy and chunk.chunk_id else chunk.chunk_id)
+        for chunk in response.chunks
+        for copy in range(times)
+    ]
+    return ranked(response, copies[: len(response.chunks)])
+
+
+def without(response: Response, lost: Callable[[Chunk], bool], cited: AbstractSet[Note] = frozenset()) -> Response:
+    """Return no chunk that is lost; those below move up. Nothing cites the notes `cited` any more."""
+    kept = tuple(place for place in response.references if (place.vault, place.rel_path) not in cited)
+    return replace(ranked(response, [chunk for chunk in response.chunks if not lost(chunk)]), references=kept)
+
+
+def of_notes(notes: AbstractSet[Note]) -> Callable[[Chunk], bool]:
+    """Return whether a chunk is from one of these notes; of a chunk without a vault its path alone decides."""
+    paths = {path for _, path in notes}
+
+    def holds(chunk: Chunk) -> bool:
+        return chunk.rel_path in paths if chunk.vault is None else (chunk.vault, chunk.rel_path) in notes
+
+    return holds
+
 
 _SEPARATOR = " > "
 
@@ -141,17 +213,17 @@ def _of_notes(
 
 
 def _dropped(response: Response, notes: frozenset[Note]) -> Response:
-    return rankings.without(response, rankings.of_notes(notes), notes)
+    return without(response, of_notes(notes), notes)
 
 
 def _outdated(response: Response, notes: frozenset[Note]) -> Response:
-    old = rankings.of_notes(notes)
+    old = of_notes(notes)
     return with_chunks(response, lambda chunk: first_half(chunk) if old(chunk) else chunk)
 
 
 def _shuffled(depth: int) -> AnswerFault:
     def apply(results: Sequence[Result], _: Vault) -> list[Result]:
-        return _answered(results, lambda result, response: rankings.shuffled_top(response, depth, result.case_id))
+        return _answered(results, lambda result, response: shuffled_top(response, depth, result.case_id))
 
     return AnswerFault(name="ranks shuffled", size=f"the top {depth}", apply=apply)
 
@@ -200,14 +272,11 @@ FAULTS: tuple[AnswerFault, ...] = (
     AnswerFault(name="wrong vault", size="every chunk", apply=_misnamed),
     _shuffled(3),
     _shuffled(10),
-    _of_all("ranks reversed", "the whole list", rankings.reversed_list),
-    *(_of_all("first rank demoted", f"by {by}", partial(rankings.first_demoted, by=by)) for by in (1, 2, 5)),
-    *(_of_all("list cut", f"to {depth}", partial(rankings.cut_list, depth=depth)) for depth in (5, 3, 1)),
-    *(
-        _of_all("chunks duplicated", f"each {times} times", partial(rankings.duplicated, times=times))
-        for times in (2, 3)
-    ),
-    *_of_questions("nothing returned", rankings.emptied, 0.02, 0.05, 0.1, 0.2),
+    _of_all("ranks reversed", "the whole list", reversed_list),
+    *(_of_all("first rank demoted", f"by {by}", partial(first_demoted, by=by)) for by in (1, 2, 5)),
+    *(_of_all("list cut", f"to {depth}", partial(cut_list, depth=depth)) for depth in (5, 3, 1)),
+    *(_of_all("chunks duplicated", f"each {times} times", partial(duplicated, times=times)) for times in (2, 3)),
+    *_of_questions("nothing returned", emptied, 0.02, 0.05, 0.1, 0.2),
     *(
         AnswerFault(
             name="answers of other questions",
@@ -229,3 +298,32 @@ FAULTS: tuple[AnswerFault, ...] = (
     _of_all("never abstains", "all questions", answering),
 )
 """Every known fault of answers, families together and smaller sizes first."""
+
+
+T = TypeVar("T")
+
+
+def lot(*parts: object) -> bytes:
+    """Return a lot for what is named by these parts: as good as random, and always the same."""
+    # a sign that no note or question holds stands between the parts, so that none runs into the next
+    return sha256("\0".join(map(str, parts)).encode(errors="surrogatepass")).digest()
+
+
+def struck(keys: Iterable[str], share: float, fault: str) -> frozenset[str]:
+    """Choose a share of keys, exactly so many (half up), and at least one of some.
+
+    A larger share of the same fault strikes all that a smaller one does, and more.
+
+    Args:
+        keys: names of questions or notes; doubles count once.
+        share: from 0 to 1.
+        fault: the name of the fault, without its size.
+    """
+    ordered = sorted(set(keys), key=lambda key: lot(fault, key))
+    count = floor(share * len(ordered) + 0.5)
+    return frozenset(ordered[: max(count, 1) if share > 0 else 0])
+
+
+def shuffled(items: Sequence[T], *parts: object) -> list[T]:
+    """Put items into another order, which is that of lots of their places."""
+    return [items[place] for place in sorted(range(len(items)), key=lambda place: lot(*parts, place))]

@@ -21,7 +21,7 @@ from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason, Review
 from raggate.pipeline import measured_run
 from raggate.pipeline.request import Request
-from raggate.prove.rankings import Note
+from raggate.prove.faults import Note
 from raggate.scoring import score
 
 CLEAN = "the run without a fault"

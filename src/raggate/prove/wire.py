@@ -18,11 +18,11 @@ from typing import Literal
 from msgspec import Struct, field
 
 from raggate.models.service import ProcessExit, Started
-from raggate.prove.lots import struck
+from raggate.prove.faults import struck
 from raggate.text.certificates import checked_by
-from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.numbers import percent
+from raggate.text.redact import Guarded
 
 Damage = Literal["status", "busy", "half", "reset", "late"]
 """What happens: an error, an error at the first attempt alone, half a body, no answer, or an answer that is late."""

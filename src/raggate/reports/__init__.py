@@ -15,10 +15,10 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from raggate.models.gate_proof import GateProof
+    from raggate.models.public_verdict import SideBySide
     from raggate.models.publication import RunFailure
     from raggate.models.run import Run
     from raggate.models.scorecard import Scorecard
-    from raggate.models.side_by_side import SideBySide
     from raggate.models.verdict import Review
 
 

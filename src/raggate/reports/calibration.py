@@ -7,7 +7,7 @@ from math import ceil
 
 from msgspec import Struct
 
-from raggate.models.calibration import Calibration
+from raggate.models.baseline import Calibration
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.scoring import figures
 from raggate.scoring.noise import Band, Noise, share_not_seen

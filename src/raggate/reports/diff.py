@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from raggate.models.public_verdict import DiffDocument, MatrixCell, Side, SideBySide, SideRow
 from raggate.models.scorecard import OVERALL
-from raggate.models.side_by_side import DiffDocument, MatrixCell, Side, SideBySide, SideRow
 from raggate.models.verdict import GatedMetric
 from raggate.reports import comment as summary
 from raggate.reports.parts.markup import inert, table
@@ -14,7 +14,7 @@ from raggate.scoring import figures
 from raggate.text.escape import log_line, markdown as safe, plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded_or_none
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 SCHEMA = "raggate/diff/1"
 

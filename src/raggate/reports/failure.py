@@ -13,7 +13,7 @@ from raggate.reports.parts.markup import live_link
 from raggate.reports.verdict_file import SCHEMA
 from raggate.text.escape import markdown as safe, plain
 from raggate.text.jsonio import dumps
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 SHOWN_LINES = 30
 """Lines of a message of several problems."""

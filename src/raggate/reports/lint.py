@@ -7,14 +7,22 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from raggate.models.lint import CHECKS, LintFinding, LintReport, Severity, in_order
-from raggate.models.lint_document import LintDocument, LintRow
-from raggate.models.outlook import ModeOutlook, Outlook
+from raggate.models.lint import (
+    CHECKS,
+    LintDocument,
+    LintFinding,
+    LintReport,
+    LintRow,
+    ModeOutlook,
+    Outlook,
+    Severity,
+    in_order,
+)
 from raggate.text.escape import log_line
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted, percent, points
 from raggate.text.quote import enumerated
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 
 class Sentence(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from raggate.models.judging_quality import JudgingSummary
+from raggate.models.judging import JudgingSummary
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Operations, Scorecard
 from raggate.scoring.noise import Noise

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from raggate.models.history import TrendPoint
 from raggate.models.scorecard import EPSILON, oriented
-from raggate.models.trend import TrendPoint
 from raggate.models.verdict import GatedMetric
 from raggate.scoring import figures
 from raggate.text.numbers import rounded, setting

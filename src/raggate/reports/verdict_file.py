@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from raggate.models import public_verdict as public
-from raggate.models.cause import Cause, Diagnosis
-from raggate.models.comparison import Finding, Flip, to_stored
-from raggate.models.recheck import RecheckOutcome
-from raggate.models.selection import Selection
-from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
+from raggate.models.comparison import Cause, Diagnosis, Finding, Flip, to_stored
+from raggate.models.golden import Selection
+from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, RecheckOutcome, Review
 from raggate.reports.parts import evidence, formatting
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import pieces
 from raggate.text.numbers import rounded, rounded_or_none
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 if TYPE_CHECKING:
     from pathlib import Path

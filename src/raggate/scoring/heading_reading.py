@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from raggate.models.fingerprint import Fingerprint
+from raggate.models.provenance import Fingerprint
 from raggate.models.run import LabelledResult
 from raggate.scoring.metrics.citations import cited_supports
 from raggate.text.anchors import covers_as_written

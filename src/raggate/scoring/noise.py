@@ -9,7 +9,7 @@ from typing import Any, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.models.fingerprint import Fingerprint
+from raggate.models.provenance import Fingerprint
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.text.numbers import STORED_DECIMALS, rounded
 

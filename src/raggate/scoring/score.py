@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
+from typing import Any
+from zlib import crc32
+
+from msgspec import Struct
 
 from raggate.config.imported import ImportedConfig
 from raggate.models.golden import Case, Support
-from raggate.models.judging_quality import judged_scores
+from raggate.models.judging import judged_scores
 from raggate.models.metric_names import at_depth
 from raggate.models.run import Chunk, LabelledResult, Labels, Response, Result, Run
-from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.scoring import answer_fields, noise, repeats, slice_means
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard, Values
+from raggate.scoring import noise, repeats
 from raggate.scoring.heading_reading import Reading
-from raggate.scoring.judged_places import judged_places
-from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
-from raggate.scoring.slice_means import SliceMeans
 from raggate.text.anchors import contains_snippet, covers, elements, fold, in_scope, inside_folder
 from raggate.text.titles import Same, rule
 from raggate.text.words import words
@@ -218,7 +219,7 @@ class _Seen:
 
     def __init__(self) -> None:
         self.calls = Calls()
-        self.fields: answer_fields.Counts = {}
+        self.fields: Counts = {}
         self.folders: FolderCounts = {}
         self.reading = Reading()
 
@@ -233,7 +234,7 @@ class _Seen:
         self.calls.add(item.result)
         self.reading.add(item)
         if item.result.repeat == 1:
-            answer_fields.count(item, self.fields)
+            count(item, self.fields)
             count_folders(item, self.folders)
 
 
@@ -261,7 +262,7 @@ def score_answers(
 
 def means(cases: Sequence[CaseScore], cutoffs: Iterable[int]) -> dict[str, MetricValue]:
     """Average every metric over the cases it applies to; those of judges only where there are any."""
-    return slice_means.means([case.values for case in cases], directions(cutoffs))
+    return means_by_slice([case.values for case in cases], directions(cutoffs))
 
 
 def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
@@ -363,3 +364,261 @@ def body_of(heading_path: str, text: str) -> str:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(words(text.casefold())) - _STOP_WORDS
+
+
+def first_answers(
+    run: Run, wanted: Collection[tuple[str, str]], scores: Sequence[CaseScore]
+) -> Iterator[LabelledResult]:
+    """Yield the first answers to some questions of a run.
+
+    Args:
+        wanted: mode and case id of the questions.
+        scores: those of the run, mostly in the order of its results. What does not stand there is looked for in all.
+    """
+    left = set(wanted)
+    for place, score in enumerate(scores if left and len(scores) == len(run.results) else ()):
+        if (score.mode, score.case_id) in left and _key(item := run.results[place]) == (score.mode, score.case_id):
+            left.discard(_key(item))
+            yield item
+            if not left:
+                return
+    yield from (item for item in (run.results if left else ()) if _key(item) in left)
+
+
+def _key(item: LabelledResult) -> tuple[str, str]:
+    return item.result.mode, item.case.id
+
+
+def judged_places(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same) -> tuple[int, ...]:
+    """Return the positions of chunks without a match that are of a judged place; see `Labels.judged`."""
+    return tuple(
+        position
+        for position, (chunk, matched) in enumerate(zip(chunks, matches, strict=True))
+        if not matched
+        and (
+            any(_is_of(chunk, place, case) and is_exactly(chunk, place, same) for place in case.not_relevant)
+            or any(_is_of(chunk, support, case) and _is_within(chunk, support, same) for support in case.gold_supports)
+        )
+    )
+
+
+def is_exactly(chunk: Chunk, place: Support, same: Same) -> bool:
+    """Return whether a chunk is under the very heading of a place: what stands deeper was not looked at."""
+    if not place.rel_path:
+        return True
+    if place.heading_path is None:
+        return not elements(chunk.heading_path)
+    return covers(place.heading_path, chunk.heading_path, same) and covers(chunk.heading_path, place.heading_path, same)
+
+
+def _is_within(chunk: Chunk, support: Support, same: Same) -> bool:
+    return support.heading_path is None or covers(support.heading_path, chunk.heading_path, same)
+
+
+def _is_of(chunk: Chunk, place: Support, case: Case) -> bool:
+    """Return whether a chunk is of the note, or has the id, that a place names."""
+    if place.chunk_id is not None:
+        return chunk.chunk_id == place.chunk_id
+    if place.doc_id is not None:
+        return place.doc_id == chunk.document
+    return chunk.rel_path == place.rel_path and case.may_be_in(chunk.vault, place)
+
+
+def list_entries(item: LabelledResult, depth: int) -> tuple[ListEntry, ...]:
+    """Return the first `depth` places of a list, by rank: repeated chunks hold none."""
+    response, dropped = item.result.response, set(item.labels.duplicates)
+    chunks = response.chunks[: depth + len(dropped)] if response else ()
+    kept = [place for place in enumerate(chunks) if place[0] not in dropped]
+    return tuple(
+        ListEntry(
+            note=short_hash(chunk.rel_path),
+            chunk=short_hash(chunk.chunk_id),
+            final=chunk.score_final,
+            vector=chunk.score_vector,
+            lexical=chunk.score_lexical,
+            supports=item.labels.matches[position],
+            heading=heading_hash(chunk.heading_path),
+        )
+        for position, chunk in kept[:depth]
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def heading_hash(path: str) -> str:
+    """Return eight hex digits of a heading path, whatever marks it is written with; none of an empty one."""
+    return short_hash(" > ".join(elements(path)))
+
+
+@lru_cache(maxsize=1 << 14)  # an index has fewer chunks than a run has places, and each is looked at several times
+def short_hash(name: str) -> str:
+    """Return eight hex digits of a name, none of an empty one. It tells names apart; it hides nothing."""
+    return f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}" if name else ""
+
+
+class SliceMeans:
+    """The means of questions in each slice of each mode.
+
+    Args:
+        directions: the metrics, with the direction that is better.
+    """
+
+    def __init__(self, directions: Mapping[str, Direction]) -> None:
+        self._directions = directions
+        self._rows: dict[str, dict[str, list[Values]]] = {}
+
+    def add(self, case: CaseScore, slices: Sequence[str] | None = None) -> None:
+        """Take one more question: in its slices, or in these alone."""
+        rows = self._rows.setdefault(case.mode, {})
+        for name in case.slices if slices is None else slices:
+            rows.setdefault(name, []).append(case.values)
+
+    def means(self) -> dict[str, dict[str, dict[str, MetricValue]]]:
+        """Return the means so far, by mode, slice and metric: modes as they came, slices by name."""
+        return {
+            mode: {name: means_by_slice(slices[name], self._directions) for name in sorted(slices)}
+            for mode, slices in self._rows.items()
+        }
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many questions there are so far, by mode and slice."""
+        return {mode: {name: len(slices[name]) for name in sorted(slices)} for mode, slices in self._rows.items()}
+
+
+def means_by_slice(rows: Sequence[Values], directions: Mapping[str, Direction]) -> dict[str, MetricValue]:
+    """Return the mean of each of these metrics over the questions it applies to; judges' only where there are any."""
+    averaged = {}
+    for name, direction in directions.items():
+        if name in METRICS and METRICS[name].judged and not any(name in row for row in rows):
+            continue
+        values = [value for row in rows if (value := row.get(name)) is not None]
+        mean = sum(values) / len(values) if values else None
+        averaged[name] = MetricValue(value=mean, n=len(values), unscored=len(rows) - len(values), direction=direction)
+    return averaged
+
+
+Counts = dict[str, dict[str, list[int]]]
+"""By mode and field: how many answers told it, of how many that could have."""
+
+# what a chunk is: one that does not tell could be any
+_OF_EACH_CHUNK: dict[str, Callable[[Chunk], object]] = {
+    "chunk_id": lambda chunk: chunk.chunk_id,
+    "doc_id": lambda chunk: chunk.doc_id,
+    "vault": lambda chunk: chunk.vault is not None,
+}
+_OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {
+    "heading_path": lambda chunk: chunk.heading_path.strip(),
+    "rank": lambda chunk: chunk.rank is not None,
+    "score_final": lambda chunk: chunk.score_final is not None,
+    "score_lexical": lambda chunk: chunk.score_lexical is not None,
+    "score_vector": lambda chunk: chunk.score_vector is not None,
+}
+_OF_COVERAGE = ("chunker_version", "chunks_embedded", "docs_processed", "docs_with_0_chunks", "index_version")
+_OF_ANSWERS: dict[str, Callable[[Response], object]] = {
+    "available_folders": lambda response: response.available_folders is not None,
+    "grounded": lambda response: response.grounded is not None,
+    "selected_folders": lambda response: response.selected_folders is not None,
+}
+
+
+class Lost(Struct, frozen=True, kw_only=True):
+    """A field that all but a few answers behind the baseline told, and too many do not now.
+
+    Attributes:
+        mode: the mode that they were asked in.
+        field: its name.
+        before: how many answers behind the baseline told it, and how many could have.
+        now: the same of the run. It may be more answers than before, of yet more that could have.
+    """
+
+    mode: str
+    field: str
+    before: tuple[int, int]
+    now: tuple[int, int]
+
+
+def count(item: LabelledResult, counted: Counts) -> None:
+    """Count by mode and field whether an answer tells it, and whether it could. A failed call counts for neither.
+
+    A field of chunks could be told by an answer that has chunks. It is told by one chunk of them that does, but what
+    identifies a chunk only by all of them.
+    """
+    if item.result.response is None:
+        return
+    fields = counted.setdefault(item.result.mode, {})
+    for name, is_told in _fields_of(item, item.result.response):
+        entry = fields.setdefault(name, [0, 0])
+        entry[0] += is_told
+        entry[1] += 1
+
+
+def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
+    """Name the fields that are told no more.
+
+    Args:
+        before: the counts of the baseline; None, or anything else, where they were not kept.
+        allowed: the share of answers in which a field may be missing and still count as told.
+    """
+    for mode, fields in _counts_in(now).items():
+        for name, (filled_now, answers) in fields.items():
+            filled_before, answers_before = _counts_in(before).get(mode, {}).get(name, (0, 0))
+            missing = answers - filled_now
+            if _all_filled(filled_before, answers_before, allowed) and missing > allowed * answers + EPSILON:
+                yield Lost(mode=mode, field=name, before=(filled_before, answers_before), now=(filled_now, answers))
+
+
+def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
+    """Name by mode the fields that a baseline has answers tell: of these, one that is told no more is noticed.
+
+    Args:
+        stored: the counts of the baseline; None, or anything else, where they were not kept.
+        allowed: as of `lost`.
+    """
+    return frozenset(
+        (mode, name)
+        for mode, fields in _counts_in(stored).items()
+        for name, (filled, answers) in fields.items()
+        if _all_filled(filled, answers, allowed)
+    )
+
+
+def never_told(stored: object, field: str) -> bool:
+    """Return whether a field was told by no answer of any mode, though there were some that could have.
+
+    Args:
+        stored: the counts of a baseline; None, or anything else, where they were not kept.
+    """
+    counts = [fields[field] for fields in _counts_in(stored).values() if field in fields]
+    return any(answers for _, answers in counts) and not any(filled for filled, _ in counts)
+
+
+def _all_filled(filled: int, answers: int, allowed: float) -> bool:
+    return answers > 0 and answers - filled <= allowed * answers + EPSILON
+
+
+def _fields_of(item: LabelledResult, response: Response) -> Iterator[tuple[str, bool]]:
+    if response.chunks:
+        for name, value in _OF_EACH_CHUNK.items():
+            yield name, all(map(value, response.chunks))
+        for name, value in _OF_CHUNKS.items():
+            yield name, any(map(value, response.chunks))
+        # what is on disk is cut, and may look otherwise
+        yield "text", len(item.labels.empty) < len(response.chunks)
+    for name in _OF_COVERAGE:
+        yield f"indexing_coverage.{name}", name in (response.coverage or {})
+    for name, of_answer in _OF_ANSWERS.items():
+        yield name, bool(of_answer(response))
+
+
+def _counts_in(stored: Any) -> dict[str, dict[str, tuple[int, int]]]:
+    """Read counts that may come from a file."""
+    if not isinstance(stored, dict):
+        return {}
+    return {
+        mode: {
+            name: (entry[0], entry[1])
+            for name, entry in fields.items()
+            if isinstance(entry, list) and len(entry) == 2 and all(type(number) is int for number in entry)
+        }
+        for mode, fields in stored.items()
+        if isinstance(fields, dict)
+    }

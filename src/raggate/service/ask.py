@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.models.golden import Case, Question
 from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Started

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from raggate.config.hosts import address_of
 from raggate.config.service_settings import Api, Readiness
+from raggate.config.values import address_of
 from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals

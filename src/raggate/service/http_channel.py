@@ -25,9 +25,9 @@ from raggate.service.ask import Attempt
 from raggate.service.misses import Miss, miss
 from raggate.text import jsonio
 from raggate.text.certificates import authorities
-from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.quote import cut
+from raggate.text.redact import Guarded
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values, in the order in which they are sent or came."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
 
 
 def day(stamp: object) -> str | None:
@@ -41,3 +44,29 @@ def stamp(time: datetime) -> str:
     """Write a time in UTC as files hold it: ISO 8601, to the second."""
     # not by strftime, which writes the year 1 as `1`
     return f"{time.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
+
+
+def now() -> str:
+    """Return the time in UTC: ISO 8601, to the second."""
+    return stamp(datetime.now(UTC))
+
+
+_SECONDS = re.compile(r"[0-9]{1,12}")
+
+
+def retry_after(value: str, now: float) -> float | None:
+    """Read seconds or a date; a date that is past is 0, and what is neither is None.
+
+    Args:
+        value: what the header holds, which may be anything; empty for no header.
+        now: seconds since 1970.
+    """
+    value = value.strip()
+    if _SECONDS.fullmatch(value):
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+        moment = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return float(max(math.ceil(moment - now), 0))

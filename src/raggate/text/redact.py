@@ -7,13 +7,33 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import quote, quote_plus
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.text import invisible
+
+_GUARDED = frozenset({"environment", "headers", "inputs", "secret", "secrets", "token", "values"})
+
+
+class Guarded:
+    """A noun with secrets: where one is printed, as in a traceback, fields of such a name are not shown.
+
+    A base beside `Struct`, before it.
+    """
+
+    __slots__ = ()
+    __struct_fields__: ClassVar[tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        """Write it as any struct, with `...` for what is hidden."""
+        names = self.__struct_fields__
+        values = ("..." if name.lstrip("_") in _GUARDED else repr(getattr(self, name)) for name in names)
+        fields = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+        return f"{type(self).__name__}({fields})"
+
 
 T = TypeVar("T")
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema, SchemaValidator
 
+
+from raggate.text.quote import quoted
+
 T = TypeVar("T")
 
 _READ_AS_THEY_STAND = ("bool", "int", "float")
@@ -109,3 +112,33 @@ def _strict(schema: Any) -> Any:
     if schema.get("type") in _MANY:
         parts["fail_fast"] = True
     return {**parts, "strict": True} if schema.get("type") in _READ_AS_THEY_STAND else parts
+
+
+_ATOMS = frozenset((str, int, float, bool, type(None)))
+
+
+def as_dict(value: Struct) -> dict[str, Any]:
+    """The fields of a noun, and of those within it: lists and tuples stay what they are, mappings become dicts."""
+    return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is tuple:
+        return tuple(map(_plain, value))
+    if kind is list:
+        return [*map(_plain, value)]
+    if kind is dict or isinstance(value, Mapping):
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    return as_dict(value) if isinstance(value, Struct) else value
+
+
+def problem(named: object, schema: str) -> str | None:
+    """Return why a file cannot be read; None if it has the schema.
+
+    Args:
+        schema: the one that is read, with its number at the end: `raggate/run/1`.
+    """
+    return None if named == schema else f"schema is {quoted(named)}, and this raggate reads {schema!r}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from typing import Any
@@ -271,3 +271,32 @@ def _value(text: str) -> Any:
     if _REAL.match(text):
         return float(text.replace(".", "") if text[-1] in "fFnN" else text)
     return text
+
+
+_WIDTH = 100_000
+
+
+def block(value: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
+    """Write a mapping.
+
+    Args:
+        levels: the keys whose mappings are blocks of their own, each with those in it.
+    """
+    return "".join(f"{line}\n" for line in _lines(value, levels))
+
+
+def _lines(value: Mapping[str, Any], levels: Mapping[str, Any]) -> Iterator[str]:
+    for key, inner in value.items():
+        if key in levels and isinstance(inner, Mapping):
+            yield f"{one_yaml_line(key)}:"
+            yield from (f"  {line}" for line in _lines(inner, levels[key]))
+        else:
+            yield f"{one_yaml_line(key)}: {one_yaml_line(inner)}"
+
+
+def one_yaml_line(value: Any, *, unescaped: bool = False) -> str:
+    """Write a value on one line; letters beyond ASCII as they are if they are to be read by people alone."""
+    written: str = yaml.safe_dump(
+        value, default_flow_style=True, width=_WIDTH, sort_keys=False, allow_unicode=unescaped
+    )
+    return written.removesuffix("...\n").strip()

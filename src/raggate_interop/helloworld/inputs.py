@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.models.case_hash import digest
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Case, Golden, digest
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.scoring import score

@@ -17,12 +17,11 @@ from pydantic import ValidationError
 from raggate.config.imported import ImportedConfig
 from raggate.config.judge_settings import MIN_COVERAGE
 from raggate.errors import FileError, UsageError
-from raggate.models.judging import Judgement, NotJudgedReason
-from raggate.models.judging_quality import JUDGES, JUDGING, Coverage, JudgingSummary, judges_of
+from raggate.models.judging import JUDGES, JUDGING, Coverage, Judgement, JudgingSummary, NotJudgedReason, judges_of
 from raggate.models.run import LabelledResult, Run
 from raggate.text.jsonio import fields, parse_object
+from raggate.text.nearest import first_problem
 from raggate.text.numbers import setting
-from raggate.text.problems import first_problem
 from raggate.text.quote import quoted
 from raggate_interop.helloworld.read import CACHE_LINE
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
-from raggate.config.score_settings import Score
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run

@@ -38,11 +38,11 @@ from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult
 from raggate.text.anchors import written
 from raggate.text.field_paths import ABSENT
-from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
+from raggate.text.redact import Guarded
 
 MAX_HITS = 1_000
 MAX_CITATIONS = 1_000

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
-from raggate.models.case_hash import digest
-from raggate.models.golden import Golden
+from raggate.models.golden import Golden, digest
 from raggate.models.run import Run
 from raggate.text.files import read_file
 from raggate.text.quote import cut, quoted

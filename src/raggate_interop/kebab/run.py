@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
-from raggate.config.retrieval_modes import mode_name
-from raggate.config.score_settings import Score
+from raggate.config.question_settings import mode_name
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, LabelledResult, Reference, Response, Result, Run

@@ -13,7 +13,7 @@ from raggate.cli.options import DIRECTORY, PATH, FiniteRange, choice
 from raggate.cli.run_names import RUN
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
-from raggate.text.clock import now
+from raggate.text.dates import now
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, percent, written
 from raggate_interop.terminal import warn
@@ -152,7 +152,7 @@ def agreement(
 
 def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement:
     """Return how far people agree whose grades `raggate label` has written."""
-    from raggate.labelling.grades import agreement, of_same_words
+    from raggate.labelling.label_file import agreement, of_same_words
     from raggate_interop.labels.checks import within
     from raggate_interop.results import GradedAgreement
 

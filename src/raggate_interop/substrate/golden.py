@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from pydantic import Field, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
-from raggate.config.retrieval_modes import mode_name
+from raggate.config.question_settings import mode_name
 from raggate.errors import UsageError
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case, Support

@@ -9,8 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from raggate.errors import CannotTell, UsageError
-from raggate.models.case_hash import digest
-from raggate.models.golden import Golden
+from raggate.models.golden import Golden, digest
 from raggate_interop import export
 from raggate_interop.substrate import gate, gate as floor_tables, metrics as substrate_metrics, records
 from raggate_interop.substrate.golden import Document, QuerySet, read_corpus, to_cases

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.models.scorecard import OVERALL
 from raggate_interop.substrate.golden import DEFAULT_DIFFICULTY
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from raggate.config.retrieval_modes import mode_name
+from raggate.config.question_settings import mode_name
 from raggate.errors import UsageError
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.text.jsonio import key_twice, loads, parse

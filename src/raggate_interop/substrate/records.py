@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import StrictBool, StrictInt, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
-from raggate.config.retrieval_modes import ALIASES
+from raggate.config.question_settings import ALIASES
 from raggate.errors import UsageError
 from raggate.text.files import opened, read_file, reading
 from raggate.text.jsonio import parse

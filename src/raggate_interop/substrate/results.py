@@ -18,11 +18,11 @@ from pydantic import StrictBool, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.config.imported import ImportedConfig
-from raggate.config.retrieval_modes import asked_in, mode_name
+from raggate.config.question_settings import asked_in, mode_name
 from raggate.errors import UsageError
 from raggate.models.baseline import Baseline, Restated, Slices
-from raggate.models.fingerprint import cutoffs_of
 from raggate.models.golden import Case, Golden
+from raggate.models.provenance import cutoffs_of
 from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.scoring.score import body_of, label

@@ -16,7 +16,7 @@ from msgspec import Struct
 from pydantic import StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
-from raggate.config.retrieval_modes import mode_name
+from raggate.config.question_settings import mode_name
 from raggate.errors import UsageError
 from raggate.text.jsonio import parse
 from raggate.text.quote import cut, quoted

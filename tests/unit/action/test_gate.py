@@ -11,7 +11,7 @@ from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.pipeline import check as pipeline
-from raggate.pipeline.result import CheckResult
+from raggate.pipeline.request import CheckResult
 from rendered import visible
 from reviews import review
 from tables import each_row

@@ -18,8 +18,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.github.publish import SuiteReporter
 from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import check as pipeline
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import CheckResult, RunFailed
+from raggate.pipeline.request import CheckResult, Request, RunFailed
 from reviews import passing
 
 SHA = "0123456789abcdef0123456789abcdef01234567"

@@ -14,7 +14,7 @@ import pytest
 
 from raggate.cli import console, main
 from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
-from raggate.pipeline.result import RunResult
+from raggate.pipeline.request import RunResult
 
 
 def raising(error: BaseException) -> Callable[[], NoReturn]:

@@ -29,13 +29,13 @@ from labelling_project import make_label_project
 from raggate.cli import main
 from raggate.errors import ExitCode
 from raggate.github.fork_comment import CommentResult
-from raggate.models.calibration import Calibration
+from raggate.models.baseline import Calibration
+from raggate.models.golden import Selection
+from raggate.models.public_verdict import Side, SideBySide
 from raggate.models.scorecard import MetricValue
-from raggate.models.selection import Selection
-from raggate.models.side_by_side import Side, SideBySide
 from raggate.models.smoke_test import FilledField, SmokeTest
 from raggate.pipeline import run_directory
-from raggate.pipeline.result import CheckResult, RunResult
+from raggate.pipeline.request import CheckResult, RunResult
 from raggate.pipeline.shards.merge import Merged
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring.score import score
@@ -201,11 +201,11 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
         "raggate.pipeline.shards.merge.merge": lambda *_: Merged(
             result=RunResult(run=good.run, directory=directory), shards=(), left_out=("parts/shard-1-of-2: killed",)
         ),
-        "raggate.pipeline.calibrate.calibrate": lambda *_, **__: (RunResult(run=good.run, directory=directory), noise),
+        "raggate.pipeline.measure.calibrate": lambda *_, **__: (RunResult(run=good.run, directory=directory), noise),
         "raggate.pipeline.side_by_side.diff": lambda *_: SideBySide(base=sides[0], head=sides[1], review=red),
         "raggate.pipeline.smoke_test.smoke_test": lambda *_: probed,
         "raggate.prove.proof.prove": lambda *_: (directory, proofs.PROOF),
-        "raggate.pipeline.rejudge.judge_directory": lambda *_: [("hybrid", "groundedness", value)],
+        "raggate.pipeline.rerun.judge_directory": lambda *_: [("hybrid", "groundedness", value)],
         "raggate.cli.demo._make_baseline": lambda _: scorecard,
         "raggate.cli.demo._check": lambda *rest: good if rest[-1].expected == ExitCode.PASS else red,
         "raggate.cli.label._serve": lambda *_: None,

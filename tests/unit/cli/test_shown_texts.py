@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_support
-from raggate.cli import golden, lint, proposing
+from raggate.cli import golden, lint
 from raggate.errors import UsageError
 from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.authoring.proposals import Proposal
@@ -46,7 +46,7 @@ def test_passages_and_proposals(place: str, text: str) -> None:
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
         golden.show([golden.Row(place, text, PASSAGE), golden.Row(place, text, None)])
-        proposing._show(Proposal("00000000", "list", text, case))
+        golden._show(Proposal("00000000", "list", text, case))
     assert harmless(stream.getvalue())
     assert stream.getvalue().count("\n") == 7
     assert not any(line.startswith("::") for line in stream.getvalue().splitlines())

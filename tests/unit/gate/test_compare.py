@@ -24,9 +24,8 @@ from builders import (
 )
 from raggate.gate.compare import compare, golden_changes, reaches
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.comparison import Comparison, Delta, GoldenChanges, Reach
 from raggate.models.golden import Case, Support
-from raggate.models.reach import Reach
 from raggate.models.run import Chunk, LabelledResult
 from raggate.models.scorecard import OVERALL, Scorecard
 from tables import each_row

@@ -33,8 +33,7 @@ from raggate.gate.completeness import (
     slice_reasons,
 )
 from raggate.gate.row_status import classify_row
-from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
-from raggate.models.reach import Reach
+from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange, Reach
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard
 from tables import each_row

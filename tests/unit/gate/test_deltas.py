@@ -26,7 +26,7 @@ from raggate.gate import compare
 from raggate.gate.deltas import Sides
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
-from raggate.models.judging_quality import JUDGES
+from raggate.models.judging import JUDGES
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import OVERALL, CaseScore, by_question
 from tables import each_row

@@ -14,7 +14,7 @@ from raggate.errors import UsageError
 from raggate.gate import promote
 from raggate.gate.compare import compare
 from raggate.gate.verdict import decide
-from raggate.models.judging_quality import JUDGES, JUDGING, Canary, CanaryAgreement, Coverage, JudgingSummary, SpotCheck
+from raggate.models.judging import JUDGES, JUDGING, Canary, CanaryAgreement, Coverage, JudgingSummary, SpotCheck
 from raggate.models.scorecard import OVERALL, Scorecard
 from tables import each_row
 

@@ -8,13 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_golden
-from raggate.config.gate_settings import Gate, Rule
-from raggate.config.waiver_settings import Waiver
+from raggate.config.gate_settings import Gate, Rule, Waiver
 from raggate.errors import CannotTell, ExitCode
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
+from raggate.models.golden import Selection
 from raggate.models.run import LabelledResult, Run
-from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.scoring.score import score
 from reviews import CHECKED, CUTOFFS, QUESTIONS, answer, baseline_of, case_of, gold_of, good, others, run_of

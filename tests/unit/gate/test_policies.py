@@ -23,8 +23,7 @@ from builders import (
     make_run,
     make_support,
 )
-from raggate.config.gate_settings import DEFAULT_GATED, Gate
-from raggate.config.waiver_settings import Waiver
+from raggate.config.gate_settings import DEFAULT_GATED, Gate, Waiver
 from raggate.gate import policies
 from raggate.gate.compare import compare
 from raggate.gate.policies import composites, small_metrics, unproven

@@ -21,10 +21,10 @@ from raggate.config.schema import Config
 from raggate.gate import baseline, preview
 from raggate.gate.preview import foreseen
 from raggate.inputs.trusted import Inputs, StoredFile
+from raggate.models.answer import VerdictKind
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
-from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL, ListEntry
 from raggate.models.verdict import Preview, Reason, ReportContext, Verdict
 from raggate.pipeline import context_file

@@ -15,10 +15,9 @@ from raggate.gate import compare, recheck
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
-from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary
-from raggate.models.recheck import Recheck, RecheckOutcome
+from raggate.models.judging import Canary, CanaryAgreement, Coverage, JudgingSummary
 from raggate.models.scorecard import CaseScore, Scorecard
-from raggate.models.verdict import Verdict
+from raggate.models.verdict import Recheck, RecheckOutcome, Verdict
 from raggate.scoring.noise import KEY as NOISE, Band, Noise
 from raggate.scoring.repeats import KEY, Repeated
 from tables import each_row

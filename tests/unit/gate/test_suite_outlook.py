@@ -7,7 +7,7 @@ import pytest
 from builders import make_baseline, make_config, make_golden, make_ranked_run
 from raggate.gate.suite_outlook import suite_outlook
 from raggate.models.golden import Golden
-from raggate.models.outlook import ModeOutlook
+from raggate.models.lint import ModeOutlook
 from raggate.scoring.score import score
 
 CUTOFFS = (1, 5, 10)

@@ -21,9 +21,8 @@ from builders import (
     make_run,
     make_scorecard,
 )
-from raggate.config.gate_settings import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule, Waiver
 from raggate.config.schema import Config
-from raggate.config.waiver_settings import Waiver
 from raggate.errors import UsageError
 from raggate.gate import compare, waivers
 from raggate.gate.evaluation import evaluate_run

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from builders import make_case
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.models.case_hash import with_hash
-from raggate.models.golden import Case, Support
+from raggate.models.golden import Case, Support, with_hash
 from tables import each_row
 
 GOLD = {"rel_path": "a.md", "heading_path": "# A"}

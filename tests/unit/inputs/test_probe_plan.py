@@ -15,7 +15,7 @@ from raggate.config.invariant_settings import PROBES_OFF
 from raggate.config.schema import Config
 from raggate.inputs.probe_plan import WORDS, fewer, nonsense, plan, question_of, spellings, unicode_form
 from raggate.models.golden import Golden, Vault
-from raggate.models.probe import Probe
+from raggate.models.run import Probe
 from tables import each_row
 
 TEXTS = {

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_golden, make_labelled, make_result, make_run
 from raggate.errors import CannotTell
+from raggate.models.golden import Choice, Selection
 from raggate.models.run import Run
-from raggate.models.selection import Choice, Selection
 from raggate.pipeline import run_directory
 from raggate_interop.export_command import export
 from raggate_interop.helloworld.command import helloworld

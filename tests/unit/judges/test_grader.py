@@ -9,9 +9,8 @@ import pytest
 
 from judging import ScriptedAsker, graded, grounded, make_grader, make_material, make_panel
 from raggate.judges.grader import is_quoted
-from raggate.judges.material import Passage
-from raggate.judges.parse import ReplyFormat
-from raggate.judges.replies import AbstentionReply, Claim, ClaimReply, ClaimsReply, ContextRelevancyReply
+from raggate.judges.prompts import Passage
+from raggate.judges.replies import AbstentionReply, Claim, ClaimReply, ClaimsReply, ContextRelevancyReply, ReplyFormat
 from tables import each_row
 
 BROUGHT = grounded(5).model_dump()

@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_judge
 from raggate.judges import cassette
-from raggate.judges.ask import CassetteFirst
 from raggate.judges.canary import CanarySet
 from raggate.judges.cassette import Cassette
 from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run, sample
 from raggate.judges.replies import GroundednessReply
-from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Parameters, Reply
-from raggate.models.judging_quality import Canary, JudgingSummary
+from raggate.judges.session import CassetteFirst
+from raggate.models.judging import Canary, Judgement, JudgeRequest, JudgingSummary, NotJudged, Parameters, Reply
 from raggate.models.run import LabelledResult
 from tables import each_row
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
+
+from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from judging import ScriptedAsker, graded, grounded, make_grader, make_material, make_panel, material_in
-from raggate.judges.material import Passage
+from raggate.judges.prompts import Passage
 from raggate.judges.replies import (
     AbstentionReply,
+    Claim,
+    ClaimReply,
+    ClaimsReply,
+    ClaimVerdict,
     ContextRelevancyReply,
     CorrectnessReply,
     GenerationLabelsReply,
@@ -15,7 +22,8 @@ from raggate.judges.replies import (
     RecencyConflictReply,
     RetrievalLabelsReply,
 )
-from raggate.models.judging import Judgement, NotJudged
+from raggate.judges.scores import EACH, MOST_CLAIMS, combined, groundedness_of, merged, templates_of
+from raggate.models.judging import Judgement, JudgeRequest, NotJudged, disagree
 from tables import each_row
 
 ALL = (
@@ -263,3 +271,215 @@ def test_where_there_is_nothing_to_judge_nobody_is_asked(material: dict[str, Any
     )
     assert {name for name, item in judgements.items() if item.reason == "nothing_to_judge"} == unjudged
     assert not {request.prompt.name for request in ask.requests} & unjudged
+
+
+S, P, U, C, N = "supported", "partly_supported", "unsupported", "contradicted", "unrelated"
+
+
+def claim(text: str, *, major: bool = True, cited: bool = True) -> Claim:
+    """Build a claim."""
+    return Claim(claim=text, major=major, cited=cited)
+
+
+@each_row(
+    ("judged", "value"),
+    [
+        # verdict, major, cited
+        ([(S, True, True), (S, False, True)], 5),
+        ([(S, True, True), (S, False, False)], 5),
+        ([(S, True, False), (S, True, True)], 3),
+        ([(S, True, True), (U, False, True)], 4),
+        ([(S, True, True), (N, False, True)], 4),
+        ([(S, True, False), (U, False, True)], 3),
+        ([(S, True, True), (U, True, True)], 3),
+        ([(P, True, True)], 3),
+        ([(U, True, True), (S, False, True)], 2),
+        ([(U, True, True), (N, True, True)], 2),
+        ([(S, True, True), (C, False, True)], 1),
+        ([(N, True, True), (N, False, True)], 0),
+        # without a major claim, all count as major
+        ([(S, False, True), (S, False, True)], 5),
+        ([(S, False, True), (U, False, True)], 3),
+    ],
+)
+def test_the_scale_by_claims(judged: list[tuple[Any, bool, bool]], value: int) -> None:
+    """The points are those of the scale: 5 all supported and cited, 4 minor ones not, 3 some, 2 no major one, 1, 0."""
+    claims = [(claim("c", major=major, cited=cited), verdict) for verdict, major, cited in judged]
+    assert groundedness_of(claims, cites=True) == value
+
+
+VERDICTS = st.lists(
+    st.tuples(st.sampled_from(get_args(ClaimVerdict)), st.booleans(), st.booleans()), min_size=1, max_size=6
+)
+
+
+@given(VERDICTS)
+def test_only_citations_of_all_major_claims_make_a_five(judged: list[tuple[Any, bool, bool]]) -> None:
+    """An answer that cites nothing never gets 5 or 4; one with a contradicted claim always gets 1."""
+    claims = [(claim("c", major=major, cited=cited), verdict) for verdict, major, cited in judged]
+    assert groundedness_of(claims, cites=False) <= 3
+    if any(verdict == C for verdict, _, _ in judged):
+        assert groundedness_of(claims, cites=True) == 1
+
+
+def by_claim(verdicts: dict[str, Any], **listed: Any) -> ScriptedAsker:
+    """Script a judge that finds these claims, and gives each its verdict or the reason why not."""
+
+    def verdict(request: JudgeRequest) -> ClaimReply | NotJudged:
+        given = verdicts[material_in(request)["claim"]]
+        return given if isinstance(given, NotJudged) else ClaimReply(reasoning="Because.", verdict=given)
+
+    claims = ClaimsReply(claims=[claim(text, **listed) for text in verdicts])
+    return ScriptedAsker(claims=claims, claim=verdict)
+
+
+def both(ask: ScriptedAsker, **material: Any) -> dict[str, Any]:
+    """Grade one answer claim by claim."""
+    panel = make_panel(make_grader(ask), scores=("groundedness", "faithfulness"), each_claim=True)
+    return graded(panel, make_material(**material))
+
+
+def test_each_claim_is_judged_alone() -> None:
+    """A request for the list, and one for each claim, which sees that claim and the passages but not the answer."""
+    ask = by_claim({"a": S, "b": U, "c": S})
+    scores = both(ask)
+    assert (scores["groundedness"].value, scores["faithfulness"].value) == (3, 2 / 3)
+    assert (scores["groundedness"].supported, scores["groundedness"].unsupported) == (("a", "c"), ("b",))
+    assert [request.prompt.name for request in ask.requests] == ["claims", "claim", "claim", "claim"]
+    assert {*material_in(ask.requests[1])} == {"claim", "passages"}
+    assert "passages" not in material_in(ask.requests[0])
+    assert [scores[name].usage.replies for name in ("groundedness", "faithfulness")] == [4, 0]
+
+
+def test_a_claim_that_is_listed_twice_is_one() -> None:
+    """Major as soon as it is so anywhere, cited only where it is so everywhere; and a blank text is no claim."""
+    listed = [claim("So.", major=False, cited=True), claim("so. ", major=True, cited=False), claim(" ")]
+    assert merged(listed) == [claim("So.", major=True, cited=False)]
+
+
+def test_one_claim_that_is_not_judged_leaves_no_score() -> None:
+    """Without the verdict on one claim there is neither groundedness nor faithfulness, whatever the others say."""
+    scores = both(by_claim({"a": S, "b": NotJudged(reason="budget")}))
+    assert {(item.value, item.reason) for item in scores.values()} == {(None, "budget")}
+    assert scores["groundedness"].usage.replies == 3
+
+
+@each_row(
+    ("ask", "reason"),
+    [
+        (ScriptedAsker(claims=NotJudged(reason="timeout")), "timeout"),
+        (ScriptedAsker(claims=ClaimsReply(claims=[])), "nothing_to_judge"),
+        (ScriptedAsker(claims=ClaimsReply(claims=[claim(str(n)) for n in range(MOST_CLAIMS + 1)])), "unusable_score"),
+    ],
+)
+def test_without_a_list_of_claims_there_is_no_score(ask: ScriptedAsker, reason: str) -> None:
+    """A list that fails, is empty or is too long is no score, and no claim is asked about."""
+    assert {item.reason for item in both(ask).values()} == {reason}
+    assert len(ask.requests) == 1
+
+
+def test_a_refusal_is_not_taken_apart() -> None:
+    """A refusal makes no claims, and nobody is asked for them."""
+    ask = ScriptedAsker()
+    assert {item.reason for item in both(ask, abstained=True).values()} == {"nothing_to_judge"}
+    assert ask.requests == []
+
+
+def vote(value: float | None, score: str = "groundedness") -> Judgement:
+    """Build what one judge says; None for one that did not judge."""
+    return Judgement(score=score, value=value, reason="timeout" if value is None else None, reasoning=f"say {value}")
+
+
+@each_row(
+    ("values", "how", "expected"),
+    [
+        ((1, 4, 5), "median", 4),
+        ((1, 4), "median", 2.5),
+        ((5, None, 2), "median", 3.5),
+        ((4, 4, 1), "majority", 4),
+        ((4, 4, None), "majority", 4),
+        # half of the judges is not more than half
+        ((5, None), "median", None),
+        ((5, None, None), "majority", None),
+        ((None, None), "median", None),
+        ((1, 4, 5), "majority", None),
+    ],
+)
+def test_points_of_a_panel(values: tuple[float | None, ...], how: Any, expected: float | None) -> None:
+    """Points are the median, or the grade that more than half gave, where more than half of the judges judged."""
+    together = combined([vote(value) for value in values], how)
+    assert together.value == expected
+    assert (together.reason is None) == (expected is not None)
+    assert [item.value for item in together.votes] == [*values]
+
+
+@each_row(("values", "expected"), [((1, 1, 0), 1), ((1, 0, 0), 0), ((1, 0), None)])
+def test_yes_and_no_take_a_majority(values: tuple[float, ...], expected: float | None) -> None:
+    """A label is what more than half say, also where points take the median; half of them is no answer."""
+    together = combined([vote(value, "helpful") for value in values], "median")
+    assert together.value == expected
+    assert together.reason == (None if expected is not None else "disagreement")
+
+
+def test_the_reasons_are_of_the_judge_next_to_the_value() -> None:
+    """A panel's reasoning is that of a judge who said what came out, or came nearest."""
+    assert combined([vote(1), vote(4), vote(5)], "median").reasoning == "say 4"
+
+
+def test_why_a_panel_did_not_judge() -> None:
+    """The reason is the one that most judges have, with how many did not judge."""
+    together = combined([vote(5), vote(None), vote(None)], "median")
+    assert (together.reason, together.detail) == ("timeout", "2 of 3 judges: ")
+
+
+def test_a_judge_without_a_key_excuses_no_answer() -> None:
+    """Where a judge was not to be asked and another could not grade the answer, the answer is why it has no grade."""
+    absent = [replace(vote(None), reason=reason) for reason in ("no_key", "replay_miss")]
+    refused = replace(vote(None), reason="refused")
+    for votes in ([absent[0], refused, vote(5), vote(5)], [*absent, absent[0], refused]):
+        assert combined(votes, "median").reason == "refused"
+    assert combined([absent[0], vote(5)], "median").reason == "no_key"
+
+
+def test_every_judge_is_asked_and_paid() -> None:
+    """A panel asks each of its models the same, and what all of them took is the panel's."""
+    asked = [ScriptedAsker(groundedness=grounded(points, unsupported_claims=["b"])) for points in (2, 3, 4)]
+    panel = make_panel(*(make_grader(ask, name) for ask, name in zip(asked, "abc", strict=True)))
+    judgement = graded(panel)["groundedness"]
+    assert (judgement.value, judgement.usage.replies, len(judgement.keys)) == (3, 3, 3)
+    assert [item.judge for item in judgement.votes] == [*"abc"]
+    assert [ask.requests[0].prompt for ask in asked] == [asked[0].requests[0].prompt] * 3
+
+
+def test_a_judge_that_fails_leaves_the_others() -> None:
+    """Two of three are more than half."""
+    replies = (
+        grounded(4, unsupported_claims=["b"]),
+        NotJudged(reason="timeout"),
+        grounded(4, unsupported_claims=["b"]),
+    )
+    panel = make_panel(*(make_grader(ScriptedAsker(groundedness=reply)) for reply in replies))
+    assert graded(panel)["groundedness"].value == 4
+
+
+def test_templates_name_what_is_asked() -> None:
+    """The prompts that make two runs comparable are those of the scores; claim by claim they are others."""
+    assert {*templates_of(("groundedness", "correctness"), each_claim=False)} == {"groundedness", "correctness"}
+    assert {*templates_of(("groundedness",), each_claim=True)} == {*EACH.rubrics}
+
+
+@each_row(
+    ("score", "first", "second", "expected"),
+    [
+        ("groundedness", 3, 4, False),
+        ("groundedness", 3, 4.5, True),
+        ("correctness", 5, 3, True),
+        ("abstention", 0, 1, True),
+        ("helpful", 1, 1, False),
+        ("faithfulness", 0.5, 0.7, False),
+        ("faithfulness", 0.5, 0.75, True),
+    ],
+)
+def test_disagreement(score: str, first: float, second: float, expected: bool) -> None:
+    """More than a point apart, or another answer to yes or no, is disagreement; of shares it is more than a fifth."""
+    assert disagree(score, first, second) is expected

@@ -14,15 +14,14 @@ from builders import make_chunk
 from labelling_project import CONFIG, DOUGH, NOTE, LabelProject, grade, make_label_project
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.golden import load
-from raggate.labelling import journal as journals, session as sessions
+from raggate.labelling import decisions as journals, session as sessions
 from raggate.labelling.decisions import Decision, Where
-from raggate.labelling.grades import Vote
-from raggate.labelling.label_file import Unit
+from raggate.labelling.label_file import Unit, Vote
 from raggate.labelling.progress import progress
 from raggate.labelling.session import Session
 from raggate.pipeline import rerun, run_directory
 from raggate.scoring import score as scoring
-from raggate.web import screens
+from raggate.web import label_page
 
 OVEN = "# Bread > ## Oven"
 
@@ -75,13 +74,13 @@ def test_each_person_has_an_order_of_their_own(project: LabelProject) -> None:
 def test_a_snippet_that_somebody_takes_is_written(project: LabelProject) -> None:
     """The page proposes a sentence of each passage; it is written with the grade, a new grade without it drops it."""
     session = project.open()
-    shown = screens.question(session, "q2", "ann")
+    shown = label_page.question(session, "q2", "ann")
     assert shown is not None
     (oven,) = (one for one in shown["passages"] if one["heading"] == OVEN)
     assert oven["snippet"] == "It bakes at 220 degrees."
     taken = grade("q2", OVEN, 2, text=oven["snippet"])
     session.decide([taken, grade("q2", "# Bread", 1)])
-    marks = screens.overview(session, "ann")["questions"][1]["passages"]
+    marks = label_page.overview(session, "ann")["questions"][1]["passages"]
     assert {mark["snippet"] for mark in marks} == {"", oven["snippet"]}
     written = {support.heading_path: support.snippets for support in session.plan().edits.changed["q2"].gold_supports}
     assert (written[OVEN], written["# Bread"]) == (("It bakes at 220 degrees.",), ())

@@ -25,10 +25,9 @@ from raggate.errors import CannotTell
 from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import probe_plan
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import Vault
+from raggate.models.golden import Selection, Vault
 from raggate.models.judging import Judgement, Judging, Spending
 from raggate.models.run import LabelledResult, Leak, ProbeAnswer, Probing, Run
-from raggate.models.selection import Selection
 from raggate.pipeline import claimed_run, index_facts
 from tables import each_row
 

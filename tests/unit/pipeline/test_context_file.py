@@ -10,8 +10,7 @@ import pytest
 from builders import make_case_score, make_delta, make_metric
 from raggate.errors import UsageError
 from raggate.models.comparison import NoteChange, to_stored
-from raggate.models.recheck import Recheck
-from raggate.models.verdict import Preview, ReportContext, SourceLine
+from raggate.models.verdict import Preview, Recheck, ReportContext, SourceLine
 from raggate.pipeline import context_file
 from raggate.text.jsonio import dumps
 

@@ -14,7 +14,7 @@ from raggate.config import schema
 from raggate.errors import CannotTell, UsageError
 from raggate.pipeline.discovery import Wanted, discover
 from raggate.text.http_client import httpx
-from raggate.text.yaml_writing import block
+from raggate.text.yamlio import block
 from tables import each_row
 from tries import tried
 

@@ -16,8 +16,7 @@ from raggate.errors import ExitCode
 from raggate.inputs.trusted import Inputs, InputSource, load_change
 from raggate.pipeline import asking, run_directory
 from raggate.pipeline.measure import measure
-from raggate.pipeline.request import Request
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import Request, RunFailed
 from raggate.reports import trace_file
 from raggate.reports.progress import Progress
 

@@ -21,10 +21,10 @@ from builders import (
     make_run,
     make_support,
 )
+from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config
-from raggate.config.score_settings import Score
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.judging import Judgement, Judging, Spending, Usage
@@ -34,6 +34,7 @@ from raggate.pipeline import result_rows, run_directory
 from raggate.scoring.score import score
 from raggate.text.jsonio import dumps
 from stored_rows import plain_rows
+from tables import each_row
 
 LONG = "A long introduction. " * 20 + "Here stands the gold snippet."
 CASES = (
@@ -579,3 +580,24 @@ def test_hostile_repeats(tmp_path: Path, repeats: list[object], message: str) ->
     with pytest.raises(UsageError) as raised:
         run_directory.read(tmp_path)
     assert message in raised.value.message
+
+
+EXACT = f"sha256:{'a' * 64}"
+
+
+@each_row(
+    ("stored", "image"),
+    [
+        *((exact, exact) for exact in (EXACT, f"notes-api@{EXACT}", f"ghcr.io/octo/notes-api@{EXACT}")),
+        *((other, "") for other in (7, None, "", "notes-api:latest", "sha256:1", f"@everyone @{EXACT}", f"{EXACT}\n")),
+    ],
+)
+def test_the_image_that_was_measured_is_named_exactly_or_not(stored: object, image: str) -> None:
+    """What a run directory says of its image is believed to be one where it names that image and no other."""
+    assert run_directory.provenance({"api_image": stored}).api_image == image
+
+
+def test_settings_of_very_many_values_are_not_checked() -> None:
+    """Each that does not fit would take kilobytes: a file of 16 MiB, gigabytes."""
+    with pytest.raises(UsageError, match="stored with run r has more than 100000 values"):
+        run_directory.read_config({"waivers": [{}] * run_directory.MOST_VALUES}, "r")

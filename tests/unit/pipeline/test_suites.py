@@ -10,7 +10,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.waiver import WaiverStatus
 from raggate.pipeline import suites
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.request import RunFailed
 from tables import each_row
 
 

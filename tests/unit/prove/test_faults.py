@@ -6,13 +6,14 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from builders import make_chunk, make_chunks, make_response, make_result
 from raggate.models.golden import Vault
-from raggate.models.run import Reference, Result
+from raggate.models.run import Reference, Response, Result
 from raggate.prove import faults
-from raggate.prove.faults import FAULTS, AnswerFault
+from raggate.prove.faults import FAULTS, AnswerFault, lot, shuffled, struck
 from raggate.prove.trials import changed
 from tables import each_row
 
@@ -42,7 +43,7 @@ def fault(name: str, size: str) -> AnswerFault:
     return match
 
 
-def struck(name: str, size: str, results: list[Result] = RESULTS) -> int:
+def questions_struck(name: str, size: str, results: list[Result] = RESULTS) -> int:
     """Count the questions that a fault gives another answer to."""
     return changed(results, fault(name, size).apply(results, VAULT))
 
@@ -51,7 +52,7 @@ def struck(name: str, size: str, results: list[Result] = RESULTS) -> int:
 @each_row(("size", "count"), [("2%", 2), ("5%", 5), ("10%", 10)])
 def test_a_share_of_the_questions_is_exact(name: str, size: str, count: int) -> None:
     """Of a hundred questions as many get another answer as the fault says."""
-    assert struck(name, f"{size} of the questions") == count
+    assert questions_struck(name, f"{size} of the questions") == count
 
 
 @each_row(("size", "count"), [("5%", 1), ("10%", 2), ("20%", 4), ("40%", 8)])
@@ -180,3 +181,141 @@ def test_abstaining_cites_nothing_and_keeps_what_was_retrieved() -> None:
     assert faults.abstaining(make_response()).answer is None
     loud = faults.answering(replace(silent, abstain_reason="no context"))
     assert (loud.abstained, loud.abstain_reason) == (False, None)
+
+
+KEYS = [f"case-{number}" for number in range(40)]
+
+
+def test_a_share_is_exact_and_at_least_one() -> None:
+    """Of 40 questions 5% are 2, 10% are 4 and 1% is 1; no share is none, and of nothing there is none."""
+    assert [len(struck(KEYS, share, "fault")) for share in (0.05, 0.1, 0.01, 0.0, 1.0)] == [2, 4, 1, 0, 40]
+    assert struck([], 0.5, "fault") == frozenset()
+
+
+def test_the_same_are_struck_in_every_run() -> None:
+    """The draw is a hash of fault and name: it is the same whatever the order, and another for another fault."""
+    assert struck(KEYS, 0.1, "a") == struck(KEYS[::-1], 0.1, "a") == struck(KEYS * 2, 0.1, "a")
+    assert struck(KEYS, 0.1, "a") != struck(KEYS, 0.1, "b")
+    # sha256 of the bytes 61 00 62, computed by another program
+    assert lot("a", "b").hex().startswith("59b271ae1bbcb1d3")
+
+
+@given(st.sets(st.text(), min_size=1), st.floats(0, 1), st.floats(0, 1))
+def test_a_larger_fault_strikes_all_that_a_smaller_one_does(keys: set[str], one: float, other: float) -> None:
+    """Sizes of one fault are nested, whatever the names are, lone surrogates included."""
+    smaller, larger = sorted((one, other))
+    assert struck(keys, smaller, "fault") <= struck(keys, larger, "fault") <= keys
+
+
+@given(st.lists(st.integers()), st.text())
+def test_shuffling_keeps_everything(items: list[int], question: str) -> None:
+    """A shuffled list holds the same things, and the same shuffle gives the same order."""
+    order = shuffled(items, "fault", question)
+    assert sorted(order) == sorted(items)
+    assert order == shuffled(items, "fault", question)
+
+
+FIVE = make_response(*make_chunks("a.md", "b.md", "c.md", "d.md", "e.md"))
+"""Five chunks with the ranks 1 to 5 and the scores 1, 1/2, 1/3, 1/4 and 1/5."""
+
+
+def paths(response: Response) -> str:
+    """Return the notes of an answer in order, a letter each."""
+    return "".join(chunk.rel_path[0] for chunk in response.chunks)
+
+
+@each_row(
+    ("response", "order"),
+    [
+        (faults.reversed_list(FIVE), "edcba"),
+        (faults.first_demoted(FIVE, 1), "bacde"),
+        (faults.first_demoted(FIVE, 2), "bcade"),
+        (faults.first_demoted(FIVE, 9), "bcdea"),
+        (faults.cut_list(FIVE, 3), "abc"),
+        (faults.cut_list(FIVE, 9), "abcde"),
+        (faults.duplicated(FIVE, 2), "aabbc"),
+        (faults.duplicated(FIVE, 3), "aaabb"),
+        (faults.without(FIVE, lambda chunk: chunk.rel_path in {"a.md", "d.md"}), "bce"),
+        (faults.emptied(FIVE), ""),
+    ],
+)
+def test_order(response: Response, order: str) -> None:
+    """Each fault gives the list that is written here."""
+    assert paths(response) == order
+
+
+@each_row("depth", [0, 1, 3, 5, 9])
+def test_a_shuffle_stays_within_its_depth(depth: int) -> None:
+    """What stands below the depth stays; what stands within it is the same chunks."""
+    order = paths(faults.shuffled_top(FIVE, depth, "q1"))
+    assert order[depth:] == "abcde"[depth:]
+    assert sorted(order[:depth]) == list("abcde"[:depth])
+
+
+def test_a_shuffle_depends_on_the_question() -> None:
+    """Questions are shuffled otherwise, and each always in the same way."""
+    orders = [paths(faults.shuffled_top(FIVE, 5, f"q{number}")) for number in range(10)]
+    assert len(set(orders)) > 5
+    assert orders == [paths(faults.shuffled_top(FIVE, 5, f"q{number}")) for number in range(10)]
+
+
+def test_ranks_and_scores_are_those_of_the_list() -> None:
+    """A list that is cut and turned round has the ranks 1 to 3 and its own scores, the highest first."""
+    turned = faults.ranked(FIVE, FIVE.chunks[2::-1])
+    assert paths(turned) == "cba"
+    assert [chunk.rank for chunk in turned.chunks] == [1, 2, 3]
+    assert [chunk.score_final for chunk in turned.chunks] == [1, 1 / 2, 1 / 3]
+
+
+def test_what_is_not_told_stays_so() -> None:
+    """No rank and no score is made up where the API tells none, and a partial score moves with its chunk."""
+    first, second = make_chunk("x", rank=None), make_chunk("y", rank=None, score_final=0.5)
+    turned = faults.ranked(make_response(), (first, second))
+    assert [(chunk.rank, chunk.score_final) for chunk in turned.chunks] == [(None, None), (None, 0.5)]
+
+
+def test_duplicates_have_ids_of_their_own() -> None:
+    """No id occurs twice, which an invariant would see at once; an empty id stays empty."""
+    copies = faults.duplicated(FIVE, 2).chunks
+    assert [chunk.chunk_id for chunk in copies] == ["c1", "c1-1", "c2", "c2-1", "c3"]
+    assert {chunk.text for chunk in copies} == {"Text of the note."}
+    nameless = make_response(make_chunk(""), make_chunk(""))
+    assert [chunk.chunk_id for chunk in faults.duplicated(nameless, 2).chunks] == ["", ""]
+
+
+def test_notes_are_told_by_vault_and_path() -> None:
+    """A note of the same path in another vault stays; a chunk without a vault goes by its path."""
+    lost = faults.of_notes(frozenset({("work", "a.md")}))
+    assert lost(make_chunk(vault="work"))
+    assert not lost(make_chunk(vault="personal"))
+    assert lost(make_chunk(vault=None))
+    assert not lost(make_chunk(vault=None, rel_path="b.md"))
+
+
+def test_a_note_that_is_gone_is_not_cited() -> None:
+    """What an answer cites of a dropped note goes with it."""
+    cited = tuple(
+        Reference(vault="work", rel_path=path, heading_path="# A", chunk_index=0) for path in ("a.md", "b.md")
+    )
+    answer = replace(FIVE, references=cited)
+    notes = frozenset({("work", "a.md")})
+    assert faults.without(answer, faults.of_notes(notes), notes).references == cited[1:]
+    assert faults.emptied(answer).references == ()
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.text(max_size=3))
+def test_every_fault_takes_lists_of_any_length(length: int, size: int, question: str) -> None:
+    """Whatever a list has, ranks are contiguous afterwards, scores fall, and no chunk is made up."""
+    response = make_response(*make_chunks(*(f"{number}.md" for number in range(length))))
+    for other in (
+        faults.shuffled_top(response, size, question),
+        faults.first_demoted(response, size),
+        faults.cut_list(response, size),
+        faults.duplicated(response, size + 1),
+        faults.reversed_list(response),
+    ):
+        assert [chunk.rank for chunk in other.chunks] == list(range(1, len(other.chunks) + 1))
+        scores = [chunk.score_final or 0.0 for chunk in other.chunks]
+        assert scores == sorted(scores, reverse=True)
+        assert {chunk.rel_path for chunk in other.chunks} <= {chunk.rel_path for chunk in response.chunks}
+        assert len(other.chunks) <= length

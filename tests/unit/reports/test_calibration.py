@@ -9,7 +9,7 @@ from msgspec import structs
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_case, make_chunk, make_config, make_labelled, make_result, make_run
-from raggate.models.calibration import Calibration
+from raggate.models.baseline import Calibration
 from raggate.reports.calibration import render
 from raggate.scoring import repeats
 from raggate.scoring.score import score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from raggate.models.side_by_side import Side, SideBySide
+from raggate.models.public_verdict import Side, SideBySide
 from raggate.models.verdict import Review
 from raggate.reports import diff
 from rendered import problems

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from raggate.cli.options import FORMAT_NAMES
 from raggate.errors import CannotTell, Interrupted, UsageError
+from raggate.models.golden import Selection
 from raggate.models.publication import RunFailure
-from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.reports.formats import FORMATS, is_report
 from raggate.reports.junit import of_review

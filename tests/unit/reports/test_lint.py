@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from own_source import MODULES, source
-from raggate.models.lint import CHECKS, LintFinding, LintReport, in_order
-from raggate.models.outlook import ModeOutlook, Outlook
+from raggate.models.lint import CHECKS, LintFinding, LintReport, ModeOutlook, Outlook, in_order
 from raggate.reports import lint, sarif
 from raggate.reports.lint import _outlook as render
 from tries import tried

@@ -17,8 +17,8 @@ from raggate.config.gate_settings import Gate
 from raggate.gate import baseline
 from raggate.gate.promote import Terms, propose
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
-from raggate.models.case_hash import with_hash
 from raggate.models.comparison import Delta, GoldenChanges, NoteChange
+from raggate.models.golden import with_hash
 from raggate.models.promotion import BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence, Provenance
 from raggate.models.publication import Links, RunFailure

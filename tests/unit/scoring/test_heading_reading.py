@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_run, make_support
-from raggate.models.fingerprint import Fingerprint
+from raggate.models.provenance import Fingerprint
 from raggate.models.run import LabelledResult, Reference, Run
 from raggate.scoring.heading_reading import KEY, Reading, read_otherwise
 from raggate.scoring.score import label, score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -26,12 +26,131 @@ from builders import (
 )
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, LabelledResult, Labels
-from raggate.models.scorecard import CaseScore
+from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring import score as scoring
-from raggate.scoring.answer_fields import Counts, count
 from raggate.scoring.metrics import METRICS
-from raggate.scoring.score import FolderCounts, count_folders
+from raggate.scoring.score import (
+    Counts,
+    FolderCounts,
+    SliceMeans,
+    count,
+    count_folders,
+    directions,
+    first_answers,
+    heading_hash,
+    list_entries,
+    lost,
+    means,
+    short_hash,
+)
 from tables import each_row
+
+ALLOWED = 0.02
+
+
+def answer_answer_fields(*chunks: Chunk, labels: dict[str, Any] | None = None, **response: Any) -> LabelledResult:
+    """Build an answer in the mode hybrid."""
+    return make_labelled(make_case(), make_result(response=make_response(*chunks, **response)), **(labels or {}))
+
+
+def counts(items: Sequence[LabelledResult]) -> Counts:
+    """Count the fields of answers."""
+    counted: Counts = {}
+    for item in items:
+        count(item, counted)
+    return counted
+
+
+def names(before: object, now: object, allowed: float = ALLOWED) -> list[str]:
+    """Name the fields that are lost."""
+    return [item.field for item in lost(before, now, allowed)]
+
+
+TOLD = {
+    "chunk_id": answer_answer_fields(make_chunk("c1")),
+    "doc_id": answer_answer_fields(make_chunk(doc_id="d")),
+    "heading_path": answer_answer_fields(make_chunk("", text="")),
+    "rank": answer_answer_fields(make_chunk(rank=1)),
+    "score_final": answer_answer_fields(make_chunk(score_final=0.0)),
+    "score_lexical": answer_answer_fields(make_chunk(score_lexical=0.0)),
+    "score_vector": answer_answer_fields(make_chunk(score_vector=0.0)),
+    "vault": answer_answer_fields(make_chunk(vault="work")),
+    "text": answer_answer_fields(make_chunk("", heading_path="")),
+    "indexing_coverage.chunker_version": answer_answer_fields(coverage={"chunker_version": "1"}),
+    "indexing_coverage.chunks_embedded": answer_answer_fields(coverage={"chunks_embedded": 0}),
+    "indexing_coverage.docs_processed": answer_answer_fields(coverage={"docs_processed": 0}),
+    "indexing_coverage.docs_with_0_chunks": answer_answer_fields(coverage={"docs_with_0_chunks": 0}),
+    "indexing_coverage.index_version": answer_answer_fields(coverage={"index_version": "1"}),
+    "available_folders": answer_answer_fields(available_folders=()),
+    "grounded": answer_answer_fields(grounded=False),
+    "selected_folders": answer_answer_fields(selected_folders=()),
+}
+NOTHING = answer_answer_fields(make_chunk("", heading_path="", text=""), labels={"empty": (0,)})
+
+
+@each_row(("field", "item"), TOLD.items(), ids=TOLD)
+def test_each_field(field: str, item: LabelledResult) -> None:
+    """A field counts as told with the first value it has, zero and empty lists included, and is missed when it goes."""
+    assert counts([item])["hybrid"][field] == [1, 1]
+    assert field in names(counts([item]), counts([NOTHING]))
+    assert field not in names(counts([item]), counts([item]))
+
+
+def test_every_field_is_covered_here() -> None:
+    """All fields that are counted stand above."""
+    assert set(counts([NOTHING])["hybrid"]) == set(TOLD)
+
+
+def test_one_chunk_that_tells_is_enough() -> None:
+    """A field of chunks is told by an answer when one of its chunks has it."""
+    assert counts([answer_answer_fields(make_chunk(rank=1), make_chunk("c2"))])["hybrid"]["rank"] == [1, 1]
+
+
+@each_row("field", ["chunk_id", "doc_id", "vault"])
+def test_an_identifier_counts_where_all_chunks_have_it(field: str) -> None:
+    """One chunk that says where it is from speaks for itself alone: the others could be from anywhere."""
+    silent = {"chunk_id": "", "doc_id": None, "vault": None}
+    telling = {"chunk_id": "c1", "doc_id": "d", "vault": "work"}
+    some = make_chunk(**{**telling, field: silent[field]})
+    assert counts([answer_answer_fields(make_chunk(**telling), make_chunk(**telling))])["hybrid"][field] == [1, 1]
+    assert counts([answer_answer_fields(make_chunk(**telling), some)])["hybrid"][field] == [0, 1]
+
+
+def test_fields_without_an_answer_do_not_count() -> None:
+    """An answer without chunks says nothing of fields of chunks, and a failed call nothing at all."""
+    failed = make_labelled(make_case(), make_result(failure=make_failure()))
+    counted = counts([answer_answer_fields(), failed])
+    assert "rank" not in counted["hybrid"]
+    assert counted["hybrid"]["grounded"] == [0, 1]
+    assert counts([failed]) == {}
+
+
+@each_row(
+    ("before", "now", "gone"),
+    [
+        ([100, 100], [100, 100], False),
+        ([100, 100], [98, 100], False),
+        ([100, 100], [97, 100], True),
+        ([98, 100], [0, 100], True),
+        ([97, 100], [0, 100], False),
+        ([0, 0], [0, 100], False),
+        ([100, 100], [0, 0], False),
+    ],
+)
+def test_a_field_may_be_missing_as_often_as_a_call_may_fail(before: list[int], now: list[int], gone: bool) -> None:
+    """What is missing in no more than the allowed share of answers counts as told, in the baseline and now."""
+    assert names({"hybrid": {"rank": before}}, {"hybrid": {"rank": now}}) == (["rank"] if gone else [])
+
+
+@each_row("stored", [None, [], "x", {"hybrid": 3}, {"hybrid": {"rank": [1]}}, {"hybrid": {"rank": ["1", True]}}])
+def test_what_is_no_count_is_none(stored: object) -> None:
+    """A baseline that holds something else there, or nothing, misses nothing."""
+    assert names(stored, {"hybrid": {"rank": [0, 100]}}) == []
+
+
+def test_a_mode_that_is_gone_loses_no_field() -> None:
+    """Fields are missed in the modes that are asked now; a mode that vanished is a reason of its own."""
+    assert names({"vector": {"rank": [9, 9]}}, {"hybrid": {"rank": [0, 9]}}) == []
 
 
 def matches(support: Support, *, vaults: tuple[str, ...] = (), **chunk: Any) -> bool:
@@ -526,3 +645,126 @@ def test_how_much_of_the_shorter_text_makes_a_copy(same: int, positions: tuple[i
     longer = " ".join([*words[:same], *(f"other{number}" for number in range(40))])
     gold = make_chunk("gold", heading_path="# A > ## Valve", text=" ".join(words))
     assert labels(PLAIN, make_chunk("c", **OTHER, text=longer), gold).copies == positions
+
+
+NAMES = ("q1", "q2", "q3")
+ITEMS = tuple(make_labelled(make_case(name), make_result(name)) for name in NAMES)
+SCORES = tuple(map(make_case_score, NAMES))
+
+
+class Looked(tuple[LabelledResult, ...]):
+    """Results that keep which of them somebody looked at."""
+
+    def __getitem__(self, place: int) -> LabelledResult:  # type: ignore[override]
+        places.append(place)
+        return super().__getitem__(place)
+
+
+places: list[int] = []
+
+
+@each_row(
+    "scores",
+    [SCORES, SCORES[::-1], SCORES[1:], ()],
+    ids=["in the order of the run", "in another order", "of fewer questions", "without scores"],
+)
+def test_gives_those_that_are_wanted(scores: tuple[object, ...]) -> None:
+    """Whatever the scores say of where answers stand, the wanted ones come, each once, and no others."""
+    wanted = {("hybrid", "q1"), ("hybrid", "q3"), ("bm25", "q2")}
+    assert sorted(item.case.id for item in first_answers(make_run(*ITEMS), wanted, scores)) == ["q1", "q3"]  # type: ignore[arg-type]
+
+
+def test_looks_at_no_others() -> None:
+    """Where scores and results stand in one order, only what is wanted is looked at."""
+    places.clear()
+    run = replace(make_run(*ITEMS), results=Looked(ITEMS))
+    scores = iter(SCORES)
+
+    class Passing(tuple[CaseScore, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[CaseScore]:
+            return scores
+
+    assert [*first_answers(run, {("hybrid", "q2")}, Passing(SCORES))] == [ITEMS[1]]
+    assert places == [1]
+    # and no score after the last that is wanted
+    assert [*scores] == [SCORES[2]]
+
+
+def test_entries_hold_hashes_scores_and_supports() -> None:
+    """Each place has the hashes of note, chunk and heading, the scores as told, and which gold supports it matches."""
+    chunk = make_chunk("c1", score_final=0.5, score_vector=0.25)
+    item = make_labelled(make_case(), make_result("q1", chunk, make_chunk("c2", rel_path="b.md")))
+    first, second = list_entries(item, 10)
+    assert first == ListEntry(short_hash("a.md"), short_hash("c1"), 0.5, 0.25, None, (0,), short_hash("A"))
+    assert (second.note, second.supports) == (short_hash("b.md"), ())
+
+
+def test_repeated_chunks_hold_no_place() -> None:
+    """A chunk that stands higher up already has no rank, so the entries are by rank; `depth` counts these."""
+    chunks = [make_chunk(name) for name in ("a", "a", "b", "c")]
+    item = make_labelled(make_case(), make_result("q1", *chunks))
+    assert [entry.chunk for entry in list_entries(item, 2)] == [short_hash("a"), short_hash("b")]
+
+
+def test_no_answer_has_no_entries() -> None:
+    """A failed call has no list."""
+    assert list_entries(make_labelled(make_case(), make_result("q1", failure=make_failure())), 10) == ()
+
+
+@each_row(
+    ("path", "read"),
+    [("# A > ## B", "A > B"), ("A > B", "A > B"), ("## A  >  # B", "A > B"), ("# A", "A"), ("", ""), ("#", "")],
+)
+def test_a_heading_is_hashed_as_it_is_read(path: str, read: str) -> None:
+    """Marks and white space of a heading path make no other place, and a passage without a heading has no hash."""
+    assert heading_hash(path) == short_hash(read)
+
+
+@each_row(("name", "digits"), [("", ""), ("123456789", "cbf43926"), ("é", "0e048d3e")])
+def test_short_hash(name: str, digits: str) -> None:
+    """A hash is the CRC-32 of the name's UTF-8 in hex; no name has none."""
+    assert short_hash(name) == digits
+
+
+def test_a_name_that_is_no_unicode_has_a_hash() -> None:
+    """Half a surrogate pair, which JSON can tell, is hashed like any other name."""
+    assert len(short_hash("\ud800")) == 8
+
+
+VALUES = st.fixed_dictionaries(
+    {"hit_at_1": st.sampled_from((None, 0.0, 1.0)), "ndcg_at_1": st.none() | st.floats(0, 1)},
+    optional={"groundedness": st.none() | st.floats(0, 1)},
+)
+
+
+@st.composite
+def scores(draw: st.DrawFn) -> CaseScore:
+    """Draw the scores of a question in one of two modes, with one or two slices."""
+    values = draw(VALUES)
+    return make_case_score(
+        "q",
+        mode=draw(st.sampled_from(("lexical", "hybrid"))),
+        values=values,
+        slices=draw(st.sampled_from((("overall",), ("overall", "tag=b"), ("overall", "tag=a")))),
+    )
+
+
+@given(st.lists(scores(), max_size=20))
+def test_each_slice_has_the_means_of_its_questions(cases: list[CaseScore]) -> None:
+    """Each slice of each mode has the means, counts and order of metrics that its questions alone have."""
+    parts = SliceMeans(directions((1,)))
+    for case in cases:
+        parts.add(case)
+    by_mode, counts = parts.means(), parts.counts()
+    assert list(by_mode) == list(dict.fromkeys(case.mode for case in cases))
+    for mode, slices in by_mode.items():
+        assert list(slices) == sorted({name for case in cases if case.mode == mode for name in case.slices})
+        for name, own in slices.items():
+            members = [case for case in cases if case.mode == mode and name in case.slices]
+            assert counts[mode][name] == len(members)
+            assert list(own) == list(means(members, (1,)))
+            for metric, expected in means(members, (1,)).items():
+                assert own[metric].value == pytest.approx(expected.value)
+                assert (own[metric].n, own[metric].unscored) == (expected.n, expected.unscored)

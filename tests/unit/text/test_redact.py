@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import itertools
 import json
+import re
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec import Struct
 
+from own_source import MODULES, dotted, source, tree
 from raggate.service.backends.processes import Log
 from raggate.text import invisible
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import SHORTEST, Redactor, Scrubber, forms, of_environment, redact, redact_cut
 from tables import each_row
+
+NAMES = "environment|secrets?|token|passwords?|headers|credentials?|api_key"
+SECRET_guarded = re.compile(
+    rf"[._]({NAMES}): "
+    r"|Headers\.values: "
+    # of the step, the token among them
+    r"|\.inputs: Mapping\[str, str\]"
+)
+"""Fields whose values nobody may read; of a key alone one cannot tell, and tokens are counted."""
+
+
+def secret_fields() -> Iterator[tuple[Any, list[str]]]:
+    """Every noun of the source with such fields. Settings and dicts of that shape hold names of variables only."""
+    # a syntax tree takes a hundred times as long as a look for the names
+    for name in (name for name in MODULES if re.search(rf"({NAMES}|inputs|values): ", source(name))):
+        for node in ast.walk(tree(name)):
+            if isinstance(node, ast.ClassDef):
+                fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+                written = {ast.unparse(part.target): ast.unparse(part.annotation) for part in fields}
+                secret = [
+                    field for field, kind in written.items() if SECRET_guarded.search(f"{node.name}.{field}: {kind}")
+                ]
+                noun = getattr(import_module(dotted(name)), node.name) if secret else None
+                if noun is not None and (issubclass(noun, Struct | tuple) or is_dataclass(noun)):
+                    yield noun, secret
+
+
+def test_no_secret_is_shown_where_a_noun_is_printed() -> None:
+    """The `repr` of a noun, as tracebacks show it, has no value of a field that is named like a secret."""
+    shown, nouns = [], set()
+    for noun, secret in secret_fields():
+        values = {**dict.fromkeys(noun.__annotations__, "shown"), **dict.fromkeys(secret, "hush")}
+        nouns.add(noun.__name__)
+        if "hush" in repr(noun(**values)):
+            shown.append((noun, secret))
+    assert shown == []
+    assert {"Headers", "PromotionStep", "Request", "Workspace"} <= nouns
+
 
 KEY = "sk-0123456789/+äb"
 LONG = "-----BEGIN-----\nMIIEpAIBAAKCAQEA\n-----END-----"

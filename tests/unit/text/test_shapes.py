@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NotRequired
 
 import pytest
+from msgspec import Struct, field
 from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
-from raggate.text.shapes import Shape, Stored
+from raggate.text import shapes
+from raggate.text.shapes import Shape, Stored, as_dict
 from tables import each_row
 
 RANK: Shape[int | None] = Shape(Annotated[int, Field(strict=True, ge=1)] | None)
@@ -83,3 +86,57 @@ def test_no_check_is_made_before_there_is_a_value() -> None:
     shape: Shape[int] = Shape(object())
     with pytest.raises(Exception, match="schema"):
         shape.validate_python(1)
+
+
+class Leaf(Struct, frozen=True):
+    """A noun within others."""
+
+    name: str
+    score: float | None = None
+
+
+class Tree(Struct):
+    """One that holds all that ours hold."""
+
+    leaf: Leaf
+    leaves: tuple[Leaf, ...] = ()
+    by_name: dict[str, list[Leaf]] = field(default_factory=dict)
+    rows: list[tuple[int, bool]] = field(default_factory=list)
+
+
+def test_all_the_way_down() -> None:
+    """Nouns in lists, tuples and mappings become dicts, their fields in order; lists and tuples stay what they are."""
+    given = as_dict(Tree(Leaf("a", 0.5), (Leaf("b"), Leaf("c")), {"d": [Leaf("d")]}, [(1, True)]))
+    assert repr(given) == repr(
+        {
+            "leaf": {"name": "a", "score": 0.5},
+            "leaves": ({"name": "b", "score": None}, {"name": "c", "score": None}),
+            "by_name": {"d": [{"name": "d", "score": None}]},
+            "rows": [(1, True)],
+        }
+    )
+
+
+def test_containers_are_copies() -> None:
+    """What is changed in the dict does not change the noun."""
+    tree = Tree(Leaf("a"), rows=[(1, True)])
+    as_dict(tree)["rows"].clear()
+    assert tree.rows == [(1, True)]
+
+
+def test_any_mapping_becomes_a_dict() -> None:
+    """Mappings that are no dicts, which JSON does not know, become some."""
+    assert as_dict(Tree(Leaf("a"), by_name=MappingProxyType({"b": [Leaf("b")]})))["by_name"] == {  # type: ignore[arg-type]
+        "b": [{"name": "b", "score": None}]
+    }
+
+
+@each_row("named", ["raggate/run/0", "raggate/run/10", "raggate/plan/2", 2, None])
+def test_another_schema(named: object) -> None:
+    """One sentence names both schemas."""
+    assert shapes.problem(named, "raggate/run/1") == f"schema is '{named}', and this raggate reads 'raggate/run/1'"
+
+
+def test_the_same_schema() -> None:
+    """A file of the schema has no problem."""
+    assert shapes.problem("raggate/run/1", "raggate/run/1") is None

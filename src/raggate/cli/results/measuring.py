@@ -7,11 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.models.outcome import VerdictKind
-from raggate.models.public_verdict import Verdict
+from raggate.models.answer import VerdictKind
+from raggate.models.public_verdict import DiffDocument, Verdict
 from raggate.models.run import Failure
 from raggate.models.shards import PlannedBy, ShardCounts
-from raggate.models.side_by_side import DiffDocument
 from raggate.models.smoke_test import FilledField
 
 

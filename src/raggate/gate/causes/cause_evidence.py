@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from raggate.gate.causes.index_change import IndexChange
 from raggate.gate.overview import Overview
-from raggate.models.cause import CauseEvidence, ListEvidence, Range, same_score
-from raggate.models.comparison import NoteChange
-from raggate.models.fingerprint import notes_of
+from raggate.models.comparison import CauseEvidence, ListEvidence, NoteChange, Range, same_score
 from raggate.models.metric_names import ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE
+from raggate.models.provenance import notes_of
 from raggate.models.run import Run
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
 

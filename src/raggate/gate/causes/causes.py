@@ -27,7 +27,7 @@ from raggate.gate.causes.passages import (
     vaults_by_path,
 )
 from raggate.gate.headings import written_otherwise
-from raggate.models.cause import Cause, CauseCode, same_score
+from raggate.models.comparison import Cause, CauseCode, same_score
 from raggate.models.golden import Support
 from raggate.models.metric_names import (
     ABSTENTION,
@@ -39,8 +39,8 @@ from raggate.models.metric_names import (
 )
 from raggate.models.run import Chunk, Failure, LabelledResult, Response
 from raggate.models.scorecard import ListEntry
-from raggate.scoring.list_entries import short_hash
 from raggate.scoring.metrics import METRICS
+from raggate.scoring.score import short_hash
 from raggate.text.anchors import as_read, covers, is_end_of
 from raggate.text.nearest import nearest
 from raggate.text.quote import cut

@@ -17,8 +17,7 @@ from raggate.gate.causes.cause_wording import between, number, threshold_change,
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
 from raggate.gate.causes.passages import count_notes, vaults_named
-from raggate.models.cause import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
-from raggate.models.comparison import Comparison, Flip
+from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Comparison, Diagnosis, Flip, ListEvidence
 from raggate.models.verdict import Verdict
 from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut, enumerated

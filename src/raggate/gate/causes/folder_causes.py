@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from raggate.gate.causes.passages import vaults_with_notes
-from raggate.models.cause import Cause, CauseEvidence, FolderKind
+from raggate.models.comparison import Cause, CauseEvidence, FolderKind
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.text.anchors import in_scope, inside_folder

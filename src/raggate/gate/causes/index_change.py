@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from raggate.gate.causes.cause_wording import number
 from raggate.models.comparison import Comparison
-from raggate.models.fingerprint import Fingerprint
+from raggate.models.provenance import Fingerprint
 from raggate.models.verdict import Reason
 from raggate.text.numbers import counted
 from raggate.text.quote import cut

@@ -9,12 +9,12 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.models.cause import CauseEvidence, ListEvidence
-from raggate.models.fingerprint import notes_of
+from raggate.models.comparison import CauseEvidence, ListEvidence
 from raggate.models.golden import Case, Support
+from raggate.models.provenance import notes_of
 from raggate.models.run import Chunk, LabelledResult, Reference, Run
 from raggate.models.scorecard import CaseScore, ListEntry
-from raggate.scoring.list_entries import list_entries, short_hash
+from raggate.scoring.score import list_entries, short_hash
 from raggate.text.anchors import as_read
 
 Ranked = tuple[int, int, Chunk]

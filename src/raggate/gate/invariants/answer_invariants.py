@@ -12,7 +12,7 @@ from raggate.gate import noise, wording
 from raggate.gate.causes import passages
 from raggate.gate.invariants import probe_rules
 from raggate.gate.invariants.answer_rules import Answer, Check, Rule, Suite, at_end, of_each
-from raggate.models.fingerprint import notes_of
+from raggate.models.provenance import notes_of
 from raggate.models.run import Run
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted

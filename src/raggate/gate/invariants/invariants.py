@@ -14,8 +14,7 @@ from raggate.gate.invariants import probe_rules
 from raggate.gate.invariants.answer_invariants import CHECKS
 from raggate.gate.invariants.answer_rules import Suite, broken as broken_rules
 from raggate.models.comparison import Finding
-from raggate.models.probe import ProbeKind
-from raggate.models.run import ProbeAnswer, Run
+from raggate.models.run import ProbeAnswer, ProbeKind, Run
 from raggate.models.scorecard import EPSILON
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted, setting

@@ -14,7 +14,7 @@ from raggate.gate.causes.cause_evidence import Renumbered
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
-from raggate.models.fingerprint import cutoffs_of
+from raggate.models.provenance import cutoffs_of
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
 from raggate.text.numbers import counted, fixed, rounded
 

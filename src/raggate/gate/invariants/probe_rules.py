@@ -10,9 +10,8 @@ from raggate.config.probe_settings import Principal
 from raggate.config.schema import Config
 from raggate.gate.causes import passages
 from raggate.gate.invariants.answer_rules import Answer, Check, Rule, Suite, at_end
-from raggate.models.fingerprint import notes_of
-from raggate.models.probe import ProbeKind
-from raggate.models.run import Chunk, Leak, ProbeAnswer, Reference, Response, Run
+from raggate.models.provenance import notes_of
+from raggate.models.run import Chunk, Leak, ProbeAnswer, ProbeKind, Reference, Response, Run
 from raggate.text.anchors import covers, inside_place
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from raggate.errors import CannotTell
-from raggate.pipeline import results_file
+from raggate.pipeline import result_rows
 from raggate.text.quote import cut, quoted
 from raggate.text.zipped import unzipped
 
-RESULTS, PACKED_RESULTS = results_file.PLAIN, results_file.FILE
+RESULTS, PACKED_RESULTS = result_rows.PLAIN, result_rows.RESULTS
 """The answers of a run: what is packed in the artifact is given unpacked."""
 
 FILES = (

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from raggate.errors import CannotTell
 from raggate.github.rest import artifact_zip
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository
 from raggate.text.dates import days_between
 from raggate.text.quote import cut, quoted

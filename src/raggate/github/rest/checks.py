@@ -7,8 +7,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from raggate.errors import ExitCode
-from raggate.github.rest.exchange import encodable
-from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.client import GitHubError, encodable, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.reports.annotations import Annotation
 from raggate.text.escape import plain

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository, sha_of
 from raggate.inputs.git_objects import is_id

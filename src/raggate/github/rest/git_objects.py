@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from raggate.errors import CannotTell, UsageError
-from raggate.github.rest.client import RAW
-from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.client import RAW, GitHubError, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content, walk
 from raggate.text.jsonio import fields

@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.github.rest.exchange import address, encodable
-from raggate.github.rest.failures import unexpected
+from raggate.github.rest.client import address, encodable, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import author_of
 from raggate.text.jsonio import fields

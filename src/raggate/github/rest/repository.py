@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from raggate.github.rest.client import GitHub
-from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.client import GitHub, GitHubError, unexpected
 from raggate.inputs.git_objects import is_id
 from raggate.text.jsonio import fields
 

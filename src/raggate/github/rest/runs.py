@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from raggate.errors import CannotTell
 from raggate.github import workflow_files
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.client import GitHubError
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository
 from raggate.text.jsonio import fields

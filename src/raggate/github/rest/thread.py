@@ -7,9 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from raggate.github.rest.client import GitHub
-from raggate.github.rest.exchange import address, encodable
-from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.client import GitHub, GitHubError, address, encodable, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.reports.parts.budget import COMMENT_UNITS, utf16_units
 from raggate.text.jsonio import fields

@@ -14,9 +14,9 @@ from msgspec import Struct, field
 from raggate.errors import UsageError
 from raggate.models.publication import Links
 from raggate.text.dates import stamp
-from raggate.text.guarded import Guarded
 from raggate.text.jsonio import parse_object
 from raggate.text.quote import cut
+from raggate.text.redact import Guarded
 
 MOST_EVENT_BYTES = 32 << 20
 """GitHub sends no event larger than 25 MB."""

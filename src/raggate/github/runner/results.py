@@ -12,8 +12,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
 from raggate.errors import FileError, RaggateError, UsageError
-from raggate.models.outcome import EXIT_CODES
-from raggate.pipeline import results_file
+from raggate.models.answer import EXIT_CODES
 from raggate.text.escape import markdown as safe
 from raggate.text.files import read_file
 from raggate.text.jsonio import fields, loads
@@ -120,7 +119,9 @@ def _content(directory: Path | None, name: str) -> bytes:
 def _answers(directory: Path | None) -> Counter[str]:
     """Count the results of each question; none where they cannot be read."""
     try:
-        lines = results_file.lines(directory)[1] if directory else iter(())
+        from raggate.pipeline import result_rows
+
+        lines = result_rows.packed_lines(directory)[1] if directory else iter(())
         return Counter(_ROW.decode(line).test_case_id for line in lines)
     except (RaggateError, DecodeError):
         return Counter()

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from raggate.errors import UsageError
 from raggate.inputs.anchor_check import SectionsOf, check_anchors, sections_of
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
-from raggate.inputs.lint.likeness import alike
-from raggate.inputs.lint.questions import ALIKE, leaks
+from raggate.inputs.lint.questions import ALIKE, alike, leaks
 from raggate.inputs.note_words import bare, words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text.quote import cut

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, field
 
-from raggate.text.guarded import Guarded
-from raggate.text.jsonio import JsonObject
+from raggate.models.judging import MOST_TOKENS, NotJudged
+from raggate.text.jsonio import JsonObject, fields, loads
+from raggate.text.redact import Guarded
 
 
 class HttpCall(Guarded, Struct, frozen=True, kw_only=True):
@@ -29,3 +31,21 @@ def endpoint_url(base_url: str, version: str, path: str) -> str:
     scheme, _, rest = base_url.rstrip("/").partition("://")
     has_path = "/" in rest
     return f"{scheme}://{rest}/{path}" if has_path else f"{scheme}://{rest}/{version}/{path}"
+
+
+def answer_of(body: bytes) -> dict[str, Any] | NotJudged:
+    """Return the object that a body holds, an empty one for any other JSON; or say that it is no JSON."""
+    try:
+        return fields(loads(body))
+    except ValueError as error:
+        return NotJudged(reason="invalid_reply", detail=f"the server's answer is not JSON: {error}")
+
+
+def text_of(value: object) -> str:
+    """Return a text; an empty one for what is none."""
+    return value if isinstance(value, str) else ""
+
+
+def tokens_of(value: object) -> int | None:
+    """Return a count of tokens that a server reports; None for anything else, also 0: no prompt or reply has none."""
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from raggate.judges.providers.answers import answer_of, text_of, tokens_of
-from raggate.judges.providers.http_call import HttpCall, endpoint_url
+from raggate.judges.providers.http_call import HttpCall, answer_of, endpoint_url, text_of, tokens_of
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted

@@ -20,17 +20,16 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Checkout, exact_image
 from raggate.models.shards import Means, Plan, PlannedApi, PlannedBy
-from raggate.pipeline import results_file, stored_runs
+from raggate.pipeline import result_rows, stored_runs
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring.score import METRICS_VERSION
-from raggate.text import versions
+from raggate.text import shapes
 from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import dumps, parse_object
 from raggate.text.lots import lot
-from raggate.text.problems import first_problem
-from raggate.text.shapes import Shape
-from raggate.text.struct_fields import as_dict
+from raggate.text.nearest import first_problem
+from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/plan/1"
 MOST_SHARDS = 10_000
@@ -57,7 +56,7 @@ def _latencies(out: Path, suite: str) -> dict[str, float]:
             f"--by latency: no whole run of suite {suite!r} in {out}", hint="Deal by hash: leave --by out."
         )
     stored_runs.refuse_committed(out, [newest.name], "--by latency")
-    name, lines = results_file.lines(newest.directory)
+    name, lines = result_rows.packed_lines(newest.directory)
     return stored_latencies(parse_object(line, f"{name}:{number}") for number, line in enumerate(lines, 1))
 
 
@@ -194,7 +193,7 @@ def read(file: Path) -> Plan:
         UsageError: when it cannot be read, or was changed after it was made.
     """
     stored = parse_object(read_file(file, _AGAIN), str(file))
-    if problem := versions.problem(stored.pop("schema", None), SCHEMA):
+    if problem := shapes.problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{file}: not a plan: {problem}", hint=_AGAIN)
     try:
         made = _PLAN.validate_python(stored)

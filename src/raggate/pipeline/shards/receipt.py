@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from raggate.config.ask_settings import Ask
-from raggate.config.retrieval_modes import asked_in
+from raggate.config.question_settings import asked_in
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.run import Result

@@ -25,7 +25,7 @@ from raggate.pipeline.shards import planning, shard_directory
 from raggate.pipeline.shards.receipt import counts, receipt_of
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.pipeline.unfinished_run import UnfinishedRun
-from raggate.text.clock import now
+from raggate.text.dates import now
 
 
 class ShardResult(Struct, frozen=True, kw_only=True):

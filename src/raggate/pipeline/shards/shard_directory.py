@@ -22,20 +22,19 @@ from pydantic import ValidationError
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import probe_rows
+from raggate.pipeline import result_rows
 from raggate.pipeline.result_rows import check_result, parse_row
-from raggate.text import disk, versions
+from raggate.text import disk, shapes
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
-from raggate.text.problems import first_problem
-from raggate.text.shapes import Shape
-from raggate.text.struct_fields import as_dict
+from raggate.text.nearest import first_problem
+from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/shard/1"
 RECEIPT = "receipt.json"
 RESULTS = "results.jsonl"
 AGAIN = "again.jsonl"
-PROBES = probe_rows.FILE
+PROBES = result_rows.FILE
 FILES = (RESULTS, AGAIN, PROBES)
 """What a receipt can vouch for; where it names no such file, nothing of that was asked. Nothing else is read."""
 
@@ -182,7 +181,7 @@ def complete(directory: Path, receipt: Receipt, again: list[Result], probes: lis
         again: second answers.
         results: SHA-256 of the results.
     """
-    beside = {AGAIN: b"".join(map(row, again)), PROBES: probe_rows.write(probes, full_text=True)}
+    beside = {AGAIN: b"".join(map(row, again)), PROBES: result_rows.write(probes, full_text=True)}
     hashes = {RESULTS: results}
     for file, content in beside.items():
         if content:
@@ -213,7 +212,7 @@ def read_receipt(directory: Path) -> Receipt:
     content = read_file(directory / RECEIPT, most_bytes=MOST_RECEIPT, name=Path(RECEIPT), follow=False)
     stored = parse_object(content, RECEIPT)
     own = stored.pop("hash", None)
-    if problem := versions.problem(stored.pop("schema", None), SCHEMA):
+    if problem := shapes.problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{RECEIPT}: not a receipt: {problem}")
     try:
         receipt = _RECEIPT.validate_python(stored)
@@ -238,7 +237,7 @@ def read(directory: Path, receipt: Receipt, most: int) -> ShardAnswers:
         receipt=receipt,
         results=tuple(rows(lines[RESULTS], str(directory / RESULTS))),
         again=tuple(rows(lines[AGAIN], str(directory / AGAIN))),
-        probes=probe_rows.read(lines[PROBES], str(directory / PROBES)),
+        probes=result_rows.read_probes(lines[PROBES], str(directory / PROBES)),
     )
 
 

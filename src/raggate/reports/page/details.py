@@ -11,15 +11,14 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from raggate.models.comparison import Flip
-from raggate.models.fingerprint import notes_of
 from raggate.models.golden import Support
+from raggate.models.provenance import notes_of
 from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Review
 from raggate.reports.parts import questions, reasons
 from raggate.reports.trace_file import STORED_TEXT
-from raggate.scoring.first_answers import first_answers
-from raggate.scoring.list_entries import heading_hash, short_hash
+from raggate.scoring.score import first_answers, heading_hash, short_hash
 from raggate.text.anchors import elements
 from raggate.text.escape import plain
 from raggate.text.jsonio import written

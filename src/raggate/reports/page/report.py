@@ -13,9 +13,9 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from raggate.models.comparison import Delta, Flip, GoldenChanges, NoteChange
+from raggate.models.history import TrendPoint
 from raggate.models.publication import RunFailure
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.trend import TrendPoint
 from raggate.models.verdict import GatedMetric, Preview, Review
 from raggate.reports import plots
 from raggate.reports.page import details as facts, frame

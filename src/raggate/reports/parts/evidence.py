@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from raggate.config.judge_settings import IN_POINTS
-from raggate.models.judging import Spending, Usage
-from raggate.models.judging_quality import Canary, CanaryAgreement, JudgingSummary, SpotCheck, judges_of
+from raggate.models.judging import Canary, CanaryAgreement, JudgingSummary, Spending, SpotCheck, Usage, judges_of
 from raggate.models.metric_names import UNJUDGED, at_depth, depth
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
@@ -19,7 +18,7 @@ from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import chance, counted, dollars, often, percent, points, rounded, setting, written
 from raggate.text.quote import enumerated
-from raggate.text.struct_fields import as_dict
+from raggate.text.shapes import as_dict
 
 
 def sentence(scorecard: Scorecard) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raggate.models.cause import GROUPS, Diagnosis
-from raggate.models.comparison import Finding, Flip
+from raggate.models.comparison import GROUPS, Diagnosis, Finding, Flip
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import comb
 
 from raggate.models.comparison import GoldenChanges, NoteChange
+from raggate.models.golden import naming
 from raggate.models.publication import Links, Publication
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.selection import naming
 from raggate.models.verdict import GatedMetric, Preview, Review
 from raggate.reports.parts import advice, evidence, formatting, header, metric_tables, questions, reasons
 from raggate.reports.parts.budget import KEPT, Section

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from raggate.config.ask_settings import Ask
-from raggate.config.header_settings import ENVIRONMENT, PLACEHOLDER, names
+from raggate.config.service_settings import ENVIRONMENT, PLACEHOLDER, names
 from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.text.field_paths import ABSENT

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from raggate.config.header_settings import names
 from raggate.config.mapped_fields import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, Stream
 from raggate.config.mapped_settings import IndexFields
+from raggate.config.service_settings import names
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import generated, parsed

@@ -32,9 +32,9 @@ from raggate.service.mcp.protocol import Disagreed, Message, root_of
 from raggate.service.mcp.session import Session
 from raggate.service.misses import Miss, Missed, miss
 from raggate.service.transport import WaitingTransport
-from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.quote import cut, quoted
+from raggate.text.redact import Guarded
 
 
 class McpAdapter(Guarded, Struct, frozen=True):

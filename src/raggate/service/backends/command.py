@@ -18,9 +18,9 @@ from raggate.errors import CannotTell, SettingError, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends.group import Filler
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
-from raggate.text.guarded import Guarded
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
+from raggate.text.redact import Guarded
 
 if TYPE_CHECKING:
     from raggate.service.mcp.pipes import Pipes

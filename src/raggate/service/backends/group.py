@@ -25,11 +25,11 @@ from raggate.service.backends.images import declared_volumes
 from raggate.service.backends.networking import IMPATIENT, NO_RESOLVER, Own
 from raggate.service.backends.processes import Log
 from raggate.text.certificates import checked_by
-from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.nearest import nearest
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
+from raggate.text.redact import Guarded
 
 _DRAIN = 0.5
 _HEALTH_SECONDS = 0.5

@@ -11,10 +11,10 @@ from builders import make_case, make_case_score, make_chunk, make_labelled, make
 from raggate.gate.causes.cause_wording import sentence
 from raggate.gate.causes.causes import find_cause
 from raggate.gate.causes.passages import Asked
-from raggate.models.cause import Cause, CauseEvidence, ListEvidence
+from raggate.models.comparison import Cause, CauseEvidence, ListEvidence
 from raggate.models.run import Chunk, LabelledResult, Response
-from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics.ranking import first_hit, ranking
+from raggate.scoring.score import list_entries
 from tries import tried
 
 NAMES = st.sampled_from(("a", "b", "docs/a", "mail/c"))

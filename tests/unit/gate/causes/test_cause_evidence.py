@@ -39,10 +39,9 @@ from raggate.gate.causes.cause_evidence import (
 from raggate.gate.causes.cause_wording import threshold_change
 from raggate.gate.causes.causes import find_cause
 from raggate.gate.causes.passages import Asked
-from raggate.models.cause import Range
-from raggate.models.comparison import NoteChange
+from raggate.models.comparison import NoteChange, Range
 from raggate.models.scorecard import CaseScore, ListEntry
-from raggate.scoring.list_entries import short_hash
+from raggate.scoring.score import short_hash
 from tables import each_row
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from raggate.gate.causes.cause_wording import between, number, sentence, threshold_change, writer
-from raggate.models.cause import GROUPS, Cause, CauseCode, Range
+from raggate.models.comparison import GROUPS, Cause, CauseCode, Range
 from raggate.models.scorecard import ListEntry
 from tables import each_row
 

@@ -22,10 +22,10 @@ from builders import (
 from raggate.gate.causes.cause_wording import sentence as in_words
 from raggate.gate.causes.causes import find_cause, heading_cause, piece_cause, section_cause
 from raggate.gate.causes.passages import Asked, ranked
-from raggate.models.cause import Cause, CauseEvidence, ListEvidence
+from raggate.models.comparison import Cause, CauseEvidence, ListEvidence
 from raggate.models.run import Chunk, LabelledResult, Reference
 from raggate.models.scorecard import ListEntry
-from raggate.scoring.list_entries import short_hash
+from raggate.scoring.score import short_hash
 from tables import each_row
 
 OTHERS = make_chunks(*(f"other{number}.md" for number in range(1, 11)))

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_comparison, make_flip, make_scorecard, make_support
 from raggate.gate.causes.diagnosis import diagnose
-from raggate.models.cause import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
-from raggate.models.comparison import Flip
-from raggate.models.outcome import VerdictKind
+from raggate.models.answer import VerdictKind
+from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, Flip, ListEvidence
 from raggate.models.verdict import Verdict
 from tables import each_row
 

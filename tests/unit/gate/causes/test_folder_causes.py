@@ -9,7 +9,7 @@ import pytest
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
 from raggate.gate.causes.cause_wording import sentence
 from raggate.gate.causes.folder_causes import beyond, first_is_skipped, folder_cause, unsearched_folder
-from raggate.models.cause import Cause, CauseEvidence
+from raggate.models.comparison import Cause, CauseEvidence
 from raggate.models.run import LabelledResult
 from tables import each_row
 

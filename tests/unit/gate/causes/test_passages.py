@@ -8,7 +8,7 @@ from raggate.gate.causes.passages import Asked, first_ranks, holders, of_chunk, 
 from raggate.models.golden import Support
 from raggate.models.run import Chunk
 from raggate.models.scorecard import ListEntry
-from raggate.scoring.list_entries import list_entries
+from raggate.scoring.score import list_entries
 from tables import each_row
 
 

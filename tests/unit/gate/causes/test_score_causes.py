@@ -18,9 +18,9 @@ from raggate.gate.causes.causes import (
     stood_clear,
 )
 from raggate.gate.causes.passages import Asked
-from raggate.models.cause import CauseEvidence, ListEvidence
+from raggate.models.comparison import CauseEvidence, ListEvidence
 from raggate.models.run import Chunk
-from raggate.scoring.list_entries import list_entries
+from raggate.scoring.score import list_entries
 from tables import each_row
 
 STEADY = {"rescored": {"final": False}}

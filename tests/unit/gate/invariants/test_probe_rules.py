@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from builders import make_case, make_chunk, make_chunks, make_labelled, make_response, make_result
 from probed import examples, make_probe, probed
 from raggate.gate.invariants.probe_rules import difference
-from raggate.models.probe import ProbeKind
-from raggate.models.run import Chunk, Leak, Reference
+from raggate.models.run import Chunk, Leak, ProbeKind, Reference
 from tables import each_row
 
 PRIVATE: dict[str, Any] = {"private": ("home/diary.md",), "config": {"private": {"places": ["home/diary.md"]}}}

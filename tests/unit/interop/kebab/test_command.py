@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from kebab_builders import hit, jsonl, query, row, three_queries, three_queries_later, write_database
 from raggate.errors import CannotTell, UsageError
-from raggate.pipeline import results_file
+from raggate.pipeline import result_rows
 from raggate_interop.kebab import golden as kebab_golden
 from raggate_interop.kebab.command import kebab
 
@@ -94,7 +94,7 @@ def test_compare_that_cannot_tell(folder: Path) -> None:
 def read_run(directory: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the configuration and the results of a raggate run directory."""
     path = Path(directory)
-    _, lines = results_file.lines(path)
+    _, lines = result_rows.packed_lines(path)
     return json.loads((path / "config.json").read_text()), [json.loads(line) for line in lines]
 
 

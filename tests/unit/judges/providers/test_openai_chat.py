@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from judging import Grade, make_judge, make_request
-from raggate.judges.parse import schema_of
 from raggate.judges.providers import PROVIDERS
+from raggate.judges.replies import schema_of
 from raggate.models.judging import NotJudged, Reply
 from tables import each_row
 

@@ -21,15 +21,13 @@ from builders import (
 )
 from pages import Elements, data_of
 from raggate.gate.evaluation import evaluate_run
-from raggate.models.case_hash import with_hash
+from raggate.models.golden import Selection, with_hash
 from raggate.models.scorecard import ListEntry
-from raggate.models.selection import Selection
 from raggate.reports import plots
 from raggate.reports.page import details as listing, report
 from raggate.reports.page.details import Passages
 from raggate.reports.parts import header
-from raggate.scoring.list_entries import heading_hash, short_hash
-from raggate.scoring.score import score
+from raggate.scoring.score import heading_hash, score, short_hash
 from raggate.text.escape import plain
 from reviews import (
     BESIDE,

@@ -9,8 +9,16 @@ from msgspec.structs import replace
 
 from builders import make_baseline, make_ranked_run, make_run
 from raggate.config.gate_settings import Gate
-from raggate.models.judging import Judging, Spending, Usage
-from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary, SpotCheck
+from raggate.models.judging import (
+    Canary,
+    CanaryAgreement,
+    Coverage,
+    Judging,
+    JudgingSummary,
+    Spending,
+    SpotCheck,
+    Usage,
+)
 from raggate.models.run import Run
 from raggate.models.verdict import Review
 from raggate.reports import verdict_file

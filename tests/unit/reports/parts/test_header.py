@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from raggate.models.history import TrendPoint
 from raggate.models.publication import Publication
-from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
 from raggate.reports import comment, terminal
 from raggate.reports.parts import header

@@ -7,9 +7,8 @@ from msgspec.structs import replace
 from builders import make_flip, make_support
 from parts import failed_in_part
 from raggate.config.invariant_settings import Invariants
-from raggate.models.cause import Cause, CauseCode
-from raggate.models.comparison import Finding
-from raggate.models.outcome import VerdictKind
+from raggate.models.answer import VerdictKind
+from raggate.models.comparison import Cause, CauseCode, Finding
 from raggate.models.verdict import Reason, Review
 from raggate.reports.junit import about
 from raggate.reports.parts import advice, formatting, header, reasons

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set as AbstractSet
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,6 +21,8 @@ from raggate.inputs.authoring.passages import Passage, WordSearch, passages
 from raggate.inputs.authoring.question_sets.questions import Needed, Question
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.text.jsonio import dumps
+from raggate.text.quote import cut
 
 SURE_WORDS = 4
 """Words from which on a text alone names its place: fewer stand somewhere by chance."""
@@ -214,3 +216,32 @@ def _stands(case: Case, support: Support, vault: Vault, sections: SectionsOf) ->
 
 def _usable(name: str, taken: AbstractSet[str]) -> bool:
     return bool(name.strip()) and len(name) <= 200 and name not in taken
+
+
+SHOWN = 300
+"""Characters of a text that is only to be recognised."""
+
+
+def lines(undecided: Iterable[Undecided]) -> bytes:
+    """Write them, a line each. `anchor` is what `raggate golden add --anchor` takes."""
+    return b"".join(dumps(_row(item), in_order=True) + b"\n" for item in undecided)
+
+
+def _row(item: Undecided) -> dict[str, Any]:
+    return {
+        "question": _text(item.question.question),
+        "why": _text(item.reason),
+        "candidates": [{"anchor": _text(_anchor(passage)), "text": _text(passage.text)} for passage in item.candidates],
+        "answers": [_text(answer) for answer in item.question.answers],
+        "contexts": [_text(context) for context in item.question.contexts],
+        "from": _text(item.question.place),
+    }
+
+
+def _anchor(passage: Passage) -> str:
+    return f"{passage.vault}/{passage.rel_path}{passage.heading_path or ''}"
+
+
+def _text(text: str) -> str:
+    # YAML can hold half a character, which JSON cannot
+    return cut(text, limit=SHOWN).encode(errors="replace").decode()

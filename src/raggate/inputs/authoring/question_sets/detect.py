@@ -7,7 +7,7 @@ from pathlib import Path
 
 from raggate import plugins
 from raggate.errors import UsageError
-from raggate.inputs.authoring.question_sets import records
+from raggate.inputs.authoring.question_sets import questions
 from raggate.inputs.authoring.question_sets.flat import ANYBODYS
 from raggate.text.quote import cut
 
@@ -37,7 +37,7 @@ def detect(path: Path) -> str:
     if path.is_dir():
         known = " or ".join(plugins.names(plugins.GOLDEN_FORMATS))
         raise UsageError(f"{path}: expected a file{f', or a folder of the format {known}' if known else ''}")
-    keys = {key.strip().casefold() for key in records.read(path)[0][1]}
+    keys = {key.strip().casefold() for key in questions.read(path)[0][1]}
     name = next((name for name, fits in _SIGNS.items() if fits(keys)), None)
     if name is None:
         raise UsageError(

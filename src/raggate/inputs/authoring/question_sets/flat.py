@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from raggate.errors import UsageError
-from raggate.inputs.authoring.question_sets import records
+from raggate.inputs.authoring.question_sets import questions
 from raggate.inputs.authoring.question_sets.questions import Needed, Placed, Question, first, texts
 
 
@@ -41,7 +41,7 @@ def read(path: Path, keys: Keys) -> Iterator[Question]:
     Raises:
         UsageError: naming the place, for a record without a question.
     """
-    return map(partial(_question, keys=keys, joined=path.suffix.lower() in records.TABLES), records.read(path))
+    return map(partial(_question, keys=keys, joined=path.suffix.lower() in questions.TABLES), questions.read(path))
 
 
 def _question(placed: Placed, keys: Keys, *, joined: bool) -> Question:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import UsageError
-from raggate.inputs.authoring.question_sets import records
+from raggate.inputs.authoring.question_sets import questions
 from raggate.inputs.authoring.question_sets.flat import ANYBODYS
 from raggate.inputs.authoring.question_sets.questions import Question, Record, first, texts
 
@@ -26,7 +26,7 @@ def read(path: Path) -> Iterator[Question]:
     Raises:
         UsageError: naming the place, for a test whose question cannot be told.
     """
-    for place, test in records.read(path):
+    for place, test in questions.read(path):
         values = test.get("vars")
         variables = values if isinstance(values, Mapping) else _columns(test)
         asked = first(variables, ANYBODYS.question)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import UsageError
-from raggate.inputs.authoring.question_sets import records
+from raggate.inputs.authoring.question_sets import questions
 from raggate.inputs.authoring.question_sets.questions import Question, Record, texts
 
 
@@ -17,7 +17,7 @@ def read(path: Path) -> Iterator[Question]:
     Raises:
         UsageError: naming the place, for what has another shape.
     """
-    for place, record in records.read(path):
+    for place, record in questions.read(path):
         if "paragraphs" not in record:
             yield _question(place, record, record.get("context"))
             continue

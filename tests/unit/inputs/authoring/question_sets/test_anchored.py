@@ -15,9 +15,8 @@ from raggate.inputs import anchor_check, golden
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.places import of_anchor
 from raggate.inputs.authoring.question_sets import READERS
-from raggate.inputs.authoring.question_sets.anchored import Imported, Undecided, anchored
+from raggate.inputs.authoring.question_sets.anchored import Imported, Undecided, anchored, lines
 from raggate.inputs.authoring.question_sets.questions import Question
-from raggate.inputs.authoring.question_sets.undecided import lines
 from raggate.models.golden import Golden, Support, Vault
 from raggate.text.jsonio import loads
 from tables import each_row
@@ -204,6 +203,6 @@ def test_whatever_is_imported_can_be_checked(rows: list[tuple[str, list[str], li
 def test_any_bytes(name: str, file: str, content: bytes) -> None:
     """Whatever a file holds, it gives questions, or is refused as wrong; nothing else comes of it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("raggate.inputs.authoring.question_sets.records.read_file", lambda _path, **_: content)
+        patch.setattr("raggate.inputs.authoring.question_sets.questions.read_file", lambda _path, **_: content)
         with suppress(RaggateError):
             assert all(question.question.strip() for question in READERS[name](Path(file)))

@@ -11,7 +11,7 @@ import pytest
 
 from raggate.cli.golden import FORMATS
 from raggate.errors import UsageError
-from raggate.inputs.authoring.question_sets import READERS, records
+from raggate.inputs.authoring.question_sets import READERS, questions
 from raggate.inputs.authoring.question_sets.detect import detect
 from raggate.inputs.authoring.question_sets.questions import texts
 from tables import each_row
@@ -169,12 +169,12 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """A file beyond the bounds in bytes or records is refused, the larger one unread."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"question": "a", "answer": "b"}\n' * 3)
-    monkeypatch.setattr(records, "MAX_RECORDS", 2)
+    monkeypatch.setattr(questions, "MAX_RECORDS", 2)
     with pytest.raises(UsageError, match="3 records, expected at most 2"):
-        records.read(path)
-    monkeypatch.setattr(records, "MAX_BYTES", 50)
+        questions.read(path)
+    monkeypatch.setattr(questions, "MAX_BYTES", 50)
     with pytest.raises(UsageError, match="larger than 50 bytes"):
-        records.read(path)
+        questions.read(path)
 
 
 @each_row(

@@ -12,7 +12,7 @@ import pytest
 from labelling_project import make_label_project
 from raggate.labelling.session import Session
 from raggate.web import label_page
-from raggate.web.guard import MAX_BODY, Guard, new_token
+from raggate.web.server import MAX_BODY, Guard, new_token
 from tables import each_row
 
 TOKEN = "a-token-of-a-test"  # noqa: S105 - it opens nothing

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from judging import Grade
-from raggate.judges.parse import MOST_CHARACTERS, ReplyFormat, bounded, parse, schema_of
-from raggate.judges.replies import ContextRelevancyReply, GroundednessReply
+from raggate.judges.replies import (
+    MOST_CHARACTERS,
+    ContextRelevancyReply,
+    GroundednessReply,
+    ReplyFormat,
+    bounded,
+    parse,
+    schema_of,
+)
 from tables import each_row
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raggate.models.fingerprint import Fingerprint, cutoffs_of, modes_of, notes_of
+from raggate.models.provenance import Fingerprint, cutoffs_of, modes_of, notes_of
 from tables import each_row
 
 

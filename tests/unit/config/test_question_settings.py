@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from raggate.config.ask_settings import Ask
-from raggate.config.retrieval_modes import asked_in, distinct_modes
+from raggate.config.question_settings import asked_in, distinct_modes
 from tables import each_row
 
 

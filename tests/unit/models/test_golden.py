@@ -16,8 +16,7 @@ from builders import (
     make_result,
     make_support,
 )
-from raggate.models.case_hash import SCORED_KEYS, with_hash
-from raggate.models.golden import Case
+from raggate.models.golden import SCORED_KEYS, Case, with_hash
 from raggate.models.run import Reference
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS

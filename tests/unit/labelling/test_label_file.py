@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 from raggate.errors import UsageError
 from raggate.labelling import label_file
 from raggate.labelling.decisions import Where
-from raggate.labelling.grades import Vote, agreement, consensus, is_split
-from raggate.labelling.label_file import Unit
+from raggate.labelling.label_file import Unit, Vote, agreement, consensus, is_split
 from tables import each_row
 
 

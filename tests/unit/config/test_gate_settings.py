@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raggate.config import schema
-from raggate.config.proof_settings import DeclaredFault
+from raggate.config.gate_settings import DeclaredFault
 from raggate.errors import UsageError
 from tables import each_row
 
