@@ -342,6 +342,8 @@ def test_an_api_that_was_not_known_to_be_noisy(repository: Project, tmp_path: Pa
 
 def test_what_is_not_booted_anew_is_not_asked_again(noisy: Project) -> None:
     """Attack: an API that runs already knows what it was asked, and answers well the second time: red all the same."""
+    with noisy.config.open("a") as stream:
+        stream.write("gate: {policy: threshold}\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     vaults = {f"VAULT_{name.upper()}_PATH": str(noisy.root / "vault" / name) for name in TOPICS}

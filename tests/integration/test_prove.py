@@ -76,7 +76,9 @@ class Proved:
 @pytest.fixture(scope="module")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Proved:
     """A proof on a healthy API with two declared faults, where two public notes have no question."""
-    hidden = "private: {places: [work/Notes/hidden.md]}\ninvariants: {private_withheld: off}\n"
+    hidden = (
+        "private: {places: [work/Notes/hidden.md]}\ninvariants: {private_withheld: off}\ngate: {policy: threshold}\n"
+    )
     project = configured(small_suite(tmp_path_factory.mktemp("proved")), DEAD_TOO + hidden)
     (project.root / "vault" / "work" / "Notes" / "hidden.md").write_text("# Hidden\n\nNobody may ask about this.\n")
     for vault in ("personal", "work"):

@@ -26,6 +26,8 @@ def as_smoke(project: Project) -> Path:
 def tiers_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a repository in which both suites have a baseline."""
     project = promoted_once.copied(tmp_path_factory.mktemp("tiers"))
+    with project.config.open("a") as stream:
+        stream.write("gate: {policy: threshold}\n")
     as_smoke(project)
     assert project.command("run", "-c", "raggate.smoke.yml").code == 0
     done = project.command("promote", "latest", "-c", "raggate.smoke.yml")
@@ -69,7 +71,7 @@ def test_reports_say_what_was_asked(tiers: Project) -> None:
     assert f"> This suite asks {ASKED}; its result says nothing of the others." in told
     assert ASKED in (tiers.last_run() / "report.html").read_text()
     lint = tiers.command("lint", "-c", "raggate.smoke.yml")
-    assert "suite smoke: 12 of 24 questions, gate.policy either" in lint.out
+    assert "suite smoke: 12 of 24 questions, gate.policy threshold" in lint.out
     part = tiers.command("check", "-c", "raggate.smoke.yml", "--case", "kernel-first")
     assert part.code == 2
     assert "--case: the suite's part of the golden set has no question 'kernel-first'" in part.err

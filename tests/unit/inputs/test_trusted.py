@@ -11,7 +11,7 @@ from checkouts import commit_all
 from raggate.config.first_run import FirstRun
 from raggate.config.schema import Config
 from raggate.errors import FileProblems, UsageError
-from raggate.inputs import sources, trusted
+from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, InputSource, load_change, load_trusted
 from stored_objects import StoredObjects
 
@@ -112,19 +112,6 @@ def test_a_configuration_without_its_golden_set_is_no_first_run(tree: Path) -> N
     del broken["g.jsonl"]
     with pytest.raises(UsageError, match=r"g\.jsonl@f{12}: no such file"):
         read(at(tree, broken))
-
-
-def test_a_baseline_that_is_too_large_is_not_read_on(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A baseline of more bytes than any may have is refused, in the working tree, a commit or named by hand."""
-    (tree / "baselines/s.json").write_bytes(b"x\n" * 6)
-    monkeypatch.setattr(trusted, "MOST_BYTES", 12)
-    assert read(InputSource(root=tree, config_name="raggate.yml")).baseline is not None
-    monkeypatch.setattr(trusted, "MOST_BYTES", 11)
-    named = InputSource(root=tree, config_name="raggate.yml", baseline_file=tree / "baselines/s.json")
-    committed = at(tree, {**files(), "baselines/s.json": b"x" * 12})
-    for where in (InputSource(root=tree, config_name="raggate.yml"), named, committed):
-        with pytest.raises(UsageError, match=r"s\.json.*: larger than 11 bytes"):
-            read(where)
 
 
 def test_git_is_asked_first(tree: Path) -> None:
