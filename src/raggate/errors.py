@@ -20,6 +20,13 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+NO_MEMORY = (
+    b"raggate: internal error: too little memory, or no thread left\n"
+    b"  Give raggate more (`ulimit -v`, the limits of the container or the job), or split the questions: "
+    b"`raggate plan --shards N`.\n"
+)
+"""Written as it is to standard error: making a text takes memory."""
+
 
 class ExitCode(IntEnum):
     """The process exit codes, which are a stable interface; 125 and above (but 130) belong to docker and shells."""
@@ -32,14 +39,6 @@ class ExitCode(IntEnum):
     PARTIAL = 5
     INTERNAL = 70
     INTERRUPTED = 130
-
-
-NO_MEMORY = (
-    b"raggate: internal error: too little memory, or no thread left\n"
-    b"  Give raggate more (`ulimit -v`, the limits of the container or the job), or split the questions: "
-    b"`raggate plan --shards N`.\n"
-)
-"""Written as it is to standard error: making a text takes memory."""
 
 
 def out_of_memory(error: BaseException | None) -> bool:

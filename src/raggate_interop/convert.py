@@ -55,6 +55,10 @@ _SEED_SUPPORT = ("rel_path", "heading_path", "snippets")
 _TARGET = "the converted golden set"
 
 
+PRAGMATA = "pragmata"
+"""What can only be read."""
+
+
 class Options(Struct, frozen=True, kw_only=True):
     """What some formats need beside a path.
 
@@ -332,10 +336,6 @@ def _seed_line(case: Case) -> bytes:
     filed = {"category": case.category, "difficulty": case.difficulty}
     optional = {"required_support_groups": None, "recency_conflict_rule": None}
     return dumps({**lists, **filed, **optional, **row, "gold_supports": supports}) + b"\n"
-
-
-PRAGMATA = "pragmata"
-"""What can only be read."""
 
 
 class Conversion(Struct, frozen=True, kw_only=True):

@@ -36,6 +36,16 @@ from raggate.text.quote import quoted
 from raggate_interop.trec_beir import beir, trec
 from raggate_interop.trec_beir.rankings import QueryGrades, Ranking, iter_lists
 
+CUTOFFS = (1, 3, 5, 10)
+MAX_CUTOFF = 100_000
+AT_CUTOFF = ("hit", "recall", "precision", "mrr", "ndcg", "ndcg_exp")
+_END = (1 << 60, 0)  # a rank behind every list
+_NO_HIT = (0.0,) * len(AT_CUTOFF)
+_FEW = 256
+"""Lists of queries with at most so many judgements often look alike up to the last cut-off."""
+BATCH = 1000
+"""So many queries are summed in one go."""
+
 
 class Files(Struct, frozen=True, kw_only=True):
     """What to score: judgements from `qrels` or `beir`, result lists from `run` or `lists`; one of each pair.
@@ -150,15 +160,6 @@ def join(rankings: Iterable[Ranking], judgements: Iterable[QueryGrades], totals:
     totals.counts.extra = len(extra)
 
 
-CUTOFFS = (1, 3, 5, 10)
-MAX_CUTOFF = 100_000
-AT_CUTOFF = ("hit", "recall", "precision", "mrr", "ndcg", "ndcg_exp")
-_END = (1 << 60, 0)  # a rank behind every list
-_NO_HIT = (0.0,) * len(AT_CUTOFF)
-_FEW = 256
-"""Lists of queries with at most so many judgements often look alike up to the last cut-off."""
-
-
 class Top(Struct, frozen=True, eq=False, kw_only=True):
     """What a list is worth up to the last cut-off. Lists that look alike there mostly share one, known by identity.
 
@@ -259,10 +260,6 @@ class Measures:
                 exponential += (2**grade - 1) * discount
             ideals.append((linear, exponential))
         return ideals
-
-
-BATCH = 1000
-"""So many queries are summed in one go."""
 
 
 class Mean(NamedTuple):

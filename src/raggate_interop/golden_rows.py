@@ -26,6 +26,11 @@ _SUPPORT = Support(rel_path="")
 _SHOWN = 60
 
 
+SHOWN = 10
+"""How many lines that are left out are named, each with its reason."""
+_NEEDED = ("id", "question", "answerable")
+
+
 class Note(Struct, frozen=True, kw_only=True):
     """One thing that a conversion does to one key of one case. All texts are harmless lines.
 
@@ -156,12 +161,6 @@ def _plain_value(value: Any) -> Any:
 
 def _written(value: Any) -> str:
     return cut(dumps(value).decode(), limit=_SHOWN)
-
-
-SHOWN = 10
-"""How many lines that are left out are named, each with its reason."""
-
-_NEEDED = ("id", "question", "answerable")
 
 
 class _Passed(Struct):

@@ -62,6 +62,12 @@ _RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
 _DAYS = re.compile(r"[1-9][0-9]{0,4}")
 
 
+NOT_PROMOTED = "not promoted"
+"""What stands in the place of the verdict of a suite that passed its checks while nothing was written."""
+STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
+"""Events that may promote. None of them runs code that has not been merged."""
+
+
 class PromoteInputs(Struct, frozen=True, kw_only=True):
     """What the inputs ask for, each of them of a known shape.
 
@@ -290,13 +296,6 @@ def signed(context: report.PromotionContext, commit: commits.Committed | None) -
     """Tell in a promotion's page whether its commit is signed."""
     unsigned = "" if commit is None or commit.verified else commit.reason
     return replace(context, unsigned=unsigned)
-
-
-NOT_PROMOTED = "not promoted"
-"""What stands in the place of the verdict of a suite that passed its checks while nothing was written."""
-
-STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
-"""Events that may promote. None of them runs code that has not been merged."""
 
 
 def promote_baseline(

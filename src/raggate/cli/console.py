@@ -48,6 +48,17 @@ _LAST = 2
 """The number of standard error, the last of the three."""
 
 
+_CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+CRASH_LOG = Path(".raggate/crash.log")
+LOG_WIDTH = 140
+"""Columns when the output is not a terminal."""
+GARBAGE = 100_000
+"""Objects made, and not freed, after which garbage is looked for."""
+T = TypeVar("T")
+Fence = Callable[[], AbstractContextManager[None]]
+"""Surrounds lines of a foreign log while they are printed to standard error."""
+
+
 class _Forgiving(io.FileIO):
     """A descriptor that takes what it cannot pass on, so that a verdict does not depend on who listens.
 
@@ -102,9 +113,6 @@ def _forgiving(stream: TextIO | None, own: TextIO | None, forgiven: type[OSError
     return stream
 
 
-_CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
-
-
 def report(traceback: str) -> str:
     """Put the versions of what took part before a traceback, from which secrets have been taken already."""
     return "\n".join([*_versions(), "", _without_places(traceback)])
@@ -130,18 +138,6 @@ def _without_places(text: str) -> str:
         if path != "/":
             text = text.replace(path, sign)
     return text
-
-
-CRASH_LOG = Path(".raggate/crash.log")
-LOG_WIDTH = 140
-"""Columns when the output is not a terminal."""
-
-GARBAGE = 100_000
-"""Objects made, and not freed, after which garbage is looked for."""
-
-T = TypeVar("T")
-Fence = Callable[[], AbstractContextManager[None]]
-"""Surrounds lines of a foreign log while they are printed to standard error."""
 
 
 def prepare_process() -> None:

@@ -61,6 +61,15 @@ _CHOICES = ("y", "e", "n", "s", "q")
 _ASK_PROPOSAL = "y: take it, e: ask it in other words, n: never again, s: not now, q: quit"
 
 
+SHOWN_TEXT = 200
+_NUMBERS = re.compile(r"\d{1,3}(?:[\s,]+\d{1,3})*")
+_SNIPPET = "Text that a matching passage must hold; - for none"
+_ASK = "Which answer it? Numbers; s WORDS searches the notes; n: no note does; q: quit"
+FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad")
+"""Of `raggate.inputs.authoring.question_sets`, which is not loaded for the names alone; a test compares them."""
+SHOWN = 10
+
+
 class Desk:
     """Proposals in their file, and the golden set that they go into: each decision is written at once."""
 
@@ -195,13 +204,6 @@ def _show(proposal: Proposal) -> None:
     click.echo(f"          answer ({proposal.source}): {log_line(plain(proposal.answer, limit=200))}")
 
 
-SHOWN_TEXT = 200
-
-_NUMBERS = re.compile(r"\d{1,3}(?:[\s,]+\d{1,3})*")
-_SNIPPET = "Text that a matching passage must hold; - for none"
-_ASK = "Which answer it? Numbers; s WORDS searches the notes; n: no note does; q: quit"
-
-
 class Row(NamedTuple):
     """One passage to choose: where it stands, its text, and the passage of the vault; None where it is in none."""
 
@@ -307,11 +309,6 @@ def with_snippet(support: Support, question: str, known: Sequence[Passage], *, c
     flag = f"--snippet {quote(proposed)}"
     console.say(f"a passage of {support.rel_path} matches by its place; this asks for its text too: {flag}")
     return support
-
-
-FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad")
-"""Of `raggate.inputs.authoring.question_sets`, which is not loaded for the names alone; a test compares them."""
-SHOWN = 10
 
 
 @click.group()

@@ -11,6 +11,9 @@ _EXTRA = re.compile(r"""extra == ['"]([\w-]+)['"]""")
 _NAME = re.compile(r"[\w.-]+")
 
 
+_MISSING = "missing"
+
+
 def requirements(extra: str = "") -> tuple[str, ...]:
     """Return the requirements of an extra, such as `starlette>=1.0`; of no extra, those that are always installed."""
     # it loads much that `--help` does without
@@ -42,9 +45,6 @@ def check_extra(extra: str, what: str) -> None:
             f"{what} needs {' and '.join(missing)}, which the basic installation leaves out",
             hint="Install it: python3 -m pip install " + " ".join(f"'{line}'" for line in missing),
         )
-
-
-_MISSING = "missing"
 
 
 def _version(name: str) -> str:

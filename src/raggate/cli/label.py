@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from raggate.labelling.session import Session
 
 
+_ASK = "0-3, m: misleading, s: skip, t: all of the text, p: must pass, n: next question, u: undo, w: write, q: quit"
+_CHOICES = ("0", "1", "2", "3", "m", "s", "t", "p", "n", "u", "w", "q")
+_TEXT = 1500
+
+
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=RUN)
 @options.config()
@@ -149,11 +154,6 @@ def _end(session: Session, annotator: str) -> Answer[Labelled]:
         for place in own
     )
     return Answer(Labelled(golden=session.names["golden"], open=waiting, unwritten=tuple(files)))
-
-
-_ASK = "0-3, m: misleading, s: skip, t: all of the text, p: must pass, n: next question, u: undo, w: write, q: quit"
-_CHOICES = ("0", "1", "2", "3", "m", "s", "t", "p", "n", "u", "w", "q")
-_TEXT = 1500
 
 
 class _Stop(Exception):

@@ -15,6 +15,10 @@ FORMAT_NAMES = ("junit", "sarif", "markdown", "json")
 """Of `raggate.reports.formats`, which is not loaded for the names alone; a test compares them."""
 
 
+API = ("api-image", "api-build", "api-url")
+"""The options that say what API is asked."""
+
+
 class FiniteRange(click.FloatRange):
     """A range of numbers that also refuses `nan` and the infinities.
 
@@ -63,10 +67,6 @@ def configs() -> Callable[[Any], Any]:
         help=meaning,
         is_eager=True,
     )
-
-
-API = ("api-image", "api-build", "api-url")
-"""The options that say what API is asked."""
 
 
 def resuming() -> Callable[[Any], Any]:

@@ -10,6 +10,13 @@ import click
 from raggate.errors import UsageError
 from raggate.text.quote import cut, quoted
 
+_MEANINGS = (
+    ("--api-url", "An address", lambda text: text.startswith(("http://", "https://"))),
+    ("--config", "A configuration", lambda text: text.endswith((".yml", ".yaml"))),
+    ("--question", "A question", lambda _: True),
+)
+"""By which option a command takes such a word, the first that fits: its name, what it takes, and whether it fits."""
+
 
 class OptionsOnly(click.Command):
     """A command without arguments. Words that belong to no option are refused with the call that was meant."""
@@ -36,11 +43,3 @@ class OptionsOnly(click.Command):
                 break
         name = path.partition(" ")[2] or path
         return UsageError(f"{name}: expected options alone, found {quoted(text)} that belongs to none", hint=hint)
-
-
-_MEANINGS = (
-    ("--api-url", "An address", lambda text: text.startswith(("http://", "https://"))),
-    ("--config", "A configuration", lambda text: text.endswith((".yml", ".yaml"))),
-    ("--question", "A question", lambda _: True),
-)
-"""By which option a command takes such a word, the first that fits: its name, what it takes, and whether it fits."""

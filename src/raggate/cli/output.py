@@ -25,6 +25,9 @@ MESSAGE = 1500
 """Characters of a message, and of a hint."""
 
 
+_current: Output | None = None
+
+
 class _Bug(RaggateError):
     label = "internal error"
 
@@ -43,9 +46,6 @@ class Output(Struct):
     quiet: bool = False
     verbose: bool = False
     command: str = ""
-
-
-_current: Output | None = None
 
 
 @contextmanager

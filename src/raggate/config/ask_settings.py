@@ -22,20 +22,20 @@ OWN_ADAPTERS = ("ask", "mapped", "mcp")
 ADAPTER_NAMES = (*OWN_ADAPTERS, *plugins.names(plugins.ADAPTERS))
 
 
-def _known_adapter(name: str) -> str:
-    if name not in ADAPTER_NAMES:
-        raise ValueError(f"expected one of {', '.join(ADAPTER_NAMES)}{suggestion(name, ADAPTER_NAMES)}")
-    return name
-
-
 TRACE_ID = "{trace_id}"
 """Stands for the id of a trace in the address of a viewer."""
-
 # what may stand in an address, and neither ends a Markdown link nor begins a placeholder
 _OF_URL = r"[A-Za-z0-9._~:/?#@!$&*+,;=%-]*"
 _TRACE_URL = re.compile(
     rf"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?[/?#]{_OF_URL}{re.escape(TRACE_ID)}{_OF_URL}"
 )
+Version = Annotated[Text, Field(min_length=1, max_length=200)]
+
+
+def _known_adapter(name: str) -> str:
+    if name not in ADAPTER_NAMES:
+        raise ValueError(f"expected one of {', '.join(ADAPTER_NAMES)}{suggestion(name, ADAPTER_NAMES)}")
+    return name
 
 
 def _trace_url(template: str) -> str:
@@ -144,9 +144,6 @@ class Ask(SettingsModel):
         if self.trace_url is not None and not self.traceparent:
             raise ValueError("expected no `ask.trace_url` with `ask.traceparent: false`: no question has a trace then")
         return self
-
-
-Version = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class About(SettingsModel):

@@ -10,6 +10,12 @@ from raggate.config.service_settings import SettingsModel, described
 Level = Literal["error", "warn", "off"]
 
 
+PROBING = ("top_is_prefix", "headings_findable", "spelling_ignored", "nonsense_abstains", "reindex_idempotent")
+"""The invariants that need questions of their own whatever else is configured."""
+PROBES_OFF: dict[str, Level] = dict.fromkeys((*PROBING, "private_withheld", "principals_isolated"), "off")
+"""The levels by which no such question is asked."""
+
+
 class Invariants(SettingsModel):
     """Rules that every answer must meet: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
 
@@ -73,10 +79,3 @@ class Invariants(SettingsModel):
 def sentences() -> dict[str, str]:
     """Return what each rule demands, as a finding says it: what stands below its key."""
     return described(Invariants)
-
-
-PROBING = ("top_is_prefix", "headings_findable", "spelling_ignored", "nonsense_abstains", "reindex_idempotent")
-"""The invariants that need questions of their own whatever else is configured."""
-
-PROBES_OFF: dict[str, Level] = dict.fromkeys((*PROBING, "private_withheld", "principals_isolated"), "off")
-"""The levels by which no such question is asked."""

@@ -25,6 +25,22 @@ _BUDGET = tuple(JudgeBudget.model_fields)
 _NO_LIMIT = float("inf")
 
 
+_STRICT = ("off", "warn", "error", "fail", "refuse")
+_NEVER = float("inf")
+_MEASURED = (
+    *("suite", "golden", "questions", "vault", "baseline", "judges", "recheck.base", "recheck.image"),
+    *("api.command", "api.container", "api.url", "api.program", "api.ready.health_path", "api.ready.index_path"),
+    *("ask.adapter", "ask.modes", "ask.k", "ask.retrieval_only", "ask.mapped", "ask.mcp"),
+    *("ask.probes.reindex", "ask.probes.principals"),
+)
+_CONTAINER = r"api\.(?:container|(?:command|container)\.services\.[^.]+)"
+# how much is granted and how long is waited makes no other answers
+_LIMIT = re.compile(
+    rf"{_CONTAINER}\.(?:pull|build\.timeout|ready(?:\..+)?|user|read_only|tmpfs|cap_add|memory|cpus|pids|egress)"
+    r"|api\.command\.build_timeout"
+)
+
+
 def looser_judges(before: Config, now: Config) -> Iterator[str]:
     """Name the keys, written with dots. Another judge is no such thing: it measures something else."""
     if before.judges is None:
@@ -54,10 +70,6 @@ def _looser(before: Judges, now: Judges) -> Iterator[str]:
             yield f"budget.{name}"
 
 
-_STRICT = ("off", "warn", "error", "fail", "refuse")
-_NEVER = float("inf")
-
-
 def loosened(before: Config, now: Config, keys: Iterable[str]) -> tuple[str, ...]:
     """Name those of the keys by which a configuration lets more through than the one before.
 
@@ -74,20 +86,6 @@ def remeasured(keys: Iterable[str]) -> tuple[str, ...]:
     Nobody can tell from the configuration alone whether that is easier to pass.
     """
     return tuple(key for key in keys if not _LIMIT.fullmatch(key) and any(_touches(key, part) for part in _MEASURED))
-
-
-_MEASURED = (
-    *("suite", "golden", "questions", "vault", "baseline", "judges", "recheck.base", "recheck.image"),
-    *("api.command", "api.container", "api.url", "api.program", "api.ready.health_path", "api.ready.index_path"),
-    *("ask.adapter", "ask.modes", "ask.k", "ask.retrieval_only", "ask.mapped", "ask.mcp"),
-    *("ask.probes.reindex", "ask.probes.principals"),
-)
-_CONTAINER = r"api\.(?:container|(?:command|container)\.services\.[^.]+)"
-# how much is granted and how long is waited makes no other answers
-_LIMIT = re.compile(
-    rf"{_CONTAINER}\.(?:pull|build\.timeout|ready(?:\..+)?|user|read_only|tmpfs|cap_add|memory|cpus|pids|egress)"
-    r"|api\.command\.build_timeout"
-)
 
 
 def _touches(key: str, part: str) -> bool:

@@ -28,6 +28,9 @@ _SEVERAL = {
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
 
 
+StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
+
+
 def _field_path(written: str) -> str:
     field_paths.parse(written)
     return written
@@ -58,7 +61,6 @@ FieldPath = Annotated[str, AfterValidator(_field_path)]
 OnePath = Annotated[str, AfterValidator(_single)]
 HeadingPath = Annotated[Any, AfterValidator(_one_or_several), WithJsonSchema(_SEVERAL)]
 Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
-StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
 
 
 class Condition(SettingsModel):

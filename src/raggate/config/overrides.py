@@ -21,6 +21,20 @@ _INSTEAD = {
 }
 
 
+_FLAGS = {
+    "model": "--judge-model",
+    "base_url": "--judge-base-url",
+    "build": "--judge-build",
+    "answers_as": "--judge-answers-as",
+    "mode": "--mode",
+}
+_HINT = "--judge-base-url gives the address, --judge-build the version; --allow-unpinned accepts a judge without one."
+_HINT_OF_SECOND = (
+    "The section's spot check is by that model, which cannot be its own second opinion: name another one, or give a "
+    "configuration without that spot check with --config."
+)
+
+
 class Overrides(Struct, frozen=True, kw_only=True):
     """What a command line says instead of raggate.yml. None, or empty: as configured.
 
@@ -115,21 +129,6 @@ def _api(api: Api, name: str, value: str) -> dict[str, Any]:
         return {**kept, "container": {**container, "image": value}}
     build = current["container"].get("build") or {}
     return {**kept, "container": {**container, "build": {**build, "context": value}}}
-
-
-_FLAGS = {
-    "model": "--judge-model",
-    "base_url": "--judge-base-url",
-    "build": "--judge-build",
-    "answers_as": "--judge-answers-as",
-    "mode": "--mode",
-}
-
-_HINT = "--judge-base-url gives the address, --judge-build the version; --allow-unpinned accepts a judge without one."
-_HINT_OF_SECOND = (
-    "The section's spot check is by that model, which cannot be its own second opinion: name another one, or give a "
-    "configuration without that spot check with --config."
-)
 
 
 class JudgeOverrides(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,13 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Text
 
+NO_MODE = "no-mode"
+"""The mode of an API that is sent none: questions of all modes are asked in it."""
+ALIASES = {"fts": "bm25"}
+"""Other names of a mode, as some tools write it."""
+COVERED = {"hybrid_rerank": "hybrid"}
+"""Modes that a question is asked in too when it names the mode on the right, as golden sets have no word for them."""
+
 
 def _share(value: float) -> float:
     # also refuses what is no number
@@ -42,16 +49,6 @@ class QuestionChoice(SettingsModel):
         if not (self.must_pass or self.tags or self.sample):
             raise ValueError("expected `must_pass: true`, tags or a sample: this chooses no question")
         return self
-
-
-NO_MODE = "no-mode"
-"""The mode of an API that is sent none: questions of all modes are asked in it."""
-
-ALIASES = {"fts": "bm25"}
-"""Other names of a mode, as some tools write it."""
-
-COVERED = {"hybrid_rerank": "hybrid"}
-"""Modes that a question is asked in too when it names the mode on the right, as golden sets have no word for them."""
 
 
 def mode_name(written: str) -> str:

@@ -19,6 +19,9 @@ from raggate.config.values import Name, PathInRepository, RelativePath
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.yamlio import Document, Path, dotted, parse, sentence
 
+SHOWN_PROBLEMS = 10
+_HINT = "docs/configuration.md lists every key."
+
 
 class When(SettingsModel):
     """Which changes concern the suite. It counts where a list of configurations is checked against a revision."""
@@ -27,9 +30,6 @@ class When(SettingsModel):
     """Files and directories, relative to raggate.yml, beside the suite's own files; `..` is allowed. A change that
     leaves all of them as they are does not run the suite where it is one of a list; alone it always runs. Empty: every
     change runs it."""
-
-
-SHOWN_PROBLEMS = 10
 
 
 def of(error: ValidationError, document: Document, root: type[BaseModel]) -> tuple[list[Problem], int]:
@@ -79,9 +79,6 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for part in get_args(annotation) if (model := _model_in(part))), None)
-
-
-_HINT = "docs/configuration.md lists every key."
 
 
 def program_and_adapter() -> str:

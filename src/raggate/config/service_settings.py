@@ -35,6 +35,19 @@ from raggate.text.yamlio import one_yaml_line as one_line
 DEFAULT_USER = "65534:65534"
 
 
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+"""A placeholder, a brace that is meant as one (`{{`, `}}`), or a brace that is a mistake."""
+ENVIRONMENT = "env."
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,2000}")
+# what raggate or the connection sets, and what would let one request become two
+_OWN_HEADERS = frozenset(
+    "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
+    " upgrade traceparent keep-alive proxy-authorization proxy-connection".split()
+)
+_WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
+
+
 class SettingsModel(BaseModel):
     """A section of the configuration: frozen, without unknown keys."""
 
@@ -306,21 +319,6 @@ def _written(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(value)}]"
     return "the image's own" if value is None else str(value)
-
-
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-"""A placeholder, a brace that is meant as one (`{{`, `}}`), or a brace that is a mistake."""
-
-ENVIRONMENT = "env."
-
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,2000}")
-# what raggate or the connection sets, and what would let one request become two
-_OWN_HEADERS = frozenset(
-    "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
-    " upgrade traceparent keep-alive proxy-authorization proxy-connection".split()
-)
-_WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
 
 
 def _may_be_sent(name: str) -> str:

@@ -23,6 +23,31 @@ _IMAGE = (
 _OWN_LOGS = frozenset(("api", "build"))
 
 
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
+# what Docker gives by default, without making devices and raw packets, and two that only concern memory and priority
+Capability = Literal[
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "IPC_LOCK",
+    "KILL",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+    "SYS_NICE",
+]
+# where clouds tell a machine its own credentials; neither answers on a network that an API runs in
+_METADATA = frozenset(("168.63.129.16", "fd00:ec2::254", "100.100.100.200", "metadata.google.internal"))
+
+
 def off_is_none(value: object) -> object:
     """Take `off`, which YAML may read as false, for nothing."""
     return None if value is False or value == "off" else value
@@ -111,37 +136,12 @@ RelativePath = Annotated[str, AfterValidator(_relative)]
 PathInRepository = Annotated[str, AfterValidator(_in_repository)]
 """May begin with `..`: a service's suite can depend on what lies beside the service."""
 HttpUrl = Annotated[str, AfterValidator(_http)]
-Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Text = Annotated[str, AfterValidator(_no_nul)]
-Port = Annotated[int, Field(ge=1, le=65_535)]
 MountPoint = Annotated[str, AfterValidator(_mount_point)]
 ImageName = Annotated[str, AfterValidator(_image), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 PassedVariable = Annotated[Variable, AfterValidator(_may_be_passed)]
 TokenlessVariable = Annotated[str, AfterValidator(_no_token)]
 ServiceName = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"), AfterValidator(_service_name)]
-# what Docker gives by default, without making devices and raw packets, and two that only concern memory and priority
-Capability = Literal[
-    "AUDIT_WRITE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "IPC_LOCK",
-    "KILL",
-    "NET_BIND_SERVICE",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_CHROOT",
-    "SYS_NICE",
-]
-
-
-# where clouds tell a machine its own credentials; neither answers on a network that an API runs in
-_METADATA = frozenset(("168.63.129.16", "fd00:ec2::254", "100.100.100.200", "metadata.google.internal"))
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -23,6 +23,25 @@ from raggate.text.nearest import first_problem
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 from raggate.text.shapes import Shape
 
+SCHEMA = "raggate/baseline/1"
+_fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
+MOST_REST_BYTES = 64 << 20
+"""Bytes of all that stands around the cases, which is parsed as a whole."""
+MOST_CASE_BYTES = 1 << 20
+"""Bytes of a case; one with ten chunks has some 2,300."""
+SCORE_DECIMALS = 6
+"""Decimals of the API's scores, of which there are thirty a case."""
+_Rank = Annotated[int, Field(strict=True, ge=1)]
+_Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")]
+_Place = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...]]
+_PlaceUnderHeading = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...], _Hash]
+_Entry = Annotated[_PlaceUnderHeading | _Place, Field(union_mode="left_to_right")]
+_Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
+# `from` is a word of Python's own
+_StoredLowered = TypedDict("_StoredLowered", {"on": _Day, "from": Number, "to": Number, "reason": str, "by": str})
+_REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
+_WHOLE = f"{_REPAIR} After a merge conflict take the whole file of one side, then promote."
+
 
 def laid_out(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> bytes:
     """Lay a file out: keys sorted, a line for each case, slice and accepted metric, and the digest of all the rest.
@@ -73,22 +92,6 @@ def _lines(value: Any, depth: int, *, spread: int) -> str:
     return f"{opening}\n" + ",\n".join(entries) + f"\n{'  ' * depth}{closing}"
 
 
-SCHEMA = "raggate/baseline/1"
-_fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
-MOST_REST_BYTES = 64 << 20
-"""Bytes of all that stands around the cases, which is parsed as a whole."""
-MOST_CASE_BYTES = 1 << 20
-"""Bytes of a case; one with ten chunks has some 2,300."""
-SCORE_DECIMALS = 6
-"""Decimals of the API's scores, of which there are thirty a case."""
-_Rank = Annotated[int, Field(strict=True, ge=1)]
-_Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")]
-_Place = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...]]
-_PlaceUnderHeading = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...], _Hash]
-_Entry = Annotated[_PlaceUnderHeading | _Place, Field(union_mode="left_to_right")]
-_Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
-
-
 @with_config(ConfigDict(extra="forbid"))
 class _StoredCase(TypedDict):
     id: str
@@ -103,8 +106,6 @@ class _StoredCase(TypedDict):
     entries: NotRequired[list[_Entry]]
 
 
-# `from` is a word of Python's own
-_StoredLowered = TypedDict("_StoredLowered", {"on": _Day, "from": Number, "to": Number, "reason": str, "by": str})
 _StoredLowered.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
 
 
@@ -321,10 +322,6 @@ def _accepted_in(entry: _StoredAccepted) -> RatchetEntry:
 
 def _lowered_in(low: _StoredLowered) -> AcceptedDrop:
     return AcceptedDrop(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"])
-
-
-_REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
-_WHOLE = f"{_REPAIR} After a merge conflict take the whole file of one side, then promote."
 
 
 def _case(stored: _StoredCase) -> CaseScore:

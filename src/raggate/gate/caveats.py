@@ -14,6 +14,15 @@ from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures
 from raggate.text.numbers import counted, fixed, number_in
 
+FOLDERS_MS = 100.0
+"""Median milliseconds of folder selection from which on a language model may be behind it."""
+SLOWER = 3.0
+"""Times the baseline's median answer time from which on a run is slower."""
+SLOWER_MS = 50.0
+"""Milliseconds that the median must have grown by as well: a busy machine adds less."""
+RETRIED = 0.02
+"""Retries for each call from which on they are no accident, where there is more than one."""
+
 
 def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
@@ -129,19 +138,6 @@ def asked_again(comparison: Comparison) -> Iterator[Reason]:
     if calls := comparison.asked_again:
         were = "was" if calls == 1 else "were"
         yield Reason("asked-again", f"{counted(calls, 'call')} failed first and {were} asked again")
-
-
-FOLDERS_MS = 100.0
-"""Median milliseconds of folder selection from which on a language model may be behind it."""
-
-SLOWER = 3.0
-"""Times the baseline's median answer time from which on a run is slower."""
-
-SLOWER_MS = 50.0
-"""Milliseconds that the median must have grown by as well: a busy machine adds less."""
-
-RETRIED = 0.02
-"""Retries for each call from which on they are no accident, where there is more than one."""
 
 
 def warnings(comparison: Comparison) -> Iterator[Reason]:

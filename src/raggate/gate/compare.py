@@ -38,6 +38,10 @@ _KEEP_NO_BASELINE: tuple[RunCommand, ...] = ("run", "calibrate")
 """Commands that hold what they measure against nothing."""
 
 
+Stage = tuple[LabelledResult, Support, Ranked]
+"""An answer, a support that it does not match, and the chunk that comes nearest to it."""
+
+
 def compare(
     run: Run,
     scorecard: Scorecard,
@@ -224,10 +228,6 @@ def _alike(run: Run, scorecard: Scorecard, baseline: Baseline) -> bool:
         own.id == case.case_id and own.modes is None and case.mode in modes and case.hash == own.hash
         for own, case in zip(run.golden.cases, baseline.scorecard.cases, strict=True)
     )
-
-
-Stage = tuple[LabelledResult, Support, Ranked]
-"""An answer, a support that it does not match, and the chunk that comes nearest to it."""
 
 
 def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:

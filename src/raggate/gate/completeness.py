@@ -26,6 +26,17 @@ from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, listed, quoted
 
+Naming = Callable[[Sequence[str]], str]
+NAMED = 3
+"""Modes and slices that a message names."""
+# what a score depends on: a difference here makes means of different things
+_MUST_AGREE = {
+    "metrics_version": "the definitions of the metrics",
+    "adapter": "the adapter",
+    "k": "the number of chunks asked for (ask.k)",
+    "retrieval_only": "whether answers are generated (ask.retrieval_only)",
+}
+
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
     """Return whether more calls failed than a run may have and still count as measured."""
@@ -232,12 +243,6 @@ def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[
             yield Reason.of_row("fewer-scored", f"{wording.name(delta)} applies to {over}", delta)
 
 
-Naming = Callable[[Sequence[str]], str]
-
-NAMED = 3
-"""Modes and slices that a message names."""
-
-
 def on_a_command_line(names: Sequence[str]) -> str:
     """Write the flags that allow modes and slices to have no match."""
     return " ".join(f"--allow-no-match {shlex.quote(name)}" for name in names)
@@ -353,15 +358,6 @@ def _named(places: Sequence[tuple[str, str]]) -> str:
         f"mode {quoted(mode, limit=80)}" if mode == name else f"slice {quoted(name, limit=80)} ({cut(mode, limit=80)})"
         for mode, name in shown
     )
-
-
-# what a score depends on: a difference here makes means of different things
-_MUST_AGREE = {
-    "metrics_version": "the definitions of the metrics",
-    "adapter": "the adapter",
-    "k": "the number of chunks asked for (ask.k)",
-    "retrieval_only": "whether answers are generated (ask.retrieval_only)",
-}
 
 
 def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...]:

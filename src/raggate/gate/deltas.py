@@ -35,6 +35,13 @@ _SCALES = {name: highest(metric.judged) for name, metric in METRICS.items() if m
 """By how much a value of a metric can change, where that is not 1."""
 
 
+CHANCE = 0.01
+"""What chance explains with at least this probability is told, and decides nothing."""
+Slices = Mapping[str, Mapping[str, MetricValue]]
+Row = tuple[str, str, str, MetricValue]
+"""Mode, slice, metric, and what the baseline has of it."""
+
+
 class _Column(Struct, frozen=True):
     """One metric of every case, in their order, and where it fell and rose.
 
@@ -226,12 +233,6 @@ def mean_of(known: Sequence[float], unscored: int, like: MetricValue) -> MetricV
     return MetricValue(value=mean, n=len(known), unscored=unscored, direction=like.direction)
 
 
-CHANCE = 0.01
-"""What chance explains with at least this probability is told, and decides nothing."""
-
-Slices = Mapping[str, Mapping[str, MetricValue]]
-
-
 class Held(Struct, frozen=True, kw_only=True):
     """One value of a case beside its stand-in, both of them higher for better. The baseline may know the case."""
 
@@ -334,10 +335,6 @@ def _divergence(value: float, expected: float) -> float:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-Row = tuple[str, str, str, MetricValue]
-"""Mode, slice, metric, and what the baseline has of it."""
 
 
 class Sides:

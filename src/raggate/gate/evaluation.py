@@ -27,6 +27,9 @@ from raggate.models.waiver import WaiverStatus
 from raggate.scoring.score import first_answers
 from raggate.text import deadlines
 
+NO_CONTEXT = ReportContext()
+"""Nothing is known beside the scores."""
+
 
 def with_traces(run: Run, scores: Sequence[CaseScore], *several: Iterable[Flip]) -> list[tuple[Flip, ...]]:
     """Add to questions the trace id of their first answer, where one was sent; gives each group back.
@@ -53,10 +56,6 @@ def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, .
         return ()
     flips = absent(run, comparison.scorecard, modes, flip_at)
     return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, flip.mode, flip.after is not None, flip.case_id)))
-
-
-NO_CONTEXT = ReportContext()
-"""Nothing is known beside the scores."""
 
 
 def evaluate_run(

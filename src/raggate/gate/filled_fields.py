@@ -19,6 +19,10 @@ from raggate.text.field_paths import joined, parse
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 
+_SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
+_NO_ANSWER = "answers cannot be scored, as none came"
+_OWN_ID = "made by raggate of everything else"
+
 
 class _Part(Struct, frozen=True):
     """A part of each chunk: how it is read, and what it costs that no chunk tells it."""
@@ -48,9 +52,6 @@ _OF_CHUNKS = {
     "doc_id": _Part(lambda chunk: chunk.doc_id),
     "vault": _Part(lambda chunk: chunk.vault),
 }
-_SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
-_NO_ANSWER = "answers cannot be scored, as none came"
-_OWN_ID = "made by raggate of everything else"
 
 
 def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:

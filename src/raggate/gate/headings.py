@@ -12,6 +12,9 @@ from raggate.text.numbers import counted
 from raggate.text.quote import cut
 from raggate.text.titles import without_attributes
 
+Returned = Iterable[tuple[str, Collection[Elements]]]
+"""Heading paths that came back, each with those it may stand for."""
+
 
 def ends_alike(gold: str, heading: str) -> bool:
     """Return whether two paths end in the same headings but for what slugs and other spellings do not keep.
@@ -31,10 +34,6 @@ def written_otherwise(gold: str, heading: str) -> bool:
 def _slugs(path: str) -> list[str]:
     """Return the letters and digits of each heading, without its attributes."""
     return ["".join(filter(str.isalnum, without_attributes(heading).casefold())) for heading in elements(path)]
-
-
-Returned = Iterable[tuple[str, Collection[Elements]]]
-"""Heading paths that came back, each with those it may stand for."""
 
 
 def unsplit(returned: Returned) -> str:

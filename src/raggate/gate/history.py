@@ -33,6 +33,10 @@ _LONGEST_HEADER = 4096
 _Read = Callable[[bytes, str], Baseline]
 
 
+DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."
+"""What to do about a shallow clone."""
+
+
 def revisions(
     root: Path,
     path: str,
@@ -94,10 +98,6 @@ def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
     if head is None:
         raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
     return checkout, head
-
-
-DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."
-"""What to do about a shallow clone."""
 
 
 def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:

@@ -34,6 +34,10 @@ MOST_DISAGREEMENT = 0.2
 _CANARY_OF = {"faithfulness": "groundedness"}
 
 
+JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judged}
+"""The score that judges give, by the metric that is of it."""
+
+
 def unfit(comparison: Comparison) -> dict[str, str]:
     """Say by judged metric of the run why its judges are not fit to decide; those that are fit are left out."""
     present = _present(comparison)
@@ -169,10 +173,6 @@ def _fell(row: GatedMetric) -> bool:
     if before.value is None or now.value is None:
         return False
     return improvement(now.direction, before.value, now.value) < -EPSILON
-
-
-JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judged}
-"""The score that judges give, by the metric that is of it."""
 
 
 def is_judged(metric: str) -> bool:

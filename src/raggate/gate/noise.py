@@ -21,6 +21,9 @@ from raggate.scoring.repeats import Repeated
 from raggate.text.dates import day
 from raggate.text.numbers import counted, fixed, often, setting
 
+LUCK = 0.001
+"""A loss that noise makes in fewer runs than this share is none of noise."""
+
 
 def noisy(comparison: Comparison) -> bool:
     """Return whether the API answered otherwise when asked again, in this run or by what the baseline knows."""
@@ -125,10 +128,6 @@ def _before(comparison: Comparison) -> str:
     baseline = comparison.baseline
     then = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
     return "" if then is None else f" ({then.differ} of {then.compared} in the baseline's run)"
-
-
-LUCK = 0.001
-"""A loss that noise makes in fewer runs than this share is none of noise."""
 
 
 def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:

@@ -32,6 +32,16 @@ OWN_METRICS_KEY = "by_retriever"
 """The key by which a metrics file has means in the shape that raggate writes."""
 
 
+MAX_VALUE = 1e12
+"""No metric is larger; what is would not survive rounding."""
+Number = Annotated[float, Field(strict=True, ge=-MAX_VALUE, le=MAX_VALUE)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+T = TypeVar("T")
+_VALUE: TypeAdapter[float | None] = TypeAdapter(Number | None)
+_COUNT: TypeAdapter[int] = TypeAdapter(Count)
+_MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+
+
 class Scores(Protocol):
     """Gives the system's own aggregates of one mode of a run; raises UsageError where its code would stop."""
 
@@ -100,19 +110,6 @@ def _scores(scores: Scores, run: Run, mode: str, *, full_text: bool) -> dict[str
     except UsageError as error:
         # what their code stops at must not stop the gate
         return {"problem": error.message}
-
-
-MAX_VALUE = 1e12
-"""No metric is larger; what is would not survive rounding."""
-
-Number = Annotated[float, Field(strict=True, ge=-MAX_VALUE, le=MAX_VALUE)]
-Count = Annotated[int, Field(strict=True, ge=0)]
-
-T = TypeVar("T")
-
-_VALUE: TypeAdapter[float | None] = TypeAdapter(Number | None)
-_COUNT: TypeAdapter[int] = TypeAdapter(Count)
-_MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
 class DamagedError(ValueError):

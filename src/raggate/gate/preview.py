@@ -42,6 +42,9 @@ Values = Sequence[tuple[str, MetricValue, MetricValue]]
 _COUNTS = ("documents", "chunks")
 
 
+_SHOWN = 120
+
+
 def parts(
     old: Baseline, new: Baseline, values: Values, cases: Sequence[tuple[Case, Case]], settings: Config
 ) -> Iterator[str]:
@@ -140,9 +143,6 @@ def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
             recorded = not {kept.lowered, kept.moved} <= {None, entry.lowered, entry.moved}
             if less and not recorded and improvement(now.direction, before.value, now.value) <= EPSILON:
                 yield metric if len(old.accepted) == 1 else f"{metric} ({cut(mode)})"
-
-
-_SHOWN = 120
 
 
 def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -> Preview:

@@ -49,6 +49,17 @@ MEND_FIRST = (
 """What to do where an invariant does not hold."""
 
 
+OF_THE_SUITE: frozenset[RunCommand] = frozenset({"check", "run"})
+"""Commands that ask the whole suite once, of the build that is gated."""
+OTHERS: tuple[RunCommand, ...] = tuple(name for name in get_args(RunCommand) if name not in OF_THE_SUITE)
+"""Commands whose runs become a baseline only where that is said."""
+_MADE = {
+    "calibrate": "several equal runs in one, whose means it has",
+    "diff": "one of two builds that were held against each other",
+    "prove": "what faults were put into",
+}
+
+
 class Terms(Struct, frozen=True, kw_only=True):
     """The terms of a promotion.
 
@@ -358,19 +369,6 @@ def unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         for cause in comparison.incomparable:
             yield Reason("incomparable", cause)
         yield from completeness.other_denominators(comparison, gate)
-
-
-OF_THE_SUITE: frozenset[RunCommand] = frozenset({"check", "run"})
-"""Commands that ask the whole suite once, of the build that is gated."""
-
-OTHERS: tuple[RunCommand, ...] = tuple(name for name in get_args(RunCommand) if name not in OF_THE_SUITE)
-"""Commands whose runs become a baseline only where that is said."""
-
-_MADE = {
-    "calibrate": "several equal runs in one, whose means it has",
-    "diff": "one of two builds that were held against each other",
-    "prove": "what faults were put into",
-}
 
 
 def refuse_other_origin(run: Run, accepted: Collection[str]) -> None:

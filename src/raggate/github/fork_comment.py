@@ -58,6 +58,10 @@ _UNREAD = "its notes were not looked at, neither for private text nor for whethe
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
 
 
+Alone = Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
+"""Judges one suite by what it is given; what goes wrong meanwhile is how this suite ended."""
+
+
 class ForkRun(Struct, frozen=True, kw_only=True):
     """What is commented on: the run that has ended, its artifact, and the configurations that judge it.
 
@@ -134,10 +138,6 @@ class CommentResult(Struct, frozen=True, kw_only=True):
     url: str
     failed: bool
     summary: str
-
-
-Alone = Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
-"""Judges one suite by what it is given; what goes wrong meanwhile is how this suite ended."""
 
 
 def comment(

@@ -33,6 +33,10 @@ _WHY_NOT: Mapping[str, str] = {
 }
 
 
+WORSE = frozenset(("regression", "invariant broken"))
+"""Verdicts that open an issue. What could not be measured says nothing of the branch: it opens and closes none."""
+
+
 class Settings(Guarded, Struct, frozen=True, kw_only=True):
     """What a workflow asks for.
 
@@ -347,10 +351,6 @@ class StepReporter:
             return pages.render_outdated(suite, push, self.publication().links, sticky=url)
         first = self.outcomes[0]
         return comment.render_outdated(first.suite, push, self._links_of(first), sticky=url)
-
-
-WORSE = frozenset(("regression", "invariant broken"))
-"""Verdicts that open an issue. What could not be measured says nothing of the branch: it opens and closes none."""
 
 
 class BranchRun(Struct, frozen=True, kw_only=True):

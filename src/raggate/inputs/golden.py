@@ -31,6 +31,14 @@ _Text = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 _Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
+# a default that is made, as one that is written down would be copied for every row
+_EMPTY: Any = Field(default_factory=list)
+_RULED = ("multi_hop", "recency/conflict")
+RECENCY_RULES = ("cite_newer", "acknowledge_both", "cite_both")
+"""What a case of category `recency/conflict` may demand."""
+SHOWN_PROBLEMS = 10
+
+
 class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,10 +50,6 @@ class _Row(BaseModel):
             return row
         lists = {name for name, field in cls.model_fields.items() if field.default_factory is list}
         return {key: value for key, value in row.items() if value is not None or key not in lists}
-
-
-# a default that is made, as one that is written down would be copied for every row
-_EMPTY: Any = Field(default_factory=list)
 
 
 class _SupportRow(_Row):
@@ -290,12 +294,6 @@ def complete(case: Case) -> Case:
     return with_hash(case)
 
 
-_RULED = ("multi_hop", "recency/conflict")
-
-RECENCY_RULES = ("cite_newer", "acknowledge_both", "cite_both")
-"""What a case of category `recency/conflict` may demand."""
-
-
 def broken_name(where: str, support: object) -> str | None:
     """Say what is wrong with how a support, or a place that is not relevant, names what it is, if anything."""
     names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
@@ -378,9 +376,6 @@ def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None
             if not 0 <= index < count:
                 return f"{where}[{place}]: expected an index from 0 to {count - 1} into gold_supports, found {index}"
     return None
-
-
-SHOWN_PROBLEMS = 10
 
 
 class GoldenProblems:

@@ -31,6 +31,10 @@ Form = Literal["rendered", "entities", "source"]
 """How a heading is taken: as it is shown; so but with entities and escapes as they are written; or as it is written."""
 
 
+_Mark = tuple[int, int, Elements, tuple[int, ...]]
+"""A heading: its level, its line, its path, and the levels of that."""
+
+
 class Section(NamedTuple):
     """A heading path and the lines that are filed under it, subsections included: from `begin`, from 0, to `end`.
 
@@ -138,10 +142,6 @@ def line_with(text: str, snippet: str) -> int:
     # counted from the end, so that it grows
     length = bisect_left(range(end), x=True, key=lambda size: holds("\n".join(lines[end - 1 - size : end]), snippet))
     return end - length
-
-
-_Mark = tuple[int, int, Elements, tuple[int, ...]]
-"""A heading: its level, its line, its path, and the levels of that."""
 
 
 def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, form: Form) -> list[_Mark]:

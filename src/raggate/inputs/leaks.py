@@ -36,6 +36,11 @@ _Asked = tuple[str, Response | None]
 _OF_CHUNK: tuple[LeakPart, ...] = ("chunk_id", "doc_id", "vault", "rel_path", "heading_path")
 
 
+_TAG = re.compile(r"(?<![\w/#&])#([\w/-]+)")
+_LINE = re.compile(r"^([\w-]+)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
+_NO_VALUE = (None, False, "")
+
+
 class _Text(NamedTuple):
     """A text of a response, where it stands, and what names the note that its words may be of."""
 
@@ -163,11 +168,6 @@ def _strings(coverage: JsonObject) -> Iterator[str]:
 def _rows(text: str) -> Iterator[_Row]:
     for written in dict.fromkeys((text, bare(text))):
         yield from shingles(words(written), ROW)
-
-
-_TAG = re.compile(r"(?<![\w/#&])#([\w/-]+)")
-_LINE = re.compile(r"^([\w-]+)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
-_NO_VALUE = (None, False, "")
 
 
 def private_notes(vault: Vault, private: Private) -> tuple[str, ...]:

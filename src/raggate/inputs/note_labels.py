@@ -25,6 +25,14 @@ _HASHED_LINE = re.compile(r"^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(#{1,6})(.*
 _FRONT_TITLE = re.compile(r"\A---[ \t]*\n(?:.*\n){0,200}?title:[ \t]*(.+)")
 
 
+OWN_SHARE = 0.5
+"""Of a few words in a row, so many that a note explains make them its own."""
+REMEMBERED_CHUNKS = 8_192
+"""Chunks of which is remembered what was looked up; an API could give another text in every answer."""
+JUDGED_CHUNKS = 100
+"""Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
+
+
 class NoteTitles:
     """The headings of one note, to look heading paths up in. Parsed at the first look."""
 
@@ -112,16 +120,6 @@ def _hashed(text: str) -> Iterator[tuple[str, ...]]:
             stack.pop()
         stack.append((level, without_attributes(line[2])))
         yield tuple(title for _, title in stack)
-
-
-OWN_SHARE = 0.5
-"""Of a few words in a row, so many that a note explains make them its own."""
-
-REMEMBERED_CHUNKS = 8_192
-"""Chunks of which is remembered what was looked up; an API could give another text in every answer."""
-
-JUDGED_CHUNKS = 100
-"""Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
 
 
 class Notes:

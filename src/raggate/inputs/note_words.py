@@ -56,6 +56,14 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
 _NO_CHARACTER = re.compile(r"&#0*[1-9][0-9]{7,};?|&#0{8,}")
 
 
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Co", "Mn", "Me"))
+MAX_CHARACTERS = 150
+_MIN_WORDS = 4
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
+_END = re.compile(r"(?<=[.!?])\s")
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text in order, without case, marks between them, and compatibility forms."""
     if text.isascii():
@@ -74,9 +82,6 @@ def has_text(text: str) -> bool:
     """Return whether anything of a text can be seen, at its start if it is long."""
     seen = (char for char in _INVISIBLE.sub("", text[:JUDGED_CHARACTERS]) if char not in _BLANK and not char.isspace())
     return any(unicodedata.category(char) not in _UNSEEN for char in seen)
-
-
-_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Co", "Mn", "Me"))
 
 
 class NoteWords:
@@ -175,13 +180,6 @@ class NoteWords:
 def shingles(given: Sequence[str], size: int = SHINGLE) -> Iterable[tuple[str, ...]]:
     """Return every so many words in a row of some words."""
     return zip(*(given[start:] for start in range(size)), strict=False)
-
-
-MAX_CHARACTERS = 150
-_MIN_WORDS = 4
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*$", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
-_END = re.compile(r"(?<=[.!?])\s")
 
 
 def first_sentence(text: str) -> str:

@@ -21,6 +21,20 @@ from raggate.text.anchors import Elements, fold, inside_place, written
 from raggate.text.lots import lot
 from raggate.text.stream_safe import stream_safe
 
+WORDS = 6
+"""Words of a question."""
+_CONSONANTS = "bdfgklmnprtvz"
+_VOWELS = "aeiou"
+_WORD = re.compile(r"\w+")
+MAX_HEADING = 200
+"""Characters of a heading that is asked as a question."""
+_LIST_HELD_AGAINST: dict[str, ProbeKind] = {
+    "top_is_prefix": "prefix",
+    "spelling_ignored": "spelling",
+    "reindex_idempotent": "reindex",
+}
+"""Invariants whose probes are held against the suite's own answer."""
+
 
 def spellings(question: str) -> Iterator[tuple[str, str]]:
     """Yield what was changed and the changed question, where that is another one.
@@ -50,14 +64,6 @@ def unicode_form(question: str) -> Iterator[tuple[str, str]]:
             return
 
 
-WORDS = 6
-"""Words of a question."""
-
-_CONSONANTS = "bdfgklmnprtvz"
-_VOWELS = "aeiou"
-_WORD = re.compile(r"\w+")
-
-
 def nonsense(seed: str, number: int, texts: Iterable[str]) -> tuple[str, ...]:
     """Make questions of words of three syllables.
 
@@ -80,17 +86,6 @@ def _words(seed: str, used: Collection[str]) -> Iterator[str]:
         )
         if word not in used:
             yield word
-
-
-MAX_HEADING = 200
-"""Characters of a heading that is asked as a question."""
-
-_LIST_HELD_AGAINST: dict[str, ProbeKind] = {
-    "top_is_prefix": "prefix",
-    "spelling_ignored": "spelling",
-    "reindex_idempotent": "reindex",
-}
-"""Invariants whose probes are held against the suite's own answer."""
 
 
 def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -> tuple[Probe, ...]:

@@ -26,6 +26,10 @@ MOST_FOLDERS = 300
 of which all jobs of a repository have a thousand an hour."""
 
 
+_LINE = re.compile(r"^suite:[ \t]*([\"']?)([A-Za-z0-9._-]+)\1[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
 class SuiteFile(Struct, frozen=True, kw_only=True):
     """One suite that is to be judged.
 
@@ -204,10 +208,6 @@ def _check_names(suites: Sequence[SuiteFile]) -> None:
     ]
     if doubled:
         raise UsageError(doubled, hint="Give each a `suite:` of its own: comments and check runs are known by it.")
-
-
-_LINE = re.compile(r"^suite:[ \t]*([\"']?)([A-Za-z0-9._-]+)\1[ \t]*(?:#.*)?\r?$", re.MULTILINE)
-_NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
 def name_of_unusable(root: Path, config_name: str, *, against: str | None, remote: sources.Remote | None) -> str | None:

@@ -24,6 +24,15 @@ from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file
 from raggate.text.numbers import fixed
 
+Accept = Callable[[Config, str], Config]
+"""Gives the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""
+NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
+_NOT_YET = (
+    "That revision does not have raggate yet. The change that introduces it cannot be judged by it: check it without "
+    "--against, and merge it first."
+)
+_NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` writes its first line."
+
 
 class StoredFile(Struct, frozen=True, kw_only=True):
     """A file as it was read: what reports call it, its content, and its commit; None for a file on disk.
@@ -70,10 +79,6 @@ class Inputs(Struct, frozen=True, kw_only=True):
             "golden": self.golden.hash,
             "vault": self.vault.hash,
         }
-
-
-Accept = Callable[[Config, str], Config]
-"""Gives the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""
 
 
 class InputSource(Struct, frozen=True, kw_only=True):
@@ -194,14 +199,6 @@ def with_notes(inputs: Inputs, source: sources.Source) -> Inputs:
         UsageError: where they cannot be used, or the questions do not fit them.
     """
     return replace(inputs, vault=_notes(source, inputs.config, inputs.golden, inputs.vault))
-
-
-NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
-_NOT_YET = (
-    "That revision does not have raggate yet. The change that introduces it cannot be judged by it: check it without "
-    "--against, and merge it first."
-)
-_NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` writes its first line."
 
 
 def _read_all(

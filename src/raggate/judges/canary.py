@@ -35,6 +35,9 @@ MOST_BYTES = 16 << 20
 _HINT = "docs/judges.md describes the file."
 
 
+_KNOWN = names_of(get_args(JudgedScore))
+
+
 class CanaryCase(Struct, frozen=True, kw_only=True):
     """An answer that people graded: which score, what of, and their grade on its scale."""
 
@@ -128,9 +131,6 @@ def _case(line: bytes, place: str) -> CanaryCase:
         cites=bool(references) or has_citation(Response(chunks=(), answer=row.answer, references=references)),
     )
     return CanaryCase(id=row.id, score=row.score, material=material, value=row.value)
-
-
-_KNOWN = names_of(get_args(JudgedScore))
 
 
 async def agreement(cases: Sequence[CanaryCase], panel: Panel) -> dict[str, CanaryAgreement]:

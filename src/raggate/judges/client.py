@@ -29,6 +29,20 @@ from raggate.text.redact import Scrubber, redact_cut
 _ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
 
 
+BACK_OFF_SECONDS = 0.5
+"""Pause before the first retry where the server names none; it doubles with every further one."""
+LONGEST_WAIT_S = 60.0
+"""A server that asks to wait for longer is not asked again in this run's time: its limit is one of the hour or day."""
+MOST_BYTES = 4 << 20
+"""The largest answer that is read."""
+MOST_BYTES_OF_ERROR = 64 << 10
+"""So much of an error is looked at, of which the beginning is told."""
+_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504, 529))
+_REFUSED = frozenset((503, 529))
+"""Of the states of a server that fails, those of one that has not begun: after any other a reply may have been made."""
+_UNTOLD = Usage(untold=1, usd=None)
+
+
 class KeyScrubber:
     """Hides one key; an empty one, of a server that needs none, is nowhere."""
 
@@ -71,25 +85,6 @@ def _decoded(text: str) -> str:
 
 def _plain(letter: str) -> str:
     return {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(letter, letter)
-
-
-BACK_OFF_SECONDS = 0.5
-"""Pause before the first retry where the server names none; it doubles with every further one."""
-
-LONGEST_WAIT_S = 60.0
-"""A server that asks to wait for longer is not asked again in this run's time: its limit is one of the hour or day."""
-
-MOST_BYTES = 4 << 20
-"""The largest answer that is read."""
-
-MOST_BYTES_OF_ERROR = 64 << 10
-"""So much of an error is looked at, of which the beginning is told."""
-
-_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504, 529))
-_REFUSED = frozenset((503, 529))
-"""Of the states of a server that fails, those of one that has not begun: after any other a reply may have been made."""
-
-_UNTOLD = Usage(untold=1, usd=None)
 
 
 class _Lost(Struct, frozen=True):

@@ -23,6 +23,9 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _LEVELS = 3
 
 
+F = TypeVar("F", bound=ReplyFormat)
+
+
 def is_quoted(reply: ReplyFormat, material: JsonObject) -> bool:
     """Return whether a reply stands in the material, however JSON spells it there, as one does that was put there.
 
@@ -109,9 +112,6 @@ def _keys(value: object) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for part in value:
             yield from _keys(part)
-
-
-F = TypeVar("F", bound=ReplyFormat)
 
 
 class Grader(Struct, frozen=True, kw_only=True):

@@ -29,6 +29,9 @@ from raggate.models.run import LabelledResult
 from raggate.text.jsonio import JsonObject
 from raggate.text.lots import lot
 
+Judgements = tuple[tuple[Judgement, ...], ...]
+"""By answer, in the order of the answers."""
+
 
 def sample(names: Sequence[str], judgements: Sequence[Sequence[Judgement]], n: int, seed: int) -> tuple[int, ...]:
     """Draw answers that have a value: their positions, at most n.
@@ -86,10 +89,6 @@ def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool 
         if judgement.value is not None and (other := others.get(judgement.score)) is not None
     ]
     return any(disagree(*pair) for pair in pairs) if pairs else None
-
-
-Judgements = tuple[tuple[Judgement, ...], ...]
-"""By answer, in the order of the answers."""
 
 
 class Askers(Protocol):

@@ -29,6 +29,9 @@ _FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _SHOWN_PROBLEMS = 3
 
 
+ClaimVerdict = Literal["supported", "partly_supported", "unsupported", "contradicted", "unrelated"]
+
+
 class ReplyFormat(BaseModel):
     """What a reply must be: an object with these keys, all of them and no others, each of its own type."""
 
@@ -152,8 +155,6 @@ Points = Annotated[Literal[0, 1, 2, 3, 4, 5], BeforeValidator(_no_boolean)]
 
 Reasoning = Annotated[str, AfterValidator(_not_blank)]
 """Why, in a judge's own words. Not every provider's server allows a schema to say that there must be some."""
-
-ClaimVerdict = Literal["supported", "partly_supported", "unsupported", "contradicted", "unrelated"]
 
 
 class GroundednessReply(ReplyFormat):

@@ -46,6 +46,10 @@ RUBRICS: Mapping[str, type[ReplyFormat]] = {"claims": ClaimsReply, "claim": Clai
 Judged = Sequence[tuple[Claim, ClaimVerdict]]
 
 
+Judge = Callable[[Grader, Material], Awaitable[tuple[Judgement, ...]]]
+_NAMED = {f"{task}_labels": labels for task, labels in LABELS.items()}
+
+
 async def by_claim(grader: Grader, material: Material) -> tuple[Judgement, ...]:
     """Have an answer taken apart, each claim judged alone, and give groundedness and faithfulness."""
     if gap := material.gap(passages=True):
@@ -124,9 +128,6 @@ def _none(
     grader: Grader, problem: NotJudged, opinions: Sequence[Opinion[ClaimsReply] | Opinion[ClaimReply]] = ()
 ) -> tuple[Judgement, ...]:
     return tuple(grader.none(score, problem, opinions) for score in SCORES)
-
-
-Judge = Callable[[Grader, Material], Awaitable[tuple[Judgement, ...]]]
 
 
 class Family(Struct, frozen=True):
@@ -284,7 +285,6 @@ _OTHERS = (
     Family(LABELS["grounding"], _grounding_labels, {"grounding_labels": GroundingLabelsReply}),
     Family(LABELS["generation"], _generation_labels, {"generation_labels": GenerationLabelsReply}),
 )
-_NAMED = {f"{task}_labels": labels for task, labels in LABELS.items()}
 
 
 def names_of(scores: tuple[str, ...]) -> tuple[str, ...]:

@@ -32,6 +32,19 @@ _ANYBODYS = ("local", "other")
 """Endpoints that are no provider's own."""
 
 
+T = TypeVar("T")
+WATCH_SECONDS = 0.05
+"""How often is looked whether somebody wants it to end."""
+_ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "github": "https://models.github.ai/inference",
+}
+_KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "github": "GITHUB_TOKEN"}
+_TOKENS_OF_JOBS = ("INPUT_GITHUB-TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
+_KEY = re.compile(r"[\x21-\x7e]+")
+
+
 class Opinion(Struct, Generic[F_co], frozen=True, kw_only=True):
     """What came of a request: what the judge says, or why it says nothing.
 
@@ -172,21 +185,6 @@ def _once_more(request: JudgeRequest, reply: Reply, problem: str) -> JudgeReques
     prompt = request.prompt
     about = {**prompt.about, "again": True}
     return replace(request, prompt=replace(prompt, messages=(*prompt.messages, earlier, asked), about=about))
-
-
-T = TypeVar("T")
-
-WATCH_SECONDS = 0.05
-"""How often is looked whether somebody wants it to end."""
-
-_ADDRESSES = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com/v1",
-    "github": "https://models.github.ai/inference",
-}
-_KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "github": "GITHUB_TOKEN"}
-_TOKENS_OF_JOBS = ("INPUT_GITHUB-TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
-_KEY = re.compile(r"[\x21-\x7e]+")
 
 
 class Bench(Struct, frozen=True, kw_only=True):

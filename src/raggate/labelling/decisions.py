@@ -35,6 +35,9 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^
 _Label = Annotated[str, Field(max_length=200)]
 
 
+MAX_BYTES = 256 << 20
+
+
 class Where(BaseModel):
     """A place of the notes, or the id of a chunk or document, as the golden set names it."""
 
@@ -117,9 +120,6 @@ class Decision(BaseModel):
     @property
     def _is_flag(self) -> bool:
         return self.key == "must_pass"
-
-
-MAX_BYTES = 256 << 20
 
 
 class Journal:

@@ -15,6 +15,8 @@ from raggate.labels.agreement import krippendorff_alpha, percent_agreement, weig
 from raggate.text.jsonio import dumps, loads
 from raggate.text.nearest import first_problem
 
+MAX_BYTES = 128 << 20
+
 
 class Vote(Struct, frozen=True):
     """What one person says of a passage: a grade from 0 to 3, and whether it is misleading.
@@ -98,9 +100,6 @@ def agreement(units: Iterable[Votes]) -> Agreement:
     return Agreement(
         passages=len(shared), alpha=krippendorff_alpha(answers), percent=percent_agreement(answers), pairs=tuple(pairs)
     )
-
-
-MAX_BYTES = 128 << 20
 
 
 class Unit(NamedTuple):

@@ -40,6 +40,11 @@ from raggate.text.dates import now
 from raggate.text.files import read_file, write_file
 from raggate.text.quote import quoted
 
+Lists = dict[str, list[tuple[Chunk, ...]]]
+"""By the id of a case, the lists of its question, best first."""
+FOLDER = ".raggate/labels"
+"""Where journals lie, below the configuration, each by the path of its golden set."""
+
 
 class Edits(Struct, frozen=True, kw_only=True):
     """What decisions make of a golden set.
@@ -319,10 +324,6 @@ def _value(value: bool | str) -> str:  # noqa: FBT001 - it is what is written
     return str(value).lower() if isinstance(value, bool) else value
 
 
-Lists = dict[str, list[tuple[Chunk, ...]]]
-"""By the id of a case, the lists of its question, best first."""
-
-
 def newest_run(parent: Path) -> Path:
     """Return the run directory that was made last.
 
@@ -398,10 +399,6 @@ def of_baseline(path: Path, name: str, lists: Lists, golden: Golden, say: Callab
             unknown += len(case.entries) - len(chunks)
             lists.setdefault(case.case_id, []).append(chunks)
     return unknown
-
-
-FOLDER = ".raggate/labels"
-"""Where journals lie, below the configuration, each by the path of its golden set."""
 
 
 class Sources(Struct, frozen=True, kw_only=True):

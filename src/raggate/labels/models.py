@@ -54,6 +54,9 @@ METRICS: dict[Task, tuple[str, ...]] = {
 """The metrics of each task, by the names of the score reports; `raggate_interop.labels.metrics` defines them."""
 
 
+LabelStatus = Literal["worse", "maybe worse", "slightly worse", "better", "same", "vanished"]
+
+
 class Judgment(Struct, frozen=True, kw_only=True):
     """One person's (or judge's) answers to all questions of a task about one unit.
 
@@ -233,9 +236,6 @@ class Joined(Struct, frozen=True, kw_only=True):
     absent: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     caveat: str = ""
-
-
-LabelStatus = Literal["worse", "maybe worse", "slightly worse", "better", "same", "vanished"]
 
 
 class LabelDelta(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,21 @@ from raggate.errors import ExitCode
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
+VerdictKind = Literal[
+    "pass", "regression", "cannot tell", "invariant broken", "interrupted", "partial", "failed in part"
+]
+"""The last two are those of a run that asked a part of the questions: nothing of it got worse, or something did."""
+EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
+    "pass": ExitCode.PASS,
+    "regression": ExitCode.REGRESSION,
+    "cannot tell": ExitCode.CANNOT_TELL,
+    "invariant broken": ExitCode.INVARIANT,
+    "interrupted": ExitCode.INTERRUPTED,
+    "partial": ExitCode.PARTIAL,
+    "failed in part": ExitCode.REGRESSION,
+}
+
+
 class Answer(int, Generic[ResultT_co]):
     """An exit code that carries the result of its command, which `--json` prints.
 
@@ -27,19 +42,3 @@ class Answer(int, Generic[ResultT_co]):
         answer = super().__new__(cls, exit_code)
         answer.result = result
         return answer
-
-
-VerdictKind = Literal[
-    "pass", "regression", "cannot tell", "invariant broken", "interrupted", "partial", "failed in part"
-]
-"""The last two are those of a run that asked a part of the questions: nothing of it got worse, or something did."""
-
-EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
-    "pass": ExitCode.PASS,
-    "regression": ExitCode.REGRESSION,
-    "cannot tell": ExitCode.CANNOT_TELL,
-    "invariant broken": ExitCode.INVARIANT,
-    "interrupted": ExitCode.INTERRUPTED,
-    "partial": ExitCode.PARTIAL,
-    "failed in part": ExitCode.REGRESSION,
-}

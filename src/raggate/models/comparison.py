@@ -94,6 +94,12 @@ Range = tuple[float | None, float | None]
 """A lower and an upper bound of a score, None where there is none."""
 
 
+Interval = tuple[float, float]
+"""Low and high end of a change."""
+STORED_KEYS = {"regressed": "lost", "improved": "gained", "unpaired": "lapsed", "full_run": "whole"}
+"""Fields of a delta whose keys in files have other names."""
+
+
 def same_score(score: float, other: float) -> bool:
     """Return whether two scores are the same: baselines round them, and some APIs add in 32 bits."""
     return isclose(score, other, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
@@ -262,10 +268,6 @@ class Reach(Struct, frozen=True, kw_only=True):
         return "; ".join(filter(None, (", ".join(parts), self.why)))
 
 
-Interval = tuple[float, float]
-"""Low and high end of a change."""
-
-
 class Uncompared(Stored, frozen=True, kw_only=True):
     """How a metric stands over the cases that cannot be compared one by one, because they were relabelled or added.
 
@@ -348,10 +350,6 @@ class Delta(Stored, frozen=True, kw_only=True):
 def difference(before: MetricValue, after: MetricValue) -> float | None:
     """Return how far a value moved, None where there is none on one side."""
     return None if before.value is None or after.value is None else after.value - before.value
-
-
-STORED_KEYS = {"regressed": "lost", "improved": "gained", "unpaired": "lapsed", "full_run": "whole"}
-"""Fields of a delta whose keys in files have other names."""
 
 
 def to_stored(delta: Delta) -> dict[str, object]:

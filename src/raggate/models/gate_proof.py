@@ -14,6 +14,9 @@ FaultKind = Literal["answers", "http", "env", "patch"]
 """Where a fault is made: in the answers, between raggate and the API, by the API's environment, or in its source."""
 
 
+ProofOutcome = Literal["holds", "does not hold", "cannot tell", "interrupted"]
+
+
 class Trial(Struct, frozen=True, kw_only=True):
     """A run that was judged as a change would be: of the API with a fault, or once more without any.
 
@@ -153,6 +156,3 @@ class GateProof(Struct, frozen=True, kw_only=True):
         if self.false_alarms or (self.caught_share is not None and self.caught_share < self.min_caught - EPSILON):
             return "does not hold"
         return "holds" if self.harmful else "cannot tell"
-
-
-ProofOutcome = Literal["holds", "does not hold", "cannot tell", "interrupted"]

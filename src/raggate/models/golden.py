@@ -15,6 +15,23 @@ from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted
 from raggate.text.shapes import Stored
 
+MOST_NAMED = 20
+"""Questions that a command line names one by one."""
+SCORED_KEYS = (
+    "question",
+    "answerable",
+    "required_support_groups",
+    "recency_conflict_rule",
+    "vaults",
+    "folders",
+    "k",
+    "detail",
+    "expected_doc_ids",
+    "must_contain",
+    "forbidden",
+)
+_SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade", "chunk_id", "doc_id")
+
 
 class Support(Struct, frozen=True):
     """One gold support: a place in the vault whose text answers the question.
@@ -158,10 +175,6 @@ class Vault(Struct, frozen=True, kw_only=True):
         return sum(map(len, self.texts.values()))
 
 
-MOST_NAMED = 20
-"""Questions that a command line names one by one."""
-
-
 class Choice(Struct, frozen=True, kw_only=True):
     """What a command line says of the questions to ask; empty: all of them. All that is said must hold.
 
@@ -243,22 +256,6 @@ def with_hash(case: Case) -> Case:
     ]
     facts = f"-{_hash(case.expected_key_facts)}" if case.expected_key_facts else ""
     return replace(case, hash=_hash(scored) + facts)
-
-
-SCORED_KEYS = (
-    "question",
-    "answerable",
-    "required_support_groups",
-    "recency_conflict_rule",
-    "vaults",
-    "folders",
-    "k",
-    "detail",
-    "expected_doc_ids",
-    "must_contain",
-    "forbidden",
-)
-_SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade", "chunk_id", "doc_id")
 
 
 def _hash(value: object) -> str:

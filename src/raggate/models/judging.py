@@ -56,6 +56,22 @@ NOT_ASKED: tuple[NotJudgedReason, ...] = ("replay_miss", "no_key")
 """Why an answer was not judged that no answer can bring about: no judge was to be asked."""
 
 
+Scale = Literal["points", "share", "yes_no"]
+"""What a score counts in: points from 0 to 5, a share from 0 to 1, or 0 for no and 1 for yes."""
+JUDGES = "judges"
+"""The key of a fingerprint that says who judged what, by which prompts: equal ones make scores comparable."""
+JUDGING = "judging"
+"""The key of a fingerprint that says how judging went."""
+_SCALES: Mapping[str, Scale] = {
+    **dict.fromkeys(IN_POINTS, "points"),
+    "faithfulness": "share",
+    "context_relevancy": "share",
+    # of passages that have a label
+    **dict.fromkeys(("topically_relevant", "evidence_sufficient", "misleading"), "share"),
+}
+_APART: Mapping[Scale, float] = {"points": 1.0, "share": 0.2, "yes_no": 0.0}
+
+
 class TokenPrice(Struct, frozen=True, kw_only=True):
     """What a model costs: US dollars per million tokens."""
 
@@ -304,25 +320,6 @@ class Judging(Stored, frozen=True, kw_only=True):
     mode: JudgingMode
     spending: Spending
     recorded: int = 0
-
-
-Scale = Literal["points", "share", "yes_no"]
-"""What a score counts in: points from 0 to 5, a share from 0 to 1, or 0 for no and 1 for yes."""
-
-JUDGES = "judges"
-"""The key of a fingerprint that says who judged what, by which prompts: equal ones make scores comparable."""
-
-JUDGING = "judging"
-"""The key of a fingerprint that says how judging went."""
-
-_SCALES: Mapping[str, Scale] = {
-    **dict.fromkeys(IN_POINTS, "points"),
-    "faithfulness": "share",
-    "context_relevancy": "share",
-    # of passages that have a label
-    **dict.fromkeys(("topically_relevant", "evidence_sufficient", "misleading"), "share"),
-}
-_APART: Mapping[Scale, float] = {"points": 1.0, "share": 0.2, "yes_no": 0.0}
 
 
 def scale_of(score: str) -> Scale:

@@ -6,6 +6,9 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+Severity = Literal["error", "warning", "note"]
+"""An error is what `raggate check` would refuse or be red for; a warning is worth a change; a note is to be known."""
+
 
 class ModeOutlook(Struct, frozen=True, kw_only=True):
     """What the questions of a mode can show.
@@ -37,10 +40,6 @@ class Outlook(Struct, frozen=True, kw_only=True):
     questions: int
     modes: tuple[ModeOutlook, ...]
     part_of: int | None = None
-
-
-Severity = Literal["error", "warning", "note"]
-"""An error is what `raggate check` would refuse or be red for; a warning is worth a change; a note is to be known."""
 
 
 class Check(NamedTuple):

@@ -21,6 +21,10 @@ MOST_NUMBER = 1_000_000_000
 _EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
 
+Fingerprint = JsonObject
+"""JSON values by key. Which keys there are depends on what measured: few are read by name, and the rest is compared."""
+
+
 class Checkout(Stored, frozen=True, kw_only=True):
     """The checkout that was measured: full id of its commit, whether tracked files were changed; None outside git."""
 
@@ -103,10 +107,6 @@ def commit_words(commit: str | None) -> str:
 def exact_image(name: str) -> str:
     """Return the name of a container image back when it names one image and no other; else nothing."""
     return name if _EXACT_IMAGE.fullmatch(name) else ""
-
-
-Fingerprint = JsonObject
-"""JSON values by key. Which keys there are depends on what measured: few are read by name, and the rest is compared."""
 
 
 def modes_of(fingerprint: Fingerprint) -> tuple[str, ...]:

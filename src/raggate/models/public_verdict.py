@@ -13,6 +13,8 @@ from msgspec import Struct
 from raggate.models.answer import VerdictKind
 from raggate.models.verdict import Review
 
+SideKind = Literal["working tree", "revision", "image", "url", "run"]
+
 
 class Reason(Struct, frozen=True, kw_only=True):
     """One clause of a verdict: a stable code for programs and a sentence for people."""
@@ -126,9 +128,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return "\n".join(
             [f"{self.outcome}: {self.headline}", *lost, *more, f"  report: {self.run_directory}/summary.md"]
         )
-
-
-SideKind = Literal["working tree", "revision", "image", "url", "run"]
 
 
 class Side(Struct, frozen=True, kw_only=True):

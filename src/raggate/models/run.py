@@ -20,6 +20,29 @@ ProbeKind = Literal["control", "prefix", "spelling", "heading", "nonsense", "rei
 """What a probe is for. A `control` is a question of the suite as it is: by it noise is told from a broken invariant."""
 
 
+FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
+CUT = "..."
+"""The mark at the end of a text that a run directory keeps in part."""
+LeakPart = Literal[
+    "",
+    "chunk_id",
+    "doc_id",
+    "vault",
+    "rel_path",
+    "heading_path",
+    "abstain_reason",
+    "model",
+    "references",
+    "selected_folders",
+    "available_folders",
+    "folder_reasoning",
+    "coverage",
+    "latency",
+    "cost",
+]
+"""Which part of a chunk, or of a response, holds a text; empty for the text of the chunk, or the answer, itself."""
+
+
 class Probe(Stored, frozen=True):
     """A question of its own, and what it is held against.
 
@@ -42,13 +65,6 @@ class Probe(Stored, frozen=True):
     principal: str = ""
     note: str = ""
     heading_path: str = ""
-
-
-FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
-
-
-CUT = "..."
-"""The mark at the end of a text that a run directory keeps in part."""
 
 
 class Chunk(Stored, frozen=True, gc=False):
@@ -149,26 +165,6 @@ class Result(Stored, frozen=True):
     def chunks(self) -> tuple[Chunk, ...]:
         """The retrieved chunks; none for a failed call."""
         return self.response.chunks if self.response is not None else ()
-
-
-LeakPart = Literal[
-    "",
-    "chunk_id",
-    "doc_id",
-    "vault",
-    "rel_path",
-    "heading_path",
-    "abstain_reason",
-    "model",
-    "references",
-    "selected_folders",
-    "available_folders",
-    "folder_reasoning",
-    "coverage",
-    "latency",
-    "cost",
-]
-"""Which part of a chunk, or of a response, holds a text; empty for the text of the chunk, or the answer, itself."""
 
 
 class Leak(Stored, frozen=True):

@@ -18,6 +18,16 @@ Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
 
 
+EPSILON = 1e-9
+"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
+OVERALL = "overall"
+"""The slice of all cases. The others are written `<dimension>=<value>`, such as `difficulty=hard`."""
+UNANSWERABLE = "answerable=false"
+"""The slice of the cases that no note answers."""
+Key = tuple[str, str]
+"""Mode and case id."""
+
+
 def oriented(direction: Direction, value: float) -> float:
     """Return a value, or a change of one, on a scale on which more is better."""
     return value if direction == "higher" else -value
@@ -31,17 +41,6 @@ def improvement(direction: Direction, before: float, after: float) -> float:
 def mostly(value: float | None) -> bool:
     """Return whether something held of a question; of one that was asked several times, in more than half of them."""
     return value is not None and value > 1 / 2
-
-
-EPSILON = 1e-9
-"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
-
-
-OVERALL = "overall"
-"""The slice of all cases. The others are written `<dimension>=<value>`, such as `difficulty=hard`."""
-
-UNANSWERABLE = "answerable=false"
-"""The slice of the cases that no note answers."""
 
 
 class MetricValue(Stored, frozen=True, kw_only=True):
@@ -99,10 +98,6 @@ class CaseScore(Stored, frozen=True):
     group: str | None = None
     entries: tuple[ListEntry, ...] = ()
     answers: tuple[CaseScore, ...] = ()
-
-
-Key = tuple[str, str]
-"""Mode and case id."""
 
 
 def by_question(cases: Iterable[CaseScore]) -> dict[Key, CaseScore]:

@@ -18,6 +18,11 @@ from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import counted
 from raggate.text.shapes import Stored
 
+Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated", "advisory"]
+Unproven = Literal["", "few cases", "no evidence"]
+BaselineState = Literal["same", "added", "removed", "replaced"]
+"""What a change does to the baseline file."""
+
 
 class Recheck(Stored, frozen=True, kw_only=True):
     """What counts against a change, asked on the base build in the same job.
@@ -59,14 +64,6 @@ class RecheckOutcome(Struct, frozen=True, kw_only=True):
     problem: str = ""
     times: int = 0
     lost_again: int = 0
-
-
-Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated", "advisory"]
-
-
-Unproven = Literal["", "few cases", "no evidence"]
-BaselineState = Literal["same", "added", "removed", "replaced"]
-"""What a change does to the baseline file."""
 
 
 class GatedMetric(Struct, frozen=True, kw_only=True):

@@ -34,6 +34,9 @@ from raggate.text.lots import lot
 from raggate.text.numbers import counted
 from raggate.text.redact import Guarded
 
+SPARE = 2
+"""So many times the sample may be drawn from, as questions without an answer are not asked again."""
+
 
 class Prober(Guarded, Struct, frozen=True):
     """The probes of a run, and who asks them.
@@ -274,10 +277,6 @@ def check_modes(request: Request, inputs: Inputs) -> None:
     for mode in modes:
         if mode not in asked:
             request.say(f"no question is for mode {mode}")
-
-
-SPARE = 2
-"""So many times the sample may be drawn from, as questions without an answer are not asked again."""
 
 
 def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:

@@ -53,6 +53,15 @@ SHOWN = 10
 """Passages of an answer that are shown."""
 
 
+RUBRIC = "question"
+MOST_READ = 6000
+"""Characters of a passage that the model is shown."""
+CALLS_EACH = 2
+"""Calls for each question that is wanted after which no further passage is asked about: the model may be no good."""
+MANY = 10
+"""Questions that are no good, and none that is, from which on it may be for the model."""
+
+
 class Workbench(Struct, frozen=True, kw_only=True):
     """A golden set that is written: its configuration, its file and content, its cases, and the notes.
 
@@ -212,19 +221,6 @@ def save(bench: Workbench, data: bytes) -> Workbench:
         raise UsageError(f"{bench.golden.name}: changed meanwhile, nothing was written", hint="Do it again.")
     write_file(bench.path, data)
     return replace(bench, data=data, golden=golden.load(data, bench.golden.name))
-
-
-RUBRIC = "question"
-
-MOST_READ = 6000
-"""Characters of a passage that the model is shown."""
-
-CALLS_EACH = 2
-"""Calls for each question that is wanted after which no further passage is asked about: the model may be no good."""
-
-
-MANY = 10
-"""Questions that are no good, and none that is, from which on it may be for the model."""
 
 
 class _Yield(Struct):

@@ -51,6 +51,11 @@ KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
 
 
+_GRADES_ALONE = "all that counts against the change are grades of judges, and what is asked again is not graded"
+Keeps = Callable[[Case], bool]
+_PURPOSE = "the notes that a page links are those of a commit"
+
+
 def check(request: Request) -> CheckResult:
     """Do everything: boot, ask, score, compare, decide, report.
 
@@ -214,8 +219,6 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
     return replace(review, context=replace(review.context, source_lines=lines))
 
 
-_GRADES_ALONE = "all that counts against the change are grades of judges, and what is asked again is not graded"
-
 FOLDER, AGAIN = "base", "again"
 """Folders of a run directory with the logs of the base build, and of the change when it is asked again."""
 
@@ -375,9 +378,6 @@ def _score_once(asking: Asking, up: Booted) -> tuple[CaseScore, ...]:
     return tuple(score.score(alone, asking.inputs.config.score.k).cases)
 
 
-Keeps = Callable[[Case], bool]
-
-
 def selected(choice: Choice, golden: Golden, broken: Callable[[], frozenset[str]]) -> Selection | None:
     """Choose the questions; None where all are asked, so that the run is whole.
 
@@ -452,9 +452,6 @@ def _nothing(choice: Choice, golden: Golden) -> UsageError:
 
 def _place(golden: Golden) -> str:
     return golden.name if golden.part_of is None else f"the suite's part of {golden.name}"
-
-
-_PURPOSE = "the notes that a page links are those of a commit"
 
 
 def notes_address(request: Request, run: Run, *, first_run: bool) -> str:

@@ -51,6 +51,9 @@ from raggate.text.quote import cut, quoted
 from raggate.text.redact import Guarded
 from raggate.text.titles import rule
 
+COMPARED = "compared"
+"""Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""
+
 
 def by_golden_set(run: Run, path: Path) -> Run:
     """Return a run labelled by a golden set; the same one where that says nothing else.
@@ -116,10 +119,6 @@ def _relabelled(run: Run, cases: Golden) -> Run:
         fingerprint={**run.fingerprint, "golden": cases.hash},
     )
     return repeats.noted(labelled)
-
-
-COMPARED = "compared"
-"""Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""
 
 
 def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:

@@ -34,6 +34,21 @@ PLAIN = "results.jsonl"
 """What versions wrote that did not pack it."""
 
 
+MOST_VALUES = 200_000
+"""Values in a line: a thousand chunks have less than a tenth of that."""
+STORED_TEXT = 200
+"""Characters of a chunk's text that are kept on disk."""
+HASH_LENGTH = 32
+"""Characters of the hash of a text that is not kept whole."""
+_RESULT: Shape[Result] = Shape(Result)
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
+_LABELS: Shape[Labels] = Shape(Labels)
+_JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
+FILE = "probes.jsonl"
+"""What the file is called."""
+_ROW: Shape[ProbeAnswer] = Shape(ProbeAnswer)
+
+
 def exists(directory: Path) -> bool:
     """Return whether there are answers in a directory, or what stands in their place and cannot be read."""
     return any(os.path.lexists(directory / name) for name in (RESULTS, PLAIN))
@@ -63,21 +78,6 @@ def packed_lines(directory: Path, hint: str = "", *, named: Path | None = None) 
     if (directory / PLAIN).exists():
         return str(named / PLAIN), stored_lines(directory / PLAIN, hint, name=named / PLAIN)
     return str(named / RESULTS), zipped_lines(directory / RESULTS, hint, name=named / RESULTS)
-
-
-MOST_VALUES = 200_000
-"""Values in a line: a thousand chunks have less than a tenth of that."""
-
-STORED_TEXT = 200
-"""Characters of a chunk's text that are kept on disk."""
-
-HASH_LENGTH = 32
-"""Characters of the hash of a text that is not kept whole."""
-
-_RESULT: Shape[Result] = Shape(Result)
-_TRACE_ID = re.compile(r"[0-9a-f]{32}")
-_LABELS: Shape[Labels] = Shape(Labels)
-_JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
 
 
 def keeps_whole_texts(run: Run) -> bool:
@@ -247,12 +247,6 @@ def shortened(chunk: Chunk) -> Chunk:
         return chunk
     whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
     return replace(chunk, text=chunk.text[:STORED_TEXT] + CUT, text_hash=whole)
-
-
-FILE = "probes.jsonl"
-"""What the file is called."""
-
-_ROW: Shape[ProbeAnswer] = Shape(ProbeAnswer)
 
 
 def write(answers: Iterable[ProbeAnswer], *, full_text: bool) -> bytes:

@@ -41,6 +41,17 @@ TRACE_FILE = "trace.jsonl.gz"
 """Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""
 
 
+HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
+_SUITE: TypeAdapter[str] = TypeAdapter(Name)
+MOST_VALUES = 100_000
+"""Values in a stored configuration: what is checked takes a thousand times the memory of one that does not fit."""
+_NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
+"""Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
+_LEFT_OUT = {"api_image", "command", "build", "measured", "resumed", "asked_again"}
+"""Keys that a run has no place for where they say nothing."""
+_PROVENANCE: Shape[Provenance] = Shape(Provenance)
+
+
 class _Words(TypedDict):
     """What a run says of itself, beside its questions and answers, as its `config.json` holds it."""
 
@@ -54,9 +65,7 @@ class _Words(TypedDict):
     selection: NotRequired[Selection | None]
 
 
-HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
 _WORDS: Shape[_Words] = Shape(_Words)
-_SUITE: TypeAdapter[str] = TypeAdapter(Name)
 
 
 def check_place(root: Path, out: str) -> None:
@@ -302,18 +311,6 @@ def _fingerprint(stored: JsonObject) -> Fingerprint:
     if not (isinstance(modes, list) and all(isinstance(mode, str) for mode in modes)):
         raise ValueError("fingerprint.modes: expected names")
     return dict(stored)
-
-
-MOST_VALUES = 100_000
-"""Values in a stored configuration: what is checked takes a thousand times the memory of one that does not fit."""
-
-_NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
-"""Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
-
-_LEFT_OUT = {"api_image", "command", "build", "measured", "resumed", "asked_again"}
-"""Keys that a run has no place for where they say nothing."""
-
-_PROVENANCE: Shape[Provenance] = Shape(Provenance)
 
 
 def written(run: Run) -> JsonObject:

@@ -46,6 +46,19 @@ Choose = Callable[[str, Sequence[str]], str]
 """Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
 
 
+USUAL_PATH = "/mcp"
+SECONDS = 60.0
+"""For a server that is started, and everything that it is asked; somebody at a terminal thinks within them, too."""
+MAX_CALLS = 12
+_K = 10
+_SHOWN = 20
+_NAME_IT = "`--tool NAME` says which one searches the notes."
+_READ_IT = (
+    "`--question` asks something that the index can answer; docs/mcp.md shows how a text is split into hits, and the "
+    "settings to write by hand."
+)
+
+
 class Wanted(Guarded, Struct, frozen=True, kw_only=True):
     """What is known before the API is called.
 
@@ -165,20 +178,6 @@ def _separator(chunks: Mapping[str, str], root: Any, prefix: str, wanted: Wanted
         for path, text in zip(paths, headings, strict=False)
         if isinstance(path, str) and isinstance(text, str)
     )
-
-
-USUAL_PATH = "/mcp"
-SECONDS = 60.0
-"""For a server that is started, and everything that it is asked; somebody at a terminal thinks within them, too."""
-
-MAX_CALLS = 12
-_K = 10
-_SHOWN = 20
-_NAME_IT = "`--tool NAME` says which one searches the notes."
-_READ_IT = (
-    "`--question` asks something that the index can answer; docs/mcp.md shows how a text is split into hits, and the "
-    "settings to write by hand."
-)
 
 
 def greets(client: httpx.Client, path: str, wanted: Wanted) -> bool:

@@ -23,6 +23,11 @@ Note = tuple[str, str]
 """A note: vault and path in it."""
 
 
+_SEPARATOR = " > "
+Change = Callable[[Response], Response]
+T = TypeVar("T")
+
+
 def ranked(response: Response, chunks: Sequence[Chunk]) -> Response:
     """Return a response these chunks in this order; ranks and final scores fit it, where they are told."""
     scores = sorted((chunk.score_final for chunk in chunks if chunk.score_final is not None), reverse=True)
@@ -91,9 +96,6 @@ def of_notes(notes: AbstractSet[Note]) -> Callable[[Chunk], bool]:
     return holds
 
 
-_SEPARATOR = " > "
-
-
 def with_chunks(response: Response, change: Callable[[Chunk], Chunk]) -> Response:
     """Change every chunk, in its place."""
     return replace(response, chunks=tuple(map(change, response.chunks)))
@@ -145,9 +147,6 @@ def abstaining(response: Response) -> Response:
 def answering(response: Response) -> Response:
     """Do not abstain."""
     return replace(response, abstained=False, abstain_reason=None)
-
-
-Change = Callable[[Response], Response]
 
 
 class AnswerFault(Struct, frozen=True, kw_only=True):
@@ -298,9 +297,6 @@ FAULTS: tuple[AnswerFault, ...] = (
     _of_all("never abstains", "all questions", answering),
 )
 """Every known fault of answers, families together and smaller sizes first."""
-
-
-T = TypeVar("T")
 
 
 def lot(*parts: object) -> bytes:

@@ -54,6 +54,14 @@ SHOWN_NOTES = 3
 """Notes that a sentence names."""
 
 
+NEWS = 10
+"""Runs without a fault from one progress message to the next."""
+MAX_PATCH_BYTES = 16 << 20
+MAX_COPY_BYTES = 4 << 30
+TIMEOUT_S = 60
+_NO_OBJECT = "0" * 40
+
+
 def unasked_notes(cases: Iterable[Case], vault: Vault) -> tuple[str, ...]:
     """Name the notes that no question expects an answer from, as `vault/rel_path`, sorted.
 
@@ -178,10 +186,6 @@ def _named(notes: Sequence[str]) -> str:
         return ""
     more = f" and {len(notes) - SHOWN_NOTES} more" if len(notes) > SHOWN_NOTES else ""
     return f": {', '.join(cut(note, limit=80) for note in notes[:SHOWN_NOTES])}{more}"
-
-
-NEWS = 10
-"""Runs without a fault from one progress message to the next."""
 
 
 def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
@@ -413,13 +417,6 @@ class _Work:
 
 def _explained(trial: Trial, watched: Watch, unasked: Sequence[str]) -> Trial:
     return trial if trial.caught else replace(trial, explanation=explanation(trial, watched, unasked))
-
-
-MAX_PATCH_BYTES = 16 << 20
-MAX_COPY_BYTES = 4 << 30
-TIMEOUT_S = 60
-
-_NO_OBJECT = "0" * 40
 
 
 @contextmanager

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from raggate.models.verdict import Review
 
 
+T = TypeVar("T")
+Reports = Mapping[str, Callable[[T], str | Iterator[str]]]
+"""By file name in the run directory: takes what it is a report of. Pure: the same value gives the same bytes.
+
+What grows with the number of questions comes in pieces, which are never in memory all at once.
+
+Foreign text goes through `escape` only.
+"""
+
+
 class MeasuredRun(Struct, frozen=True, kw_only=True):
     """A run that was asked and scored; nothing is decided yet.
 
@@ -34,16 +44,6 @@ class MeasuredRun(Struct, frozen=True, kw_only=True):
     run: Run
     scorecard: Scorecard
     compat: Mapping[str, Any]
-
-
-T = TypeVar("T")
-Reports = Mapping[str, Callable[[T], str | Iterator[str]]]
-"""By file name in the run directory: takes what it is a report of. Pure: the same value gives the same bytes.
-
-What grows with the number of questions comes in pieces, which are never in memory all at once.
-
-Foreign text goes through `escape` only.
-"""
 
 
 def encoded(report: str | Iterator[str]) -> Iterator[bytes]:

@@ -28,6 +28,9 @@ _NAME = 300
 _UNDECIDED = ("cannot tell", "interrupted", "partial")
 
 
+_TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
+
+
 class Outcome(Struct, frozen=True):
     """One line of a test report. All texts are printable, in one line each.
 
@@ -138,9 +141,6 @@ def about(flip: Flip) -> Iterator[str]:
 
 def _line(text: str) -> str:
     return plain(text, limit=1500, middle=True)
-
-
-_TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
 def render(review: Review, _prefix: str = "") -> Iterator[str]:

@@ -24,6 +24,9 @@ from raggate.text.numbers import counted, percent, points
 from raggate.text.quote import enumerated
 from raggate.text.shapes import as_dict
 
+SHOWN = 10
+"""Findings of one check that a terminal shows."""
+
 
 class Sentence(NamedTuple):
     """One thing to say of a suite, and the check of `raggate lint` that says it; empty for what is a mere fact."""
@@ -68,8 +71,8 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
     if mode.heavy:
         share = f"{mode.heavy} of {counted(mode.questions, 'question')} ({percent(mode.heavy / mode.questions)})"
         yield Sentence(
-            f"{where}{share} are of one group, which counts as a single question does: that all of them are "
-            "lost is no evidence; ask more of other groups",
+            f"{where}{share} are of one group, which a test counts as a single question: no test shows that "
+            "all of them are lost; ask more of other groups",
             "heavy-group",
         )
     if mode.fine:
@@ -84,10 +87,6 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
             f"shows it, or no question is right any more: {small}",
             "few-questions",
         )
-
-
-SHOWN = 10
-"""Findings of one check that a terminal shows."""
 
 
 def all_findings(report: LintReport) -> tuple[LintFinding, ...]:

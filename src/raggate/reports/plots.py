@@ -22,6 +22,13 @@ _LEAST_SPAN = 0.02
 """A line that hardly moves should look like one."""
 
 
+CHANGE_WIDTH = 150.0
+"""Width of the plot of a change; no change stands in its middle."""
+_BARS = "▁▂▃▄▅▆▇█"
+_LEAST_BAR_SPAN = 0.08
+"""What the bars span at least: a step up or down is a point or more of a share, and noise looks flat."""
+
+
 class Dot(Struct, frozen=True, kw_only=True):
     """A point of a plot. `words` say what it is; `other` that the questions were others than now, or are not known."""
 
@@ -102,10 +109,6 @@ def _dot(
     )
 
 
-CHANGE_WIDTH = 150.0
-"""Width of the plot of a change; no change stands in its middle."""
-
-
 class ChangePlot(Struct, frozen=True, kw_only=True):
     """Where a change lies from worse (0) to better (`CHANGE_WIDTH`), with its interval and how far it may fall."""
 
@@ -139,11 +142,6 @@ def _change_plot(row: GatedMetric, reach: float) -> ChangePlot:
     return ChangePlot(
         change=place(delta.delta or 0.0), interval=None if ends is None else (ends[0], ends[1]), allowed=limit
     )
-
-
-_BARS = "▁▂▃▄▅▆▇█"
-_LEAST_BAR_SPAN = 0.08
-"""What the bars span at least: a step up or down is a point or more of a share, and noise looks flat."""
 
 
 def bars(values: Sequence[float]) -> str:

@@ -37,6 +37,23 @@ with write access has approved them. If required checks are missing below, do on
 - let that workflow use the token of a GitHub App, whose pull requests start workflows like anybody's."""
 
 
+SHOWN = 100
+"""Questions of a kind, and rows of a table, on the fullest page."""
+_SHORT = 10
+_KINDS = {
+    **dict.fromkeys(("metric-down", "mean-down", "slice-down"), "lower values"),
+    "removed-cases": "questions that are gone",
+    "no-match": "no match",
+}
+"""What a title says of what is accepted, by the code of the reason."""
+_OTHER_KIND = "less evidence"
+NAME = 80
+"""Characters of the name of a suite."""
+_PAGES = (30_000, 6_000)
+_NAMES = 10_000
+"""Characters of a line that names suites, of which a list has at most a hundred."""
+
+
 def title_text(text: str) -> str:
     """Make one line of a title or a commit message that mentions nobody, closes no issue and skips no workflow."""
     return re.sub(r"[@#[]|:(?=//)|\bGH-(?=\d)", "\\g<0>\u2060", plain(text, limit=600), flags=re.IGNORECASE)
@@ -54,28 +71,6 @@ def unsigned_warning(why: str) -> str:
         f"**GitHub did not sign the commit of this pull request** ({inert(why, limit=80)}). A rule that requires "
         "signed commits will keep it from being merged."
     )
-
-
-SHOWN = 100
-"""Questions of a kind, and rows of a table, on the fullest page."""
-
-_SHORT = 10
-_KINDS = {
-    **dict.fromkeys(("metric-down", "mean-down", "slice-down"), "lower values"),
-    "removed-cases": "questions that are gone",
-    "no-match": "no match",
-}
-"""What a title says of what is accepted, by the code of the reason."""
-
-_OTHER_KIND = "less evidence"
-
-
-NAME = 80
-"""Characters of the name of a suite."""
-
-_PAGES = (30_000, 6_000)
-_NAMES = 10_000
-"""Characters of a line that names suites, of which a list has at most a hundred."""
 
 
 class PromotionContext(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,23 @@ TERMINAL_NOTES = 10
 _STYLES = {"holds": "bold green", "does not hold": "bold red"}
 
 
+EXIT_CODES = {
+    "holds": ExitCode.PASS,
+    "does not hold": ExitCode.REGRESSION,
+    "cannot tell": ExitCode.CANNOT_TELL,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+SHOWN_REASONS = 2
+_OUTCOMES = {
+    "holds": "holds",
+    "does not hold": "does not hold",
+    "cannot tell": "says nothing",
+    "interrupted": "was interrupted",
+}
+SHOWN_NOTES = 100
+SCHEMA = "raggate/proof/1"
+
+
 def render_terminal(proof: GateProof, *, width: int, color: bool) -> str:
     """Render a proof for a console of `width` columns; without `color` there are no escape codes at all."""
     screen = Screen(width=width, color=color, wrap=False)
@@ -66,15 +83,6 @@ def _table(proof: GateProof, screen: Screen) -> None:
         rows.append((cells, "red" if not trial.caught and trial.harmful(proof.harm) else None))
     head = ("fault", "size", figures.title(proof.watch.metric), "changed", "the gate")
     screen.table(head, rows, names=head[:2], words=head[4:])
-
-
-EXIT_CODES = {
-    "holds": ExitCode.PASS,
-    "does not hold": ExitCode.REGRESSION,
-    "cannot tell": ExitCode.CANNOT_TELL,
-    "interrupted": ExitCode.INTERRUPTED,
-}
-SHOWN_REASONS = 2
 
 
 def fault_name(trial: Trial) -> str:
@@ -174,14 +182,6 @@ def untried(proof: GateProof) -> str:
     return f"{counted(len(proof.untried), 'fault')} {verb} nothing about this API"
 
 
-_OUTCOMES = {
-    "holds": "holds",
-    "does not hold": "does not hold",
-    "cannot tell": "says nothing",
-    "interrupted": "was interrupted",
-}
-
-
 def missing_questions(proof: GateProof) -> str:
     """Return how many notes have no question."""
     number = len(proof.unasked)
@@ -192,9 +192,6 @@ def missing_questions(proof: GateProof) -> str:
 def clause(trial: Trial) -> str:
     """Explain a miss."""
     return cut(trial.explanation, limit=500)
-
-
-SHOWN_NOTES = 100
 
 
 def render(proof: GateProof) -> str:
@@ -276,9 +273,6 @@ def _unasked(proof: GateProof) -> str:
     return f"## Missing questions\n\n{missing[:1].upper()}{missing[1:]}. {meaning}\n\n" + folded(
         "These notes", "\n".join(names)
     )
-
-
-SCHEMA = "raggate/proof/1"
 
 
 def render_json(proof: GateProof) -> str:

@@ -24,6 +24,14 @@ VERSION = "2.1.0"
 MESSAGE_CHARACTERS = 1000
 
 
+RULES = {
+    "broke": ("question-broke", "A question that was found before is not found any more"),
+    "fell": ("question-fell", "A question is found, but further down than before"),
+    "missed": ("must-pass-missed", "A question that must pass does not"),
+}
+_ORDER = [rule for rule, _ in RULES.values()]
+
+
 def render_findings(findings: Sequence[LintFinding], version: str) -> str:
     """Render findings as one run of one tool; `version` is raggate's own."""
     return document([*_rules()], [*_findings(findings)], version)
@@ -79,14 +87,6 @@ def _uri(path: str) -> str:
 def digest(text: str) -> str:
     """Return what tells results apart from run to run."""
     return sha256(text.encode(errors="replace")).hexdigest()[:32]
-
-
-RULES = {
-    "broke": ("question-broke", "A question that was found before is not found any more"),
-    "fell": ("question-fell", "A question is found, but further down than before"),
-    "missed": ("must-pass-missed", "A question that must pass does not"),
-}
-_ORDER = [rule for rule, _ in RULES.values()]
 
 
 def render(review: Review, prefix: str = "") -> str:

@@ -24,6 +24,19 @@ _CODES = {"bold": "1", "italic": "3", "red": "31", "green": "32", "yellow": "33"
 _NARROWEST = 4  # of a column whose words are broken
 
 
+SHOWN_FLIPS = 15
+SHOWN_SLICES = 10
+SHOWN_REASONS = 12
+SHOWN_UNDECIDED = 3
+"""Questions that are named where there is no verdict."""
+NORMAL = 76
+"""Columns from which what is allowed has a column of its own."""
+WIDE = 120
+"""Columns from which a table has intervals."""
+_STYLES = {"worse": "red", "below floor": "red", "vanished": "red", "better": "green"}
+_VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant broken": "bold red"}
+
+
 class Screen:
     """What is printed, as a text.
 
@@ -126,21 +139,6 @@ def _fitted(widths: list[int], narrowed: Sequence[bool], room: int) -> list[int]
         place = next(n for n, may in enumerate(narrowed) if may and widths[n] == widest)
         widths[place] -= 1
     return widths
-
-
-SHOWN_FLIPS = 15
-SHOWN_SLICES = 10
-SHOWN_REASONS = 12
-SHOWN_UNDECIDED = 3
-"""Questions that are named where there is no verdict."""
-
-NORMAL = 76
-"""Columns from which what is allowed has a column of its own."""
-
-WIDE = 120
-"""Columns from which a table has intervals."""
-_STYLES = {"worse": "red", "below floor": "red", "vanished": "red", "better": "green"}
-_VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant broken": "bold red"}
 
 
 def render(review: Review, *, width: int, color: bool, wrap: bool = False) -> str:

@@ -19,6 +19,9 @@ _SCHEMA_MODES = {"bm25": "fts"}
 """Modes that the schema has another word for."""
 
 
+_NO_CHUNK = Chunk(chunk_id="", rel_path="", heading_path="", text="")
+
+
 def render(run: Run, *, full_text: bool = False) -> str:
     """Serialise the retrieved chunks of a run: the same answers give the same bytes.
 
@@ -73,6 +76,3 @@ def _is_expected(chunk: Chunk, case: Case) -> bool:
         if support.rel_path and support.rel_path == chunk.rel_path and case.may_be_in(chunk.vault, support):
             return True
     return False
-
-
-_NO_CHUNK = Chunk(chunk_id="", rel_path="", heading_path="", text="")

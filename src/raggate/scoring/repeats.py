@@ -24,6 +24,18 @@ PERSISTENCE = 0.9
 """The chance that a reader looks at the next rank too: the first ten ranks then make up 86% of the value."""
 
 
+KEY = "repeated"
+"""What it is called in the fingerprint of a run, and so in its baseline."""
+TIMES_KEY = "repeat"
+"""What a fingerprint calls how often every question was asked, where that is more than once."""
+EACH_MODE = " (counted in each mode)"
+"""Stands behind a number of questions of which one is in several modes."""
+MAX_TIMES = 20
+"""How often a question can be asked at most."""
+_KEPT_NAMES = 100
+_HIT_NAME = re.compile(f"{at_depth(HIT, 0)[:-1]}[0-9]{{1,4}}")
+
+
 def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = PERSISTENCE) -> float:
     """Return how alike two rankings are, extrapolated beyond where they end: from 0, nothing in common, to 1, the same.
 
@@ -56,22 +68,6 @@ def _shared_to(short: Sequence[Hashable], long: Sequence[Hashable]) -> list[int]
         left.update(short[depth : depth + 1])
         counts.append(len(left & right))
     return counts
-
-
-KEY = "repeated"
-"""What it is called in the fingerprint of a run, and so in its baseline."""
-
-TIMES_KEY = "repeat"
-"""What a fingerprint calls how often every question was asked, where that is more than once."""
-
-EACH_MODE = " (counted in each mode)"
-"""Stands behind a number of questions of which one is in several modes."""
-
-MAX_TIMES = 20
-"""How often a question can be asked at most."""
-
-_KEPT_NAMES = 100
-_HIT_NAME = re.compile(f"{at_depth(HIT, 0)[:-1]}[0-9]{{1,4}}")
 
 
 class Repeated(Struct, frozen=True, kw_only=True):

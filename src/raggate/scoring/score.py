@@ -37,6 +37,38 @@ FEWEST = 8
 """Shingles below which a text is too short to be a copy of another."""
 
 
+FolderCounts = dict[str, dict[str, int]]
+"""By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
+more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
+METRICS_VERSION = 1
+"""Raised when a definition changes, so that scores by different definitions are never compared."""
+_STOP_WORDS = frozenset(
+    "a an and are as at be but by do does did for from had has have how i in is it me my of on or our should so that "
+    "the their then there these they this to was we were what when where which who why will with would you your".split()
+)
+Counts = dict[str, dict[str, list[int]]]
+"""By mode and field: how many answers told it, of how many that could have."""
+# what a chunk is: one that does not tell could be any
+_OF_EACH_CHUNK: dict[str, Callable[[Chunk], object]] = {
+    "chunk_id": lambda chunk: chunk.chunk_id,
+    "doc_id": lambda chunk: chunk.doc_id,
+    "vault": lambda chunk: chunk.vault is not None,
+}
+_OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {
+    "heading_path": lambda chunk: chunk.heading_path.strip(),
+    "rank": lambda chunk: chunk.rank is not None,
+    "score_final": lambda chunk: chunk.score_final is not None,
+    "score_lexical": lambda chunk: chunk.score_lexical is not None,
+    "score_vector": lambda chunk: chunk.score_vector is not None,
+}
+_OF_COVERAGE = ("chunker_version", "chunks_embedded", "docs_processed", "docs_with_0_chunks", "index_version")
+_OF_ANSWERS: dict[str, Callable[[Response], object]] = {
+    "available_folders": lambda response: response.available_folders is not None,
+    "grounded": lambda response: response.grounded is not None,
+    "selected_folders": lambda response: response.selected_folders is not None,
+}
+
+
 def filed_elsewhere(
     chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same
 ) -> tuple[int, ...]:
@@ -98,11 +130,6 @@ def _shingles(text: str) -> Iterator[tuple[str, ...]]:
     return zip(*(row[start:] for start in range(SHINGLE)), strict=False)
 
 
-FolderCounts = dict[str, dict[str, int]]
-"""By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
-more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
-
-
 def count_folders(item: LabelledResult, counted: FolderCounts) -> None:
     """Count one more answer. A failed call, and an answer that tells no selection, counts for nothing."""
     response = item.result.response
@@ -124,15 +151,6 @@ def _stands_alone(folders: tuple[str, ...]) -> bool:
 
 def _served(response: Response, folder: tuple[str, ...]) -> bool:
     return any(in_scope(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folder) for chunk in response.chunks)
-
-
-METRICS_VERSION = 1
-"""Raised when a definition changes, so that scores by different definitions are never compared."""
-
-_STOP_WORDS = frozenset(
-    "a an and are as at be but by do does did for from had has have how i in is it me my of on or our should so that "
-    "the their then there these they this to was we were what when where which who why will with would you your".split()
-)
 
 
 def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool = True) -> LabelledResult:
@@ -494,30 +512,6 @@ def means_by_slice(rows: Sequence[Values], directions: Mapping[str, Direction]) 
         mean = sum(values) / len(values) if values else None
         averaged[name] = MetricValue(value=mean, n=len(values), unscored=len(rows) - len(values), direction=direction)
     return averaged
-
-
-Counts = dict[str, dict[str, list[int]]]
-"""By mode and field: how many answers told it, of how many that could have."""
-
-# what a chunk is: one that does not tell could be any
-_OF_EACH_CHUNK: dict[str, Callable[[Chunk], object]] = {
-    "chunk_id": lambda chunk: chunk.chunk_id,
-    "doc_id": lambda chunk: chunk.doc_id,
-    "vault": lambda chunk: chunk.vault is not None,
-}
-_OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {
-    "heading_path": lambda chunk: chunk.heading_path.strip(),
-    "rank": lambda chunk: chunk.rank is not None,
-    "score_final": lambda chunk: chunk.score_final is not None,
-    "score_lexical": lambda chunk: chunk.score_lexical is not None,
-    "score_vector": lambda chunk: chunk.score_vector is not None,
-}
-_OF_COVERAGE = ("chunker_version", "chunks_embedded", "docs_processed", "docs_with_0_chunks", "index_version")
-_OF_ANSWERS: dict[str, Callable[[Response], object]] = {
-    "available_folders": lambda response: response.available_folders is not None,
-    "grounded": lambda response: response.grounded is not None,
-    "selected_folders": lambda response: response.selected_folders is not None,
-}
 
 
 class Lost(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,19 @@ from raggate.service.misses import Miss, miss
 from raggate.text.numbers import counted, setting
 from raggate.text.quote import cut
 
+WATCH_SECONDS = 0.05
+"""How often the API is looked at while questions are under way."""
+MOST_AT_ONCE = 256
+"""Questions that are under way at once where a rate says when each is started."""
+BACK_OFF_SECONDS = 0.1
+"""Pause before the first retry; it doubles with every further one."""
+OnResult = Callable[[Result, int, int], None]
+"""Called with each result as it comes in, the number of results so far, and the number of questions."""
+Attempt = Callable[[str | None], Awaitable[Response | Miss]]
+"""Asks one question once, with a `traceparent` where one is sent."""
+HEADER = "traceparent"
+_SAMPLED = "01"
+
 
 class Pace:
     """Gives each question its turn, one after the other.
@@ -61,19 +74,6 @@ class Pace:
         return due
 
 
-WATCH_SECONDS = 0.05
-"""How often the API is looked at while questions are under way."""
-
-MOST_AT_ONCE = 256
-"""Questions that are under way at once where a rate says when each is started."""
-
-BACK_OFF_SECONDS = 0.1
-"""Pause before the first retry; it doubles with every further one."""
-
-OnResult = Callable[[Result, int, int], None]
-"""Called with each result as it comes in, the number of results so far, and the number of questions."""
-
-
 class AskResult(Struct, frozen=True, kw_only=True):
     """What came of asking: one result per question, by mode and then by case, whatever order they came in.
 
@@ -89,10 +89,6 @@ class AskResult(Struct, frozen=True, kw_only=True):
         for result in self.results if self.stopped is not None else ():
             if result.failure is not None and result.failure.kind == "aborted":
                 yield result
-
-
-Attempt = Callable[[str | None], Awaitable[Response | Miss]]
-"""Asks one question once, with a `traceparent` where one is sent."""
 
 
 class Channel(Protocol):
@@ -303,10 +299,6 @@ def _back_off(key: str, retries: int) -> float:
     """Return the pause before the next attempt in seconds: doubling, up to a quarter longer, the same in every run."""
     jitter = zlib.crc32(f"{key}|{retries}".encode()) / (1 << 32) / 4
     return BACK_OFF_SECONDS * (1 << retries) * (1 + jitter)
-
-
-HEADER = "traceparent"
-_SAMPLED = "01"
 
 
 def new_trace_id() -> str:

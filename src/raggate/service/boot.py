@@ -27,6 +27,22 @@ from raggate.text.http_client import httpx
 from raggate.text.numbers import counted, fixed, setting
 from raggate.text.quote import cut, quoted
 
+_T = TypeVar("_T")
+_READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
+_PATH = re.compile(r"(?<![\w/])(?:/[^\s/:'\"]+)+")
+_LONGEST = 2000
+Probe = Callable[[httpx.Client, Readiness], IndexState]
+"""`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
+_POLL = 0.1  # seconds, as all of these: from one look to the next
+_KNOCK = 0.02  # the same while nothing answers
+_WATCH = 0.05  # from one check that the process lives to the next, also during a look
+_REQUEST = 10.0  # for one HTTP request of a look
+_PATIENCE = 5.0  # with what does not get better by waiting, such as the status 404 and a certificate of nobody's
+_NEWS = 5.0  # from one progress message to the next
+_TELLING = 0.5
+_LISTENING = 2.0  # seconds
+_OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
+
 
 class Expected(Struct, frozen=True, kw_only=True):
     """What a complete index holds.
@@ -93,9 +109,6 @@ class Growth:
         return state.chunks is None or (self._expected.chunks is not None and state.chunks >= self._expected.chunks)
 
 
-_T = TypeVar("_T")
-
-
 class Clock:
     """The clock of this machine. All times are seconds."""
 
@@ -117,11 +130,6 @@ class Clock:
 
 
 MACHINE_CLOCK = Clock()
-
-
-_READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
-_PATH = re.compile(r"(?<![\w/])(?:/[^\s/:'\"]+)+")
-_LONGEST = 2000
 
 
 def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool = False) -> str:
@@ -165,18 +173,6 @@ def check_size(documents: int | None, *, expected: int, files: int) -> None:
             hint="It answers from another vault, or from an index that an earlier run has left. Give it the vault of "
             "raggate.yml ({vault.NAME}), and a fresh index or a store of its own ({run}) for every run.",
         )
-
-
-Probe = Callable[[httpx.Client, Readiness], IndexState]
-"""`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
-
-_POLL = 0.1  # seconds, as all of these: from one look to the next
-_KNOCK = 0.02  # the same while nothing answers
-_WATCH = 0.05  # from one check that the process lives to the next, also during a look
-_REQUEST = 10.0  # for one HTTP request of a look
-_PATIENCE = 5.0  # with what does not get better by waiting, such as the status 404 and a certificate of nobody's
-_NEWS = 5.0  # from one progress message to the next
-_TELLING = 0.5
 
 
 @contextmanager
@@ -482,10 +478,6 @@ class _Wait:
         if state.documents is not None and state.documents < self._expected.documents:
             text += f"; the index is incomplete, but has not changed for {setting(self._ready.settle)} s"
         self._say(f"{text}; {state.detail}" if state.detail else text)
-
-
-_LISTENING = 2.0  # seconds
-_OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 
 
 def check(url: str, workspace: Workspace) -> None:

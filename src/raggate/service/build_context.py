@@ -12,6 +12,10 @@ HISTORY = ".git/objects"
 """Holds every file that was ever committed, those that judge among them."""
 
 
+MAX_BYTES = 64 << 10
+"""No more of it is read."""
+
+
 def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
     """Name what judges and what the engine is handed to build an image of the API or of a service from.
 
@@ -71,10 +75,6 @@ def _sent(root: Path, context: str, path: str) -> bool:
     elif matcher.matches(inner):
         return False
     return not any(map(skipped, folders))
-
-
-MAX_BYTES = 64 << 10
-"""No more of it is read."""
 
 
 def patterns(context: Path) -> list[str]:

@@ -42,6 +42,15 @@ _BYTES_AT_ONCE = 8 << 10  # in chunks of a byte each, more would hold up the tim
 _IDLE_SECONDS = 5.0  # servers close what is unused for longer, and a question must not meet that
 
 
+_NEXT_ADDRESS_SECONDS = 0.25  # before a second address of a name is tried beside the first, as RFC 8305 has it
+_MAX_TARGETS = 10_000
+Dialogue = Generator[Call, bytes, Response]
+"""The calls of one question: gives one after the other, takes the 200 body of each, and returns the response.
+
+It raises a ValueError when a body does not follow the protocol, with what was expected and found. Untrusted text.
+"""
+
+
 class Request(Guarded, Struct, frozen=True):
     """What is sent: `target` is path and query, percent-encoded; `headers` count the bytes of the content, if any."""
 
@@ -226,9 +235,6 @@ class Connection(asyncio.Protocol):
             self._fail(httpx.ReadTimeout("no byte in time"))
 
 
-_NEXT_ADDRESS_SECONDS = 0.25  # before a second address of a name is tried beside the first, as RFC 8305 has it
-
-
 class Connections:
     """Carries requests to one API, each on a connection of its own: as many as are under way at once.
 
@@ -300,15 +306,6 @@ def _authorities() -> ssl.SSLContext:
 def _why(error: OSError) -> str:
     # each address of a name may have failed in another way
     return str(error) if isinstance(error, socket.gaierror | ssl.SSLError) else "All connection attempts failed"
-
-
-_MAX_TARGETS = 10_000
-
-Dialogue = Generator[Call, bytes, Response]
-"""The calls of one question: gives one after the other, takes the 200 body of each, and returns the response.
-
-It raises a ValueError when a body does not follow the protocol, with what was expected and found. Untrusted text.
-"""
 
 
 class HttpProtocol(Protocol):

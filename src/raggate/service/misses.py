@@ -14,6 +14,17 @@ from raggate.text.quote import cut
 _HUNG_UP = ("Server disconnected", "peer closed connection", "peer unexpectedly closed connection")
 
 
+HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a compressed body could grow a thousandfold
+    "Content-Type": "application/json",
+    "User-Agent": "raggate",
+}
+"""What every question is sent with."""
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_RETRIED_STATUS = frozenset((502, 503))
+
+
 class Miss(Struct, frozen=True):
     """An attempt without a response, and whether another attempt may be made."""
 
@@ -41,18 +52,6 @@ class Missed(Exception):
     def __init__(self, why: Miss) -> None:
         super().__init__(why.failure.message)
         self.miss = why
-
-
-HEADERS = {
-    "Accept": "application/json",
-    "Accept-Encoding": "identity",  # a compressed body could grow a thousandfold
-    "Content-Type": "application/json",
-    "User-Agent": "raggate",
-}
-"""What every question is sent with."""
-
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_RETRIED_STATUS = frozenset((502, 503))
 
 
 def missed(error: httpx.TransportError, settings: Ask) -> Miss:

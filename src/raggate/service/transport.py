@@ -17,6 +17,12 @@ _EXCERPT_BYTES = 2000
 _TEMPORARY = frozenset((408, 425, 429))
 
 
+UNNAMED = "message"
+"""What an event without a name is called, as the standard has it."""
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_MARK = b"\xef\xbb\xbf"
+
+
 class Exchange(Struct):
     """One request and how far its answer came. `request` is method and path, harmless text, empty before it is sent."""
 
@@ -112,13 +118,6 @@ class _Body(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._response.close()
-
-
-UNNAMED = "message"
-"""What an event without a name is called, as the standard has it."""
-
-_LINE_END = re.compile(rb"\r\n|\n|\r")
-_MARK = b"\xef\xbb\xbf"
 
 
 class Events:

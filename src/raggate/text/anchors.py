@@ -23,6 +23,10 @@ _LEVEL_MARK = re.compile(r"^#{1,6}(?:\s+|$)")
 _CLOSE_MARK = re.compile(r"(^|> ?)(#{1,6})(?=[^#\s])")
 
 
+MAX_LENGTH = 5
+"""Characters of the longest separator, with the blanks around it."""
+
+
 @lru_cache(maxsize=4096)
 def elements(heading_path: str) -> Elements:
     """Split a heading path into its normalised headings, outermost first.
@@ -140,10 +144,6 @@ def in_scope(rel_path: str, vaults: Iterable[str], selected: Iterable[str]) -> b
 
 def _flat(parts: Elements) -> Elements:
     return tuple(piece for part in parts for piece in _ANY_DELIMITER.split(part) if piece)
-
-
-MAX_LENGTH = 5
-"""Characters of the longest separator, with the blanks around it."""
 
 
 def separator_of(texts: Iterable[tuple[str, Collection[Elements]]]) -> str | None:

@@ -12,6 +12,10 @@ FILE, DIRECTORY = "SSL_CERT_FILE", "SSL_CERT_DIR"
 """The variables that name who is trusted in place of the usual authorities, as for other programs."""
 
 
+TRUST = f"Name a file with the certificate of its authority in {FILE}, or give it to the action as `ca-file`."
+"""What to do about a server that nobody vouches for who is trusted."""
+
+
 def authorities() -> ssl.SSLContext:
     """Return who vouches for a server: the usual authorities, or those that the environment names.
 
@@ -54,10 +58,6 @@ def checked_by(base_url: str) -> ssl.SSLContext:
         UsageError: as `authorities`.
     """
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http:") else authorities()
-
-
-TRUST = f"Name a file with the certificate of its authority in {FILE}, or give it to the action as `ca-file`."
-"""What to do about a server that nobody vouches for who is trusted."""
 
 
 def distrusted(error: BaseException | None) -> bool:

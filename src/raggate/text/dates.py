@@ -7,6 +7,8 @@ import re
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 
+_SECONDS = re.compile(r"[0-9]{1,12}")
+
 
 def day(stamp: object) -> str | None:
     """Return the day of an ISO 8601 timestamp in UTC as YYYY-MM-DD, None when it is not one."""
@@ -49,9 +51,6 @@ def stamp(time: datetime) -> str:
 def now() -> str:
     """Return the time in UTC: ISO 8601, to the second."""
     return stamp(datetime.now(UTC))
-
-
-_SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 def retry_after(value: str, now: float) -> float | None:

@@ -39,6 +39,9 @@ _SEEN = 4
 _IN_SCRIPT = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
+_KEPT = 4096
+
+
 def plain(text: str, *, limit: int = 300, middle: bool = False) -> str:
     """Make foreign text one printable line: for terminals, logs and JSON that people read.
 
@@ -128,5 +131,4 @@ class _Visible(dict[int, str]):
         return self.setdefault(code, shown) if len(self) < _KEPT else shown
 
 
-_KEPT = 4096
 _VISIBLE = _Visible()

@@ -24,6 +24,12 @@ MERGE_MARKERS = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
 """Each begins a line of a file that git could not merge."""
 
 
+MAX_DEPTH = 200
+"""Levels of objects and lists in a document."""
+_WRITTEN_DEPTH = 254
+"""Levels that `dumps` can write: what is read may be written as a part of something else."""
+
+
 def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> bytes:
     """Serialise with sorted keys, or `in_order` as they stand; with `pretty`, indented, printable, ending in a newline.
 
@@ -107,13 +113,6 @@ def printable(document: str) -> str:
     # `translate` looks at each character by itself, and nearly all of a row are of those that everybody sees
     document = re.sub(r"[^\n -~]+", lambda match: match[0].translate(unseen), document)
     return document.replace("##[", "#\\u0023[")
-
-
-MAX_DEPTH = 200
-"""Levels of objects and lists in a document."""
-
-_WRITTEN_DEPTH = 254
-"""Levels that `dumps` can write: what is read may be written as a part of something else."""
 
 
 def loads(data: bytes | str) -> Any:

@@ -18,6 +18,26 @@ from raggate.text import invisible
 _GUARDED = frozenset({"environment", "headers", "inputs", "secret", "secrets", "token", "values"})
 
 
+T = TypeVar("T")
+SHORTEST = 6
+"""Characters of the shortest value that is hidden: anything shorter would blacken innocent text."""
+SHORTEST_VARIABLE = 8
+"""Characters of the shortest value of a variable that is taken for a secret because of the variable's name."""
+RUNNER_TOKENS = (
+    "INPUT_GITHUB-TOKEN",
+    "INPUT_GITHUB_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "ACTIONS_RUNTIME_TOKEN",
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+)
+"""Variables that hold a token of the runner's, which no API is ever given."""
+_SECRET_NAME = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH", re.IGNORECASE)
+_ESCAPED_BYTE = re.compile(r"%[0-9A-F]{2}")
+_HIDDEN = "***"
+_ELLIPSIS = "…"
+
+
 class Guarded:
     """A noun with secrets: where one is printed, as in a traceback, fields of such a name are not shown.
 
@@ -33,30 +53,6 @@ class Guarded:
         values = ("..." if name.lstrip("_") in _GUARDED else repr(getattr(self, name)) for name in names)
         fields = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
         return f"{type(self).__name__}({fields})"
-
-
-T = TypeVar("T")
-
-SHORTEST = 6
-"""Characters of the shortest value that is hidden: anything shorter would blacken innocent text."""
-
-SHORTEST_VARIABLE = 8
-"""Characters of the shortest value of a variable that is taken for a secret because of the variable's name."""
-
-RUNNER_TOKENS = (
-    "INPUT_GITHUB-TOKEN",
-    "INPUT_GITHUB_TOKEN",
-    "GITHUB_TOKEN",
-    "GH_TOKEN",
-    "ACTIONS_RUNTIME_TOKEN",
-    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-)
-"""Variables that hold a token of the runner's, which no API is ever given."""
-
-_SECRET_NAME = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH", re.IGNORECASE)
-_ESCAPED_BYTE = re.compile(r"%[0-9A-F]{2}")
-_HIDDEN = "***"
-_ELLIPSIS = "…"
 
 
 def of_environment(environment: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ _MANY = ("list", "tuple", "set", "frozenset", "dict")
 _DESCRIBED: ContextVar[AbstractSet[str]] = ContextVar("nouns whose fields are being described", default=frozenset())
 
 
+_ATOMS = frozenset((str, int, float, bool, type(None)))
+
+
 class Stored(Struct, frozen=True):
     """A noun that can be part of a shape: what fits its fields, in a mapping of their names, becomes one.
 
@@ -112,9 +115,6 @@ def _strict(schema: Any) -> Any:
     if schema.get("type") in _MANY:
         parts["fail_fast"] = True
     return {**parts, "strict": True} if schema.get("type") in _READ_AS_THEY_STAND else parts
-
-
-_ATOMS = frozenset((str, int, float, bool, type(None)))
 
 
 def as_dict(value: Struct) -> dict[str, Any]:

@@ -43,6 +43,9 @@ Same = Callable[[str, str], bool]
 """Whether two headings are one."""
 
 
+_Found = TypeVar("_Found")
+
+
 def same_title(first: str, second: str) -> bool:
     """Whether two headings, without their level marks, read the same, each as it is written or as it is rendered.
 
@@ -68,8 +71,6 @@ def rule(*, as_read: bool) -> Same:
 
 CLOSENESS: tuple[Same, ...] = (eq, same_bare, same_letters, same_title)
 """When two headings are one, from the closest to the loosest: each holds wherever the one before it does."""
-
-_Found = TypeVar("_Found")
 
 
 def closest(found_by: Callable[[Same], Sequence[_Found]]) -> Sequence[_Found]:

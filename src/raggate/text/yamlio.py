@@ -55,6 +55,9 @@ _KINDS: dict[str, type] = {
 }
 
 
+_WIDTH = 100_000
+
+
 class Document(Struct, frozen=True):
     """A parsed file: its value, by path the line (from 1) of every key and item, and the letters of every scalar."""
 
@@ -271,9 +274,6 @@ def _value(text: str) -> Any:
     if _REAL.match(text):
         return float(text.replace(".", "") if text[-1] in "fFnN" else text)
     return text
-
-
-_WIDTH = 100_000
 
 
 def block(value: Mapping[str, Any], levels: Mapping[str, Any]) -> str:

@@ -38,6 +38,10 @@ PACKAGES = ("raggate.web", frame.OWN)
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
+MOST_LINES = 400
+"""Lines of a file's difference that are shown."""
+
+
 class _Act(BaseModel):
     """What the page says that somebody did; the server finds the passage that it means."""
 
@@ -185,10 +189,6 @@ def _write(session: Session, body: bytes) -> dict[str, Any]:
     asked = _read(_Writing, body)
     whole = session.write(asked.digest, asked.by)
     return {"written": [file.name for file in whole.files]}
-
-
-MOST_LINES = 400
-"""Lines of a file's difference that are shown."""
 
 
 def overview(session: Session, annotator: str) -> dict[str, Any]:

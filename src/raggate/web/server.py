@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 
 
+MAX_BODY = 1 << 20
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+_NOTHING = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+
 def listen(port: int) -> socket.socket:
     """Take a port of the loopback interface; any free one for 0.
 
@@ -58,20 +71,6 @@ def server(app: ASGIApp) -> Server:
             h11_max_incomplete_event_size=64 << 10,
         )
     )
-
-
-MAX_BODY = 1 << 20
-
-_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-)
-_NOTHING = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 
 def new_token() -> str:

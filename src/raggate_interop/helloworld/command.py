@@ -46,6 +46,22 @@ _LENIENT = click.option(
 )
 
 
+SHOWN_FLIPS = 10
+SHOWN_CASES = 20
+SHOWN_ID = 40
+# theirs, and what raggate measures in its place
+_COUNTERPARTS = {
+    "recall_at_k_avg": "hit_at_{k}",
+    "recall_all_at_k_avg": "recall_all_at_{k}",
+    "mrr_avg": "mrr_at_{k}",
+    "precision_at_k_avg": "precision_at_{k}",
+    "scope_miss_rate": "scope_miss_rate",
+    "attribution_hit_rate": "attribution_hit_rate",
+    "abstention_accuracy": "abstention_accuracy",
+    "hallucination_rate_unanswerable": "hallucination_rate_unanswerable",
+}
+
+
 def _threshold(name: str, metric: str, default: float, most: int, meaning: str) -> Callable[[Any], Any]:
     flag, limits = f"--regression-threshold-{name}", FiniteRange(0, most)
     return click.option(flag, metric, type=limits, default=default, show_default=True, help=meaning)
@@ -315,22 +331,6 @@ def _previous(out: Path, given: Path | None) -> RunFiles | None:
         except UsageError as error:
             warn(f"no run to compare with in summary.md: {error.message}")
     return None
-
-
-SHOWN_FLIPS = 10
-SHOWN_CASES = 20
-SHOWN_ID = 40
-# theirs, and what raggate measures in its place
-_COUNTERPARTS = {
-    "recall_at_k_avg": "hit_at_{k}",
-    "recall_all_at_k_avg": "recall_all_at_{k}",
-    "mrr_avg": "mrr_at_{k}",
-    "precision_at_k_avg": "precision_at_{k}",
-    "scope_miss_rate": "scope_miss_rate",
-    "attribution_hit_rate": "attribution_hit_rate",
-    "abstention_accuracy": "abstention_accuracy",
-    "hallucination_rate_unanswerable": "hallucination_rate_unanswerable",
-}
 
 
 def score_table(files: RunFiles, theirs: Mapping[str, Any], values: Mapping[str, MetricValue]) -> Iterator[str]:

@@ -34,6 +34,28 @@ _HEADER = re.compile(r"(?P<before>\s++|\A)citations?(?=(?P<first>\s*+)(?P<second
 _HEADER_END = re.compile(r"\n\n|\n[a-z]|\Z", _IGNORE)
 
 
+Row = Mapping[str, Any]
+Cases = Mapping[str, Case]
+DEFAULT_K = 5
+DEFAULT_FOLDER_MODE = "off"
+SCOPED_MODES = ("on", "on_with_fallback")
+_DELIMITER = re.compile(r"\s*>\s*")
+_MARKS = re.compile(r"^#+\s*")
+_SPACES = re.compile(r"\s+")
+# the requests library puts the reason phrase into its message, and only there the word "timeout" occurs
+_TIMEOUT_REASONS = (408, 504)
+MEANS = {
+    "recall_at_k": "recall_at_k_avg",
+    "recall_all_at_k": "recall_all_at_k_avg",
+    "mrr": "mrr_avg",
+    "precision_at_k": "precision_at_k_avg",
+    "scope_miss": "scope_miss_rate",
+    "attribution_hit": "attribution_hit_rate",
+}
+"""The means that are computed of the rows' `retrieval_metrics`, by the key there."""
+_COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped")
+
+
 def citations(answer: str) -> tuple[tuple[str, str], ...]:
     """Return path and section of every citation, each once, those of the "Citations:" section first."""
     text = answer[:MAX_ANSWER]
@@ -158,21 +180,6 @@ def _cleaned(path: str, section: str) -> tuple[str, str]:
     return name, section.strip().strip("'\" ])")
 
 
-Row = Mapping[str, Any]
-Cases = Mapping[str, Case]
-
-DEFAULT_K = 5
-DEFAULT_FOLDER_MODE = "off"
-SCOPED_MODES = ("on", "on_with_fallback")
-
-_DELIMITER = re.compile(r"\s*>\s*")
-_MARKS = re.compile(r"^#+\s*")
-_SPACES = re.compile(r"\s+")
-
-# the requests library puts the reason phrase into its message, and only there the word "timeout" occurs
-_TIMEOUT_REASONS = (408, 504)
-
-
 def normalise_heading(path: str | None) -> str:
     """Normalise a heading path: one ` > ` for every `>`, no level marks, single spaces, no empty parts."""
     # the spaces first, as a long run of them takes the delimiter's pattern quadratic time
@@ -273,17 +280,6 @@ def _retrieval(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, 
     return {name: sum(numbers) / len(numbers) for name, numbers in values.items() if numbers}
 
 
-MEANS = {
-    "recall_at_k": "recall_at_k_avg",
-    "recall_all_at_k": "recall_all_at_k_avg",
-    "mrr": "mrr_avg",
-    "precision_at_k": "precision_at_k_avg",
-    "scope_miss": "scope_miss_rate",
-    "attribution_hit": "attribution_hit_rate",
-}
-"""The means that are computed of the rows' `retrieval_metrics`, by the key there."""
-
-
 def _abstention(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, float | int | None]:
     outcomes = []
     for row in rows:
@@ -373,9 +369,6 @@ def indexing_coverage(rows: Sequence[Row]) -> dict[str, Any] | None:
         }
     versions = {name: held[0].get(name) for name in ("chunker_version", "index_version")}
     return {**total, **{name: version for name, version in versions.items() if version is not None}}
-
-
-_COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped")
 
 
 def aggregate_metrics(results: Sequence[Result], rows: Sequence[Row], cases: Cases) -> dict[str, Any]:

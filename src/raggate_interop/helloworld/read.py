@@ -28,6 +28,36 @@ from raggate.text.numbers import rounded
 from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import check
 
+AGGREGATE: TypeAdapter[Any] = TypeAdapter(StrictFloat | None)
+NUMBERS = (
+    "recall_at_k_avg",
+    "recall_all_at_k_avg",
+    "mrr_avg",
+    "precision_at_k_avg",
+    "scope_miss_rate",
+    "attribution_hit_rate",
+    "groundedness_avg",
+    "correctness_avg",
+    "abstention_accuracy",
+    "hallucination_rate_unanswerable",
+    "unanswerable_tests",
+    "answerable_tests",
+)
+"""The aggregates that are numbers."""
+REDACTED = "[redacted]"
+"""Stands for a text that was taken out."""
+STORED_TEXT = 200
+"""Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
+MAX_BYTES = 256 << 20
+DEFAULT_K = 5
+_SETTINGS = (
+    *("rerank_weights", "folder_mode", "llm_model"),
+    *("embedding_model", "retriever_version", "answerer_version"),
+)
+"""Settings of `config.json` that an imported run is told by, so that a comparison names those that differ."""
+MODE = "hybrid"
+"""What their one way of retrieving is called here."""
+
 
 class _Chunk(TypedDict, total=False):
     chunk_id: StrictStr
@@ -151,7 +181,6 @@ ROW: TypeAdapter[Any] = TypeAdapter(_Row)
 CACHE_LINE: TypeAdapter[Any] = TypeAdapter(_CacheLine)
 CONFIG: TypeAdapter[Any] = TypeAdapter(_Config)
 METRICS: TypeAdapter[Any] = TypeAdapter(_Metrics)
-AGGREGATE: TypeAdapter[Any] = TypeAdapter(StrictFloat | None)
 NESTED: dict[str, TypeAdapter[Any]] = {
     "operational_metrics": TypeAdapter(_Operational | None),
     "latency": TypeAdapter(dict[str, StrictFloat | None] | None),
@@ -160,39 +189,6 @@ NESTED: dict[str, TypeAdapter[Any]] = {
     "judge_reliability": TypeAdapter(dict[str, StrictFloat | None] | None),
 }
 """The aggregates that are objects."""
-NUMBERS = (
-    "recall_at_k_avg",
-    "recall_all_at_k_avg",
-    "mrr_avg",
-    "precision_at_k_avg",
-    "scope_miss_rate",
-    "attribution_hit_rate",
-    "groundedness_avg",
-    "correctness_avg",
-    "abstention_accuracy",
-    "hallucination_rate_unanswerable",
-    "unanswerable_tests",
-    "answerable_tests",
-)
-"""The aggregates that are numbers."""
-
-
-REDACTED = "[redacted]"
-"""Stands for a text that was taken out."""
-
-STORED_TEXT = 200
-"""Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
-
-MAX_BYTES = 256 << 20
-DEFAULT_K = 5
-_SETTINGS = (
-    *("rerank_weights", "folder_mode", "llm_model"),
-    *("embedding_model", "retriever_version", "answerer_version"),
-)
-"""Settings of `config.json` that an imported run is told by, so that a comparison names those that differ."""
-
-MODE = "hybrid"
-"""What their one way of retrieving is called here."""
 
 
 class RunFiles(Struct, frozen=True, kw_only=True):

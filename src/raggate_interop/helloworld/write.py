@@ -56,6 +56,75 @@ _ROW_KEYS = (
 )
 
 
+_OVERVIEW = """\
+### Retrieval Metrics
+
+- **Recall@K**: share of the questions with a matching chunk among the first K
+- **MRR (Mean Reciprocal Rank)**: mean of 1 / rank of the first match, 0 without one
+- **Precision@K**: matching chunks among the first K / K
+- **Scope Miss Rate**: share of the questions without a matching chunk in the whole list
+- **Attribution Hit Rate**: share of the answerable questions whose answer cites a gold support
+
+### Answer Quality Metrics
+
+- **Groundedness (0-5)**: how far the context supports the answer
+- **Correctness (0-5)**: how far the answer meets the question
+
+### Abstention Metrics
+
+- **Abstention Accuracy**: share of the unanswerable questions that were refused
+- **Hallucination Rate on Unanswerable**: share of them that were answered
+"""
+_SECTIONS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "Retrieval Metrics",
+        (
+            ("recall_at_k_avg", "Average Recall@K", ".3f"),
+            ("recall_all_at_k_avg", "Average Recall@K (all supports)", ".3f"),
+            ("mrr_avg", "Average MRR", ".3f"),
+            ("precision_at_k_avg", "Average Precision@K", ".3f"),
+            ("scope_miss_rate", "Scope Miss Rate", ".3f"),
+            ("attribution_hit_rate", "Attribution Hit Rate", ".3f"),
+        ),
+    ),
+    (
+        "Answer Quality Metrics",
+        (
+            ("groundedness_avg", "Average Groundedness", ".2f|/5.0"),
+            ("correctness_avg", "Average Correctness", ".2f|/5.0"),
+        ),
+    ),
+    (
+        "Abstention Metrics",
+        (
+            ("abstention_accuracy", "Abstention Accuracy", ".3f"),
+            ("hallucination_rate_unanswerable", "Hallucination Rate on Unanswerable", ".3f"),
+        ),
+    ),
+    (
+        "Operational Metrics",
+        (
+            ("error_rate", "Error Rate", ".2%"),
+            ("timeout_rate", "Timeout Rate", ".2%"),
+            ("empty_response_rate", "Empty Response Rate", ".2%"),
+        ),
+    ),
+    ("Performance", (("p50_ms", "Latency p50", ".0f|ms"), ("p95_ms", "Latency p95", ".0f|ms"))),
+)
+_CHANGED_SETTINGS = {
+    "k": "K",
+    "folder_mode": "Folder Mode",
+    "judge_model": "Judge Model",
+    "embedding_model": "Embedding Model",
+}
+_WEIGHTS = ("vector", "lexical")
+_CHANGED_METRICS = {
+    "recall_at_k_avg": ("Recall@K", ".3f"),
+    "mrr_avg": ("MRR", ".3f"),
+    "groundedness_avg": ("Groundedness", ".2f"),
+}
+
+
 def config_hash(config: Mapping[str, Any]) -> str:
     """Return their `config_hash` of a `config.json`: it covers everything but `eval_set_commit_hash`."""
     hashed = {key: value for key, value in config.items() if key != _COMMIT}
@@ -221,76 +290,6 @@ def _chunk(chunk: Chunk, position: int, *, full_text: bool) -> dict[str, Any]:
         **lexical,
         "text": chunk.text if whole else chunk.text[:STORED_TEXT] + "...",
     }
-
-
-_OVERVIEW = """\
-### Retrieval Metrics
-
-- **Recall@K**: share of the questions with a matching chunk among the first K
-- **MRR (Mean Reciprocal Rank)**: mean of 1 / rank of the first match, 0 without one
-- **Precision@K**: matching chunks among the first K / K
-- **Scope Miss Rate**: share of the questions without a matching chunk in the whole list
-- **Attribution Hit Rate**: share of the answerable questions whose answer cites a gold support
-
-### Answer Quality Metrics
-
-- **Groundedness (0-5)**: how far the context supports the answer
-- **Correctness (0-5)**: how far the answer meets the question
-
-### Abstention Metrics
-
-- **Abstention Accuracy**: share of the unanswerable questions that were refused
-- **Hallucination Rate on Unanswerable**: share of them that were answered
-"""
-
-_SECTIONS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
-    (
-        "Retrieval Metrics",
-        (
-            ("recall_at_k_avg", "Average Recall@K", ".3f"),
-            ("recall_all_at_k_avg", "Average Recall@K (all supports)", ".3f"),
-            ("mrr_avg", "Average MRR", ".3f"),
-            ("precision_at_k_avg", "Average Precision@K", ".3f"),
-            ("scope_miss_rate", "Scope Miss Rate", ".3f"),
-            ("attribution_hit_rate", "Attribution Hit Rate", ".3f"),
-        ),
-    ),
-    (
-        "Answer Quality Metrics",
-        (
-            ("groundedness_avg", "Average Groundedness", ".2f|/5.0"),
-            ("correctness_avg", "Average Correctness", ".2f|/5.0"),
-        ),
-    ),
-    (
-        "Abstention Metrics",
-        (
-            ("abstention_accuracy", "Abstention Accuracy", ".3f"),
-            ("hallucination_rate_unanswerable", "Hallucination Rate on Unanswerable", ".3f"),
-        ),
-    ),
-    (
-        "Operational Metrics",
-        (
-            ("error_rate", "Error Rate", ".2%"),
-            ("timeout_rate", "Timeout Rate", ".2%"),
-            ("empty_response_rate", "Empty Response Rate", ".2%"),
-        ),
-    ),
-    ("Performance", (("p50_ms", "Latency p50", ".0f|ms"), ("p95_ms", "Latency p95", ".0f|ms"))),
-)
-_CHANGED_SETTINGS = {
-    "k": "K",
-    "folder_mode": "Folder Mode",
-    "judge_model": "Judge Model",
-    "embedding_model": "Embedding Model",
-}
-_WEIGHTS = ("vector", "lexical")
-_CHANGED_METRICS = {
-    "recall_at_k_avg": ("Recall@K", ".3f"),
-    "mrr_avg": ("MRR", ".3f"),
-    "groundedness_avg": ("Groundedness", ".2f"),
-}
 
 
 def summary(files: RunFiles, *, description: str, eval_set: str, previous: RunFiles | None = None) -> str:

@@ -53,6 +53,18 @@ _KINDS: dict[str, FailureKind] = {"timeout": "timeout", "model_unreachable": "co
 _VERSIONS = ("chunker_version", "index_version")
 
 
+_PIECE = 1 << 16
+_POLL = 0.02
+_DRAIN = 0.3
+MAX_ERRORS = 256 << 10
+"""How much of the error output is kept, in bytes; what is more is read and dropped."""
+BULK = 100
+"""The most questions that one `search --bulk` takes."""
+REFUSED = 1
+"""The exit code of a refusal."""
+_Outcome = Response | Failure
+
+
 class Refused(ValueError):
     """kebab said itself that it failed. `failure` tells how."""
 
@@ -222,13 +234,6 @@ def _number(value: Any, where: str) -> float | None:
     return float(value)
 
 
-_PIECE = 1 << 16
-_POLL = 0.02
-_DRAIN = 0.3
-MAX_ERRORS = 256 << 10
-"""How much of the error output is kept, in bytes; what is more is read and dropped."""
-
-
 class Ended(Struct, frozen=True, kw_only=True):
     """How a command ended. `code` is negative for a signal; `cut` says why it was killed, if it was."""
 
@@ -357,13 +362,6 @@ class _Exchange:
             return True
 
 
-BULK = 100
-"""The most questions that one `search --bulk` takes."""
-
-REFUSED = 1
-"""The exit code of a refusal."""
-
-
 class KebabAdapter:
     """Asks by the program of `api.program`, which is run for the questions. Nothing has to be up before that.
 
@@ -413,9 +411,6 @@ class KebabAdapter:
         with ProcessGroup(self._own_environment) as group:
             environment = {**self._environment, **group.mark}
             return _Asking(questions, self._settings, self._program, self._root, environment, on_result).run()
-
-
-_Outcome = Response | Failure
 
 
 class _Asking(Guarded, Struct):

@@ -55,6 +55,10 @@ SETTINGS = (
 """Keys of `config_snapshot_json` whose differences are told."""
 
 
+MAX_DROP = 0.05
+MAX_ERROR_RATE = 0.02
+
+
 class Options(Struct, frozen=True, kw_only=True):
     """How to compare. The defaults are what their code does, but for spans, which it never got to.
 
@@ -293,10 +297,6 @@ def _reworded(before: Row, after: Row) -> bool:
     """Return whether a query was asked in other words than before, as far as both rows tell its words."""
     words = {text for row in (before, after) if (text := row.get("query")) is not None}
     return len(words) > 1
-
-
-MAX_DROP = 0.05
-MAX_ERROR_RATE = 0.02
 
 
 class KebabVerdict(Struct, frozen=True):

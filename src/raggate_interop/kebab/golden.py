@@ -24,6 +24,12 @@ SHOWN_PROBLEMS = 10
 Unlabelled = Literal["refuse-to-guess", "refusal", "skip"]
 
 
+_TEXTS = ("id", "query", "lang")
+_OPTIONAL = ("difficulty", "group")
+_LISTS = ("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden")
+_SETS = ("expected_doc_ids", "expected_chunk_ids")
+
+
 class GoldenQuery(BaseModel):
     """One entry of the golden YAML. `answerable` is raggate's own key, None when the entry does not say."""
 
@@ -46,9 +52,6 @@ class GoldenQuery(BaseModel):
         return bool(self.expected_doc_ids or self.expected_chunk_ids or self.must_contain)
 
 
-_TEXTS = ("id", "query", "lang")
-_OPTIONAL = ("difficulty", "group")
-_LISTS = ("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden")
 _KEYS = (*GoldenQuery.model_fields, "should_refuse")
 
 
@@ -96,9 +99,6 @@ def digest(queries: Iterable[GoldenQuery]) -> str:
         {**query.model_dump(), **{name: sorted(set(getattr(query, name))) for name in _SETS}} for query in queries
     ]
     return hashlib.sha256(dumps(sorted(entries, key=lambda item: str(item["id"])))).hexdigest()[:16]
-
-
-_SETS = ("expected_doc_ids", "expected_chunk_ids")
 
 
 def check_ids(queries: Iterable[GoldenQuery], documents: Collection[str], chunks: Collection[str]) -> None:

@@ -50,6 +50,16 @@ METRICS = (
 _STEPS = 10_000.0
 
 
+MIN_OVERLAP = 0.5
+_ENDS = {
+    "line": ("start", "end"),
+    "code": ("line_start", "line_end"),
+    "time": ("start_ms", "end_ms"),
+    "page": ("page", "page"),
+}
+Span = tuple[str, int, int]
+
+
 class Rules(Struct, frozen=True, kw_only=True):
     """Where their document and their code differ. The defaults are the code's.
 
@@ -250,18 +260,6 @@ def _mean(values: Sequence[float]) -> float:
     for value in values:
         total += value
     return round_stored(total / len(values)) if values else 0.0
-
-
-MIN_OVERLAP = 0.5
-
-_ENDS = {
-    "line": ("start", "end"),
-    "code": ("line_start", "line_end"),
-    "time": ("start_ms", "end_ms"),
-    "page": ("page", "page"),
-}
-
-Span = tuple[str, int, int]
 
 
 class ChunkSpans(Struct, frozen=True):

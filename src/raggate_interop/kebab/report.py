@@ -22,6 +22,18 @@ POOL = 50
 VariantClass = Literal["Ok", "MisRanked", "Missing", "NoExpected"]
 
 
+_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
+_ROWS = (
+    *((f"hit@{k}", "hit_at_k", str(k)) for k in CUTOFFS),
+    ("MRR", "mrr", None),
+    *((f"recall@{k}_doc", "recall_at_k_doc", str(k)) for k in CUTOFFS),
+    *((f"precision@{k}_chunk", "precision_at_k_chunk", str(k)) for k in CUTOFFS),
+    *((name, name, None) for name in ("citation_coverage", "groundedness", "empty_result_rate", "refusal_correctness")),
+)
+_ANSWERS = {True: "all-ok", False: "MIXED", None: "n/a"}
+_FLAGS = {True: "ok", False: "BAD", None: "-"}
+
+
 def variants(rows: Sequence[Row], queries: Queries, snapshot: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return how much the documents found depend on the words of a question.
 
@@ -99,18 +111,6 @@ def _group(name: str, members: list[dict[str, Any]]) -> dict[str, Any]:
         "mis_ranked": classes.count("MisRanked"),
         "missing": classes.count("Missing"),
     }
-
-
-_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
-_ROWS = (
-    *((f"hit@{k}", "hit_at_k", str(k)) for k in CUTOFFS),
-    ("MRR", "mrr", None),
-    *((f"recall@{k}_doc", "recall_at_k_doc", str(k)) for k in CUTOFFS),
-    *((f"precision@{k}_chunk", "precision_at_k_chunk", str(k)) for k in CUTOFFS),
-    *((name, name, None) for name in ("citation_coverage", "groundedness", "empty_result_rate", "refusal_correctness")),
-)
-_ANSWERS = {True: "all-ok", False: "MIXED", None: "n/a"}
-_FLAGS = {True: "ok", False: "BAD", None: "-"}
 
 
 def report_md(report: Mapping[str, Any], inert: Callable[[str], str] = markdown) -> str:

@@ -40,6 +40,26 @@ _RUN_ID = re.compile(r"run_(0[0-9a-f]{11})7[0-9a-f]{19}")
 VERSIONS = ("chunker_version", "index_version")
 
 
+NO_TIME = "1970-01-01T00:00:00Z"
+"""Stands for a time that is not known."""
+MODES = {"lexical": "lexical", "bm25": "lexical", "vector": "vector", "hybrid": "hybrid"}
+"""kebab's modes by raggate's names of them."""
+_KINDS = {"lexical": "bm25", "vector": "cosine", "hybrid": "rrf"}
+_REASONS = frozenset(
+    (
+        "score_gate",
+        "llm_self_judge",
+        "no_index",
+        "no_chunks",
+        "llm_stream_aborted",
+        "multi_hop_decompose_failed",
+        "nli_verification_failed",
+        "nli_model_unavailable",
+    )
+)
+_MAX_COUNT = (1 << 32) - 1
+
+
 def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
     """Make a raggate run, so that it can be scored and compared as any other.
 
@@ -184,28 +204,6 @@ def answer_of(answer: dict[str, Any], chunks: tuple[Chunk, ...]) -> Response:
         abstain_reason=answer.get("refusal_reason"),
         grounded=grounded,
     )
-
-
-NO_TIME = "1970-01-01T00:00:00Z"
-"""Stands for a time that is not known."""
-
-MODES = {"lexical": "lexical", "bm25": "lexical", "vector": "vector", "hybrid": "hybrid"}
-"""kebab's modes by raggate's names of them."""
-
-_KINDS = {"lexical": "bm25", "vector": "cosine", "hybrid": "rrf"}
-_REASONS = frozenset(
-    (
-        "score_gate",
-        "llm_self_judge",
-        "no_index",
-        "no_chunks",
-        "llm_stream_aborted",
-        "multi_hop_decompose_failed",
-        "nli_verification_failed",
-        "nli_model_unavailable",
-    )
-)
-_MAX_COUNT = (1 << 32) - 1
 
 
 def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:

@@ -27,6 +27,9 @@ _STEPS = 10_000  # of SQLite's machine, between looks at the clock
 _RUN_COLUMNS = ("run_id", "suite", "config_snapshot_json", "aggregate_json", "commit_hash", "created_at")
 
 
+_NO_SIDE_FILE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+
 class RunLine(Struct, frozen=True, kw_only=True):
     """One line of `eval_runs`, and how many queries the run holds."""
 
@@ -195,9 +198,6 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
         # where the log is empty there is nothing that it would add
         return sqlite3.connect(f"{address}&immutable=1", uri=True, timeout=busy, isolation_level=None)
     return connection
-
-
-_NO_SIDE_FILE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def _reason(error: BaseException) -> str:

@@ -27,6 +27,14 @@ from raggate.text.dates import moment
 from raggate.text.quote import cut, quoted
 from raggate_interop.labels.metrics import LABEL_METRICS
 
+REPEATED = "annotator_repeated"
+SHARED_RANK = "rank_shared"
+OTHER_QUERY = "query_differs"
+INCOMPLETE = "panel_incomplete"
+TOLERANCE = 0.05
+MIN_PAIRS = 10
+"""With fewer paired queries no interval is believed, and the tolerance decides alone."""
+
 
 class Rule(Struct, frozen=True, kw_only=True):
     """If `given` is yes, `then` must be `value`. An `unusual` breach may be meant; the others cannot be."""
@@ -56,11 +64,6 @@ RULES: dict[str, Rule] = {
     "fabricated_requires_cited": Rule(task="grounding", given="fabricated_source", then="source_cited", value=True),
 }
 """The logical constraints between labels, by their ids."""
-
-REPEATED = "annotator_repeated"
-SHARED_RANK = "rank_shared"
-OTHER_QUERY = "query_differs"
-INCOMPLETE = "panel_incomplete"
 
 
 def violations(judgments: Iterable[Judgment]) -> tuple[Violation, ...]:
@@ -222,12 +225,6 @@ def within(made: str, selection: Selection, place: str) -> bool:
         )
     first, last = moment(selection.after), moment(selection.before)
     return (first is None or first <= created) and (last is None or created <= last)
-
-
-TOLERANCE = 0.05
-
-MIN_PAIRS = 10
-"""With fewer paired queries no interval is believed, and the tolerance decides alone."""
 
 
 def compare(

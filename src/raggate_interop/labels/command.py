@@ -58,6 +58,19 @@ RESAMPLES = click.option(
 SEED = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 
 
+LABEL_FILE = ".labels.jsonl"
+"""How the files end that `raggate label` writes."""
+_EXAMPLES = 5
+"""How many queries are named before a list is cut."""
+_DIGITS = 6
+_REPEATED = (
+    "{count} rows repeat what their annotator judged already, the first at {place}: together they have one vote, but "
+    "which of them is meant is not known"
+)
+ONE_QUERY = "one query gives no interval"
+_TASKS = ("retrieval", "grounding", "generation")
+
+
 def sampling(settings: dict[str, Any]) -> Sampling:
     """Take out of the settings of a command how intervals are drawn."""
     from raggate.labels.intervals import Sampling
@@ -73,10 +86,6 @@ def number(value: float | None) -> str:
 def interval(ends: Interval | None) -> str:
     """Write the ends of an interval, as wide as any other."""
     return "[      –       ]" if ends is None else f"[{written(ends.lower)}, {written(ends.upper)}]"
-
-
-LABEL_FILE = ".labels.jsonl"
-"""How the files end that `raggate label` writes."""
 
 
 def _time(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -191,21 +200,6 @@ def _why(chosen: Sequence[Judgment], judgments: Sequence[Judgment]) -> str:
     """Say that the calibration set alone counts, where it does."""
     whole = len(chosen) == len(judgments) or any(not judgment.calibration for judgment in chosen)
     return "" if whole or not chosen else " (the calibration set)"
-
-
-_EXAMPLES = 5
-"""How many queries are named before a list is cut."""
-
-_DIGITS = 6
-
-_REPEATED = (
-    "{count} rows repeat what their annotator judged already, the first at {place}: together they have one vote, but "
-    "which of them is meant is not known"
-)
-
-ONE_QUERY = "one query gives no interval"
-
-_TASKS = ("retrieval", "grounding", "generation")
 
 
 def _cut_off(context: click.Context, parameter: click.Parameter, value: str) -> int | None:

@@ -22,6 +22,11 @@ Ranked = Sequence[ChunkLabels | None]
 """The chunks of one query in rank order; None is a chunk nobody judged, which counts as neither good nor bad."""
 
 
+_NO_CHUNK = "no judged chunk while K is inferred, or while unjudged chunks are taken out (`join --unjudged skip`)."
+_NO_OTHER = "none."
+_CONDITION = {"conditional_fabrication_rate": "source_cited"}
+
+
 class LabelMetric(Struct, frozen=True, kw_only=True):
     """A metric: the task and the labels it is computed from, which way is better, what it asks and how.
 
@@ -38,10 +43,6 @@ class LabelMetric(Struct, frozen=True, kw_only=True):
     source: str = "pragmata."
     direction: Direction = "higher"
     binary: bool = True
-
-
-_NO_CHUNK = "no judged chunk while K is inferred, or while unjudged chunks are taken out (`join --unjudged skip`)."
-_NO_OTHER = "none."
 
 
 def _of_answer(task: Task, label: str, question: str, direction: Direction = "higher") -> LabelMetric:
@@ -139,8 +140,6 @@ LABEL_METRICS: dict[str, LabelMetric] = {
     ),
 }
 """Every metric, in the order of the taxonomy."""
-
-_CONDITION = {"conditional_fabrication_rate": "source_cited"}
 
 
 def answer_value(metric: str, labels: Mapping[str, bool]) -> float | None:

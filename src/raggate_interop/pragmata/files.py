@@ -41,6 +41,16 @@ _EXPORT = "annotation_export.meta.json"
 """Stands beside the files of an annotation export, and tells its `export_id`."""
 
 
+_KINDS = ("direct_path", "annotation_export", "model_prediction")
+_METHODS = ("wilson", "bootstrap")
+_NULLABLE = {"conditional_fabrication_rate"}
+_SCORE = ("point", "ci_lower", "ci_upper", "method", "n")
+_SOURCE = ("kind", "ref", "resolved_path")
+_HEAD = ("task", "source", "notes", "created_at", "n_examples", "ci_level")
+FILE_NAME = "report.json"
+"""How it is called there, in the directory `iaa` of an export."""
+
+
 def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet, ...]:
     """Read label files, and the CSV files of directories.
 
@@ -184,14 +194,6 @@ def _chunks(item: LabelledResult) -> tuple[str, ...] | None:
     return None if response is None else tuple(chunk.chunk_id for chunk in response.chunks)
 
 
-_KINDS = ("direct_path", "annotation_export", "model_prediction")
-_METHODS = ("wilson", "bootstrap")
-_NULLABLE = {"conditional_fabrication_rate"}
-_SCORE = ("point", "ci_lower", "ci_upper", "method", "n")
-_SOURCE = ("kind", "ref", "resolved_path")
-_HEAD = ("task", "source", "notes", "created_at", "n_examples", "ci_level")
-
-
 def file_name(task: Task) -> str:
     """Return the name a report has."""
     return f"{task}_scores.json"
@@ -299,10 +301,6 @@ def _count(content: Mapping[str, Any], key: str, place: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{place}: {key}: expected a whole number from 1")
     return value
-
-
-FILE_NAME = "report.json"
-"""How it is called there, in the directory `iaa` of an export."""
 
 
 def agreement_bytes(tasks: Sequence[TaskAgreement], *, export_id: str, created_at: str, sampling: Sampling) -> bytes:

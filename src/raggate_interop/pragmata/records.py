@@ -27,6 +27,9 @@ _GROUP = ("record_id", "group")
 _RANK = re.compile(r"[0-9]{1,9}\Z")
 
 
+MISLEADING = "misleading"
+
+
 class CanonicalRecord(Struct, frozen=True, kw_only=True):
     """What is kept of a canonical import record: its query, the document of each chunk id, and the language."""
 
@@ -152,9 +155,6 @@ def _text(row: Mapping[str, Any], key: str, place: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{place}: {key}: expected text")
     return value
-
-
-MISLEADING = "misleading"
 
 
 def to_cases(

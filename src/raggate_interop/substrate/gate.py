@@ -25,6 +25,39 @@ Limits = Mapping[str, Mapping[str, Mapping[str, float]]]
 _HITS = ("hit_at_1", "hit_at_3", "hit_at_5", "hit_at_10")
 
 
+HEADING_BIAS_THRESHOLDS: Mapping[str, float] = {
+    "heading_only_hit_rate": 0.20,
+    "duplicate_doc_rate": 0.30,
+    "heading_dominance_rate": 0.15,
+}
+"""The most that `heading_bias.py` accepts; its dominance is that of documents."""
+SCENARIOS: Limits = {
+    "heading_bias": {
+        "bm25": {"hit_at_3": 0.80, "heading_dominance_rate": 0.30},
+        "vector": {"hit_at_3": 0.80},
+        "hybrid": {"hit_at_3": 0.90, "heading_dominance_rate": 0.20},
+    },
+    "exact_match": {
+        "bm25": {"hit_at_1": 0.85, "mrr_at_10": 0.85},
+        "hybrid": {"hit_at_3": 0.70, "mrr_at_10": 0.70},
+    },
+    "semantic_para": {
+        "vector": {"hit_at_3": 0.80, "mrr_at_10": 0.70},
+        "hybrid": {"hit_at_5": 0.70, "mrr_at_10": 0.60},
+        "bm25": {"hit_at_3": 0.30},
+    },
+    "near_duplicate": {
+        "bm25": {"diversity_rate": 0.60},
+        "vector": {"diversity_rate": 0.60},
+        "hybrid": {"diversity_rate": 0.60, "hit_at_5": 0.70},
+    },
+}
+"""Targets by scenario, then by mode: minima, and maxima for rates of which less is better."""
+DEFAULT_THRESHOLD = 0.05
+COUNT = "count"
+Status = Literal["REGRESSED", "IMPROVED", "OK", "TOO FEW"]
+
+
 def _floors(*values: float) -> dict[str, float]:
     return dict(zip(_HITS, values, strict=True))
 
@@ -50,42 +83,6 @@ EVAL_THRESHOLDS: Limits = {
     },
 }
 """The least share of hits, as the catalog's `eval golden --check` demands it."""
-
-HEADING_BIAS_THRESHOLDS: Mapping[str, float] = {
-    "heading_only_hit_rate": 0.20,
-    "duplicate_doc_rate": 0.30,
-    "heading_dominance_rate": 0.15,
-}
-"""The most that `heading_bias.py` accepts; its dominance is that of documents."""
-
-SCENARIOS: Limits = {
-    "heading_bias": {
-        "bm25": {"hit_at_3": 0.80, "heading_dominance_rate": 0.30},
-        "vector": {"hit_at_3": 0.80},
-        "hybrid": {"hit_at_3": 0.90, "heading_dominance_rate": 0.20},
-    },
-    "exact_match": {
-        "bm25": {"hit_at_1": 0.85, "mrr_at_10": 0.85},
-        "hybrid": {"hit_at_3": 0.70, "mrr_at_10": 0.70},
-    },
-    "semantic_para": {
-        "vector": {"hit_at_3": 0.80, "mrr_at_10": 0.70},
-        "hybrid": {"hit_at_5": 0.70, "mrr_at_10": 0.60},
-        "bm25": {"hit_at_3": 0.30},
-    },
-    "near_duplicate": {
-        "bm25": {"diversity_rate": 0.60},
-        "vector": {"diversity_rate": 0.60},
-        "hybrid": {"diversity_rate": 0.60, "hit_at_5": 0.70},
-    },
-}
-"""Targets by scenario, then by mode: minima, and maxima for rates of which less is better."""
-
-
-DEFAULT_THRESHOLD = 0.05
-COUNT = "count"
-
-Status = Literal["REGRESSED", "IMPROVED", "OK", "TOO FEW"]
 
 
 class Policy(Struct, frozen=True, kw_only=True):

@@ -31,6 +31,12 @@ VERSION = "1.0"
 _Grade = Annotated[int, Field(strict=True, ge=0, le=100)]
 
 
+_LIST: TypeAdapter[Any] = TypeAdapter(list[dict[str, Any]])
+_NOTE = ".md"
+_INTENT = "intent="
+_SCENARIO = "scenario="
+
+
 class _Query(TypedDict, total=False):
     query: Required[Name]
     expected_docs: Required[list[Name]]
@@ -52,7 +58,6 @@ class _Document(TypedDict, total=False):
 
 _QUERY: TypeAdapter[Any] = TypeAdapter(_Query)
 _DOCUMENT: TypeAdapter[Any] = TypeAdapter(_Document)
-_LIST: TypeAdapter[Any] = TypeAdapter(list[dict[str, Any]])
 _KNOWN = tuple(_Query.__annotations__)
 
 
@@ -198,11 +203,6 @@ def _refuse_repeated(queries: Sequence[Query], name: str) -> None:
                     hint="A query is known by its text and mode: let retriever_types keep the two apart.",
                 )
         texts[query.query].append((number, modes))
-
-
-_NOTE = ".md"
-_INTENT = "intent="
-_SCENARIO = "scenario="
 
 
 def to_cases(queries: QuerySet) -> tuple[Case, ...]:

@@ -28,6 +28,10 @@ DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 _ROUNDED = 6
 
 
+LEXICAL = ("fts", "retrieval")
+"""Channels that heading words dominate."""
+
+
 class Definitions(Struct, frozen=True, kw_only=True):
     """What may be defined in more than one way; the defaults are the specification's.
 
@@ -308,10 +312,6 @@ def _by_difficulty(scored: Sequence[_Scored]) -> list[tuple[str, list[_Scored]]]
     for pair in scored:
         groups.setdefault(pair[0].difficulty, []).append(pair)
     return [(name, groups[name]) for name in dict.fromkeys((*DIFFICULTIES, *groups)) if name in groups]
-
-
-LEXICAL = ("fts", "retrieval")
-"""Channels that heading words dominate."""
 
 
 class Fields(Struct, frozen=True, kw_only=True):

@@ -24,6 +24,12 @@ from raggate_interop.json_shapes import check
 MAX_BYTES = 256 << 20
 
 
+_MAX_NAME = 255
+"""Bytes that a file name may have."""
+_READABLE = 80
+"""Characters of the key that a file name shows, before the hash of the whole."""
+
+
 def script_mode(mode: str) -> str:
     """Return the name of a mode as results, traces and metrics by mode write it: `bm25`, as all else says, is `fts`."""
     return next((alias for alias, name in ALIASES.items() if name == mode), mode)
@@ -58,13 +64,6 @@ def read_bytes(path: Path) -> bytes:
         UsageError: when it cannot be read.
     """
     return read_file(path, most_bytes=MAX_BYTES).removeprefix(b"\xef\xbb\xbf")
-
-
-_MAX_NAME = 255
-"""Bytes that a file name may have."""
-
-_READABLE = 80
-"""Characters of the key that a file name shows, before the hash of the whole."""
 
 
 class _Git(TypedDict):

@@ -29,6 +29,11 @@ MAX_GRADE = 1000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
+QUERY_KEYS = ("query_id", "qid", "id")
+LIST_KEYS = ("doc_ids", "docs", "results")
+ENTRY_KEYS = ("doc_id", "docid", "id")
+
+
 class QueryGrades(NamedTuple):
     """The judgements of one query that stand together in a file: grade per document id, and their first line."""
 
@@ -67,11 +72,6 @@ def open_binary(path: Path) -> BinaryIO:
 def bad_grade(place: str, written: str) -> UsageError:
     """Return the error for a grade that is none."""
     return UsageError(f"{place}: grade {quoted(written)}, expected an integer from {-MAX_GRADE} to {MAX_GRADE}")
-
-
-QUERY_KEYS = ("query_id", "qid", "id")
-LIST_KEYS = ("doc_ids", "docs", "results")
-ENTRY_KEYS = ("doc_id", "docid", "id")
 
 
 class _Usual(Struct, gc=False):

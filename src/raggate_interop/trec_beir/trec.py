@@ -27,6 +27,13 @@ _MANY = 500
 """So many scores are worth loading the parser of JSON; the last block of a longer file, or a short file, has fewer."""
 
 
+BLOCK_BYTES = 1 << 15  # what a block splits into still fits into the cache of a core; 1 MiB is three times slower
+MAX_LINE_BYTES = 1 << 20
+_LINE_END = "\0"
+# str.split() takes more characters for white space than the format does
+_UNUSUAL = (b"\0", b"\x1c", b"\x1d", b"\x1e", b"\x1f")
+
+
 class _Group(NamedTuple):
     """Lines of a run that stand together and are of one query."""
 
@@ -289,13 +296,6 @@ def _twice(path: Path, columns: Sequence[str], query_id: str) -> UsageError:
                 problem = f"document {quoted(doc_id)} of query {quoted(query_id)} is already in line {seen[doc_id]}"
                 return UsageError(f"{name}:{line}: {problem}", hint=hint)
     return UsageError(f"{name}: query {quoted(query_id)} has a document twice", hint=hint)
-
-
-BLOCK_BYTES = 1 << 15  # what a block splits into still fits into the cache of a core; 1 MiB is three times slower
-MAX_LINE_BYTES = 1 << 20
-_LINE_END = "\0"
-# str.split() takes more characters for white space than the format does
-_UNUSUAL = (b"\0", b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 
 
 class Block(NamedTuple):

@@ -65,8 +65,8 @@ def test_a_group_that_holds_many_questions() -> None:
         suite="x", policy="evidence", questions=203, modes=(replace(MODE, questions=203, units=168, heavy=36),)
     )
     told = (
-        "warning: 36 of 203 questions (18%) are of one group, which counts as a single question does: that all of them "
-        "are lost is no evidence; ask more of other groups"
+        "warning: 36 of 203 questions (18%) are of one group, which a test counts as a single question: no test "
+        "shows that all of them are lost; ask more of other groups"
     )
     assert told in render(heavy).splitlines()
 

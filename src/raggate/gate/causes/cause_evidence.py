@@ -36,6 +36,27 @@ FEWEST_OF_EACH = 3
 """Answers of them that must abstain, and that must not: so many are not apart by their scores by accident."""
 
 
+FEWEST_SHARED = 20
+"""Chunks on both sides' lists from which on it can be said whether they are scored as before."""
+RESCORED = 0.01
+"""Share of these that may score otherwise while the scores as a whole count as they were."""
+Pair = tuple[int, int, ListEntry, ListEntry]
+"""The ranks of a chunk in the baseline's list and in this one, and its places there."""
+PARTS = ("vector", "lexical")
+"""The parts of a score that entries hold."""
+FEWEST = 12
+"""Chunks from which on that all agree is no accident."""
+EXACT = 1e-3
+"""Share of the largest final score by which the sum of the parts may miss one: APIs round, and some add in 32 bits."""
+LARGEST = 1e6
+"""Scores beyond it, either way, are none that weights can be told of exactly."""
+APART = 1e-3
+"""Share of a part's own length that must be left once the others are taken out of it; below, they go together."""
+Weights = Mapping[str, float]
+_Row = tuple[float, ...]
+_SCORES = attrgetter(*PARTS, "final")
+
+
 def cause_evidence(
     run: Run, now: Scorecard, before: Scorecard, changes: Iterable[NoteChange], overview: Overview | None = None
 ) -> CauseEvidence:
@@ -227,16 +248,6 @@ def _folders(scorecard: Scorecard, mode: str) -> dict[str, int]:
     return {key: n for key, n in counts.items() if type(n) is int} if isinstance(counts, Mapping) else {}
 
 
-FEWEST_SHARED = 20
-"""Chunks on both sides' lists from which on it can be said whether they are scored as before."""
-
-RESCORED = 0.01
-"""Share of these that may score otherwise while the scores as a whole count as they were."""
-
-Pair = tuple[int, int, ListEntry, ListEntry]
-"""The ranks of a chunk in the baseline's list and in this one, and its places there."""
-
-
 class Renumbered:
     """The notes that the chunks of both sides are of, by their ids."""
 
@@ -331,27 +342,6 @@ class SharedScores:
             if count >= FEWEST_SHARED
         }
         return {score: others for score, others in shown.items() if not (others and self._by_note)}
-
-
-PARTS = ("vector", "lexical")
-"""The parts of a score that entries hold."""
-
-FEWEST = 12
-"""Chunks from which on that all agree is no accident."""
-
-EXACT = 1e-3
-"""Share of the largest final score by which the sum of the parts may miss one: APIs round, and some add in 32 bits."""
-
-LARGEST = 1e6
-"""Scores beyond it, either way, are none that weights can be told of exactly."""
-
-APART = 1e-3
-"""Share of a part's own length that must be left once the others are taken out of it; below, they go together."""
-
-Weights = Mapping[str, float]
-_Row = tuple[float, ...]
-
-_SCORES = attrgetter(*PARTS, "final")
 
 
 class ScoreParts:

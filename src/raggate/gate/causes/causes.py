@@ -46,6 +46,9 @@ from raggate.text.nearest import nearest
 from raggate.text.quote import cut
 from raggate.text.titles import rule
 
+SHOWN_SNIPPET = 100
+"""Characters of a gold snippet that a cause shows."""
+
 
 def outscored(asked: Asked) -> bool:
     """Whether chunks are listed that score less than the passage, which did not come back, by scores as before."""
@@ -176,10 +179,6 @@ def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
     vaults = [chunk.vault] if chunk.vault else vaults_by_path(asked.evidence.notes).get(chunk.rel_path, ())
     kinds = {asked.evidence.changes.get(f"{vault}/{chunk.rel_path}") for vault in vaults}
     return "added" if kinds == {"added"} else "changed" if kinds == {"changed"} else ""
-
-
-SHOWN_SNIPPET = 100
-"""Characters of a gold snippet that a cause shows."""
 
 
 def piece_cause(

@@ -51,6 +51,36 @@ _MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
 """Changes that explain a question by where its passage stands."""
 
 
+_NAMED: frozenset[CauseCode] = frozenset(
+    (
+        "api-error",
+        "note-not-in-vault",
+        "note-not-indexed",
+        "folder-not-indexed",
+        "anchor-gone",
+        "anchor-moved",
+        "folder-left-out",
+        "folder-not-searched",
+        "below-threshold",
+        "list-cut",
+        "text-missing",
+        "text-foreign",
+        "heading-differs",
+        "heading-ambiguous",
+        "heading-partial",
+        "heading-otherwise",
+        "other-vault",
+    )
+)
+"""Causes that explain a question by themselves. The others say what became of it."""
+_SEEN: dict[CauseCode, str] = {
+    "judged-by-answer": "the answers score lower",
+    "not-listed": "the passages are not among the chunks returned",
+}
+"""What became of questions, where what they are called together says that nothing shows."""
+_UNEXPLAINED: frozenset[CauseCode] = frozenset(("not-listed", "not-explained"))
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
 
@@ -222,39 +252,6 @@ def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
     if len(means) == 2 and means[1] < (1 - FEWER_FOLDERS) * means[0]:
         facts = f"{fixed(means[0], 1)} → {fixed(means[1], 1)} in the mean"
         yield Change(what="fewer folders are selected", facts=facts, fits=_LEFT_OUT, sort="folders", mode=mode)
-
-
-_NAMED: frozenset[CauseCode] = frozenset(
-    (
-        "api-error",
-        "note-not-in-vault",
-        "note-not-indexed",
-        "folder-not-indexed",
-        "anchor-gone",
-        "anchor-moved",
-        "folder-left-out",
-        "folder-not-searched",
-        "below-threshold",
-        "list-cut",
-        "text-missing",
-        "text-foreign",
-        "heading-differs",
-        "heading-ambiguous",
-        "heading-partial",
-        "heading-otherwise",
-        "other-vault",
-    )
-)
-"""Causes that explain a question by themselves. The others say what became of it."""
-
-_SEEN: dict[CauseCode, str] = {
-    "judged-by-answer": "the answers score lower",
-    "not-listed": "the passages are not among the chunks returned",
-}
-"""What became of questions, where what they are called together says that nothing shows."""
-
-
-_UNEXPLAINED: frozenset[CauseCode] = frozenset(("not-listed", "not-explained"))
 
 
 def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:

@@ -22,6 +22,12 @@ WHOLE = 0.9
 _LARGEST = 1e9
 
 
+_GROWING = "if it was still growing, raise api.ready.settle"
+_ALLOWED = "with --allow-regression and a --reason"
+_FIELDS = {"documents": "indexing_coverage.docs_processed", "chunks": "indexing_coverage.chunks_embedded"}
+"""What an index may count -> the field of answers that counts it too."""
+
+
 class IndexChange(Struct, frozen=True):
     """The indexes of two runs, by their fingerprints."""
 
@@ -114,12 +120,6 @@ class IndexChange(Struct, frozen=True):
     @property
     def _same_notes(self) -> bool:
         return self.before.get("vault") is not None and self.before.get("vault") == self.now.get("vault")
-
-
-_GROWING = "if it was still growing, raise api.ready.settle"
-_ALLOWED = "with --allow-regression and a --reason"
-_FIELDS = {"documents": "indexing_coverage.docs_processed", "chunks": "indexing_coverage.chunks_embedded"}
-"""What an index may count -> the field of answers that counts it too."""
 
 
 def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:

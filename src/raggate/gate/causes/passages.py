@@ -21,6 +21,10 @@ Ranked = tuple[int, int, Chunk]
 """Rank, position in the answer, and the chunk."""
 
 
+Holders = Mapping[str, set[str]]
+"""Path of a note -> the vaults that hold a note of it."""
+
+
 def unmatched(item: LabelledResult) -> tuple[Support, ...]:
     """Return the gold supports that no chunk matches."""
     met = {index for matches in item.labels.matches for index in matches}
@@ -59,10 +63,6 @@ def of_path(support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
     for rank, position, chunk in retrieved:
         if support.rel_path and chunk.rel_path == support.rel_path:
             yield rank, position, chunk
-
-
-Holders = Mapping[str, set[str]]
-"""Path of a note -> the vaults that hold a note of it."""
 
 
 def holders(run: Run) -> Holders:

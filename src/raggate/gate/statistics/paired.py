@@ -17,6 +17,15 @@ MOST_MOVES = 24
 """Changes that are enumerated: two halves of 2^12 sums each."""
 
 
+MCNEMAR = "exact unconditional McNemar"
+SIGN_FLIP_AND_T = "exact sign-flip and paired t"
+PAIRED_T = "paired t"
+UNTESTED = "not tested, as the mean did not fall"
+"""What stands in place of a name where p is 1 by definition."""
+FEW = 30
+"""Below so many units the t alone is not trusted."""
+
+
 def sign_flip(changes: Sequence[float]) -> float | None:
     """Return the exact one-sided p-value of "before and after could be swapped for any unit".
 
@@ -45,16 +54,6 @@ def _signed_sums(sizes: Sequence[float]) -> list[float]:
     for size in sizes:
         sums = [signed for part in sums for signed in (part - size, part + size)]
     return sums
-
-
-MCNEMAR = "exact unconditional McNemar"
-SIGN_FLIP_AND_T = "exact sign-flip and paired t"
-PAIRED_T = "paired t"
-UNTESTED = "not tested, as the mean did not fall"
-"""What stands in place of a name where p is 1 by definition."""
-
-FEW = 30
-"""Below so many units the t alone is not trusted."""
 
 
 class PairedTest(Struct, frozen=True):

@@ -43,6 +43,49 @@ _NOTIFYING = re.compile(
 )
 
 
+MOST_RETRIES = 3
+"""How often a request is sent again, whatever the reasons were."""
+FALLBACK_S = 60.0
+"""Seconds to wait for a rate limit that does not say how long."""
+BETWEEN_WRITES_S = 1.0
+BETWEEN_NOTIFICATIONS_S = 3.0
+_FINAL = frozenset((400, 401, 403, 404, 410, 422, 451))
+_LIMITED = frozenset((403, 429))
+_SECONDARY = re.compile(r"\bsecondary rate\b|\babuse detection\b", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]{1,12}")
+# nothing has been asked yet where no connection was made
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
+MOST_JSON_BYTES = 64 << 20
+"""The largest JSON answer that is read: a page of a hundred comments of full length has about half."""
+RAW = "application/vnd.github.raw+json"
+MOST_ITEMS = 100_000
+_MOST_PAGES = 1000
+_PER_PAGE = 100
+_PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
+_FORK = (
+    "The token of a pull request from a fork or from Dependabot can only read, whatever the workflow says: "
+    "there the report is posted by the second stage."
+)
+_SETTING = (
+    "The repository's setting 'Allow GitHub Actions to create and approve pull requests' "
+    "(Settings, Actions, General) must be on as well."
+)
+# path below /repos/owner/name -> the scope of `permissions:` that its methods need; the first match counts
+_SCOPES = (
+    (re.compile(r"/issues/(\d+/comments|comments/\d+(/reactions)?)"), "pull-requests"),
+    (re.compile(r"/pulls(/.*)?|/commits/[^/]+/pulls"), "pull-requests"),
+    (re.compile(r"/issues(/.*)?"), "issues"),
+    (re.compile(r"/check-(runs|suites)(/.*)?|/commits/[^/]+/check-(runs|suites)"), "checks"),
+    (re.compile(r"/statuses/[^/]+|/commits/[^/]+/status(es)?"), "statuses"),
+    (re.compile(r"/actions/.*"), "actions"),
+    (re.compile(r"|/(contents|git|commits|compare|branches|tags|zipball|tarball|merges)(/.*)?"), "contents"),
+)
+_REPOSITORY = re.compile(r"/repos/[^/]+/[^/]+")
+_READING = frozenset(("GET", "HEAD"))
+_GRANT = "Give the job `{}` under `permissions:`."
+_HIDDEN = "If the token has the permission, it does not exist: GitHub hides what a token may not see."
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """What is asked of GitHub, and what may be done when it fails.
 
@@ -239,23 +282,6 @@ def address(value: object) -> str:
 def encodable(text: str) -> str:
     """Return a text as JSON can hold it: surrogates become `?`."""
     return text.encode("utf-8", "replace").decode()
-
-
-MOST_RETRIES = 3
-"""How often a request is sent again, whatever the reasons were."""
-
-FALLBACK_S = 60.0
-"""Seconds to wait for a rate limit that does not say how long."""
-
-BETWEEN_WRITES_S = 1.0
-BETWEEN_NOTIFICATIONS_S = 3.0
-
-_FINAL = frozenset((400, 401, 403, 404, 410, 422, 451))
-_LIMITED = frozenset((403, 429))
-_SECONDARY = re.compile(r"\bsecondary rate\b|\babuse detection\b", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9]{1,12}")
-# nothing has been asked yet where no connection was made
-_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
 class Attempt(Guarded, Struct, frozen=True, kw_only=True):
@@ -510,17 +536,6 @@ class RetryingClient:
         )
 
 
-MOST_JSON_BYTES = 64 << 20
-"""The largest JSON answer that is read: a page of a hundred comments of full length has about half."""
-
-RAW = "application/vnd.github.raw+json"
-
-MOST_ITEMS = 100_000
-_MOST_PAGES = 1000
-_PER_PAGE = 100
-_PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
-
-
 class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
     """GitHub's API, with one token, one request at a time. To be used as a context manager; see `RetryingClient`."""
 
@@ -679,30 +694,6 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
                 status=answer.status,
                 hint="Is GITHUB_API_URL the API's URL, and does no proxy answer in its place?",
             ) from error
-
-
-_FORK = (
-    "The token of a pull request from a fork or from Dependabot can only read, whatever the workflow says: "
-    "there the report is posted by the second stage."
-)
-_SETTING = (
-    "The repository's setting 'Allow GitHub Actions to create and approve pull requests' "
-    "(Settings, Actions, General) must be on as well."
-)
-# path below /repos/owner/name -> the scope of `permissions:` that its methods need; the first match counts
-_SCOPES = (
-    (re.compile(r"/issues/(\d+/comments|comments/\d+(/reactions)?)"), "pull-requests"),
-    (re.compile(r"/pulls(/.*)?|/commits/[^/]+/pulls"), "pull-requests"),
-    (re.compile(r"/issues(/.*)?"), "issues"),
-    (re.compile(r"/check-(runs|suites)(/.*)?|/commits/[^/]+/check-(runs|suites)"), "checks"),
-    (re.compile(r"/statuses/[^/]+|/commits/[^/]+/status(es)?"), "statuses"),
-    (re.compile(r"/actions/.*"), "actions"),
-    (re.compile(r"|/(contents|git|commits|compare|branches|tags|zipball|tarball|merges)(/.*)?"), "contents"),
-)
-_REPOSITORY = re.compile(r"/repos/[^/]+/[^/]+")
-_READING = frozenset(("GET", "HEAD"))
-_GRANT = "Give the job `{}` under `permissions:`."
-_HIDDEN = "If the token has the permission, it does not exist: GitHub hides what a token may not see."
 
 
 class GitHubError(CannotTell):

@@ -26,6 +26,25 @@ _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[
 _LONGEST = 1024
 
 
+_REQUIRED = (
+    "GITHUB_EVENT_NAME",
+    "GITHUB_EVENT_PATH",
+    "GITHUB_REPOSITORY",
+    "GITHUB_RUN_ID",
+    "GITHUB_RUN_ATTEMPT",
+    "GITHUB_SERVER_URL",
+    "GITHUB_API_URL",
+    "GITHUB_SHA",
+)
+_NAME = re.compile(r"[a-z][a-z_]{0,63}")
+_REPOSITORY = re.compile(r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?$)[A-Za-z0-9._-]{1,100}")
+# of people, who have no brackets in theirs; companies that make the accounts put an underscore in
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_COUNT = re.compile(r"[1-9][0-9]{0,18}")
+# they check out the merge of a pull request, as its own event does
+_REVIEWS = frozenset(("pull_request_review", "pull_request_review_comment"))
+
+
 class Part(Struct, frozen=True):
     """The variables, or an object of the event file and the keys that lead to it. Null is as good as missing.
 
@@ -136,25 +155,6 @@ def _wrong(where: str, expected: str, value: object) -> UsageError:
     actual = "nothing" if value is None else cut(repr(value), limit=80)
     source = "" if where.startswith("GITHUB_") else "the event's "
     return UsageError(f"{source}{where}: expected {expected}; found {actual}")
-
-
-_REQUIRED = (
-    "GITHUB_EVENT_NAME",
-    "GITHUB_EVENT_PATH",
-    "GITHUB_REPOSITORY",
-    "GITHUB_RUN_ID",
-    "GITHUB_RUN_ATTEMPT",
-    "GITHUB_SERVER_URL",
-    "GITHUB_API_URL",
-    "GITHUB_SHA",
-)
-_NAME = re.compile(r"[a-z][a-z_]{0,63}")
-_REPOSITORY = re.compile(r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?$)[A-Za-z0-9._-]{1,100}")
-# of people, who have no brackets in theirs; companies that make the accounts put an underscore in
-_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_COUNT = re.compile(r"[1-9][0-9]{0,18}")
-# they check out the merge of a pull request, as its own event does
-_REVIEWS = frozenset(("pull_request_review", "pull_request_review_comment"))
 
 
 class SourceRun(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,13 @@ KILLED = (
 )
 
 
+_NAMES: Mapping[int, str] = {
+    UsageError.exit_code: UsageError.label,
+    # of two with one code the first: what a whole run can end with
+    **{code: outcome for outcome, code in reversed([*EXIT_CODES.items()])},
+}
+
+
 class _Row(Struct, frozen=True):
     """What counts of a row of results."""
 
@@ -30,12 +37,6 @@ class _Row(Struct, frozen=True):
 
 
 _ROW = Decoder(_Row)
-
-_NAMES: Mapping[int, str] = {
-    UsageError.exit_code: UsageError.label,
-    # of two with one code the first: what a whole run can end with
-    **{code: outcome for outcome, code in reversed([*EXIT_CODES.items()])},
-}
 
 
 def name_of(code: int) -> str:

@@ -66,6 +66,19 @@ _MARKUP = re.compile(r"[*_`\[\]]")
 _ADDRESS = re.compile(r"<?https?://\S+")
 
 
+T = TypeVar("T")
+Source = Literal["table", "list", "definition", "command", "notes", "model"]
+NOTES_ALIKE = 0.6
+"""Share of their words that two notes have in common from which on they are easily taken for each other."""
+PER_NOTE = 5
+"""Questions of one note that are proposed at a time."""
+TRIED_PER_NOTE = 40
+"""Questions of one note that are held against the others: most of a long table may read like another."""
+PER_PAIR = 2
+"""Questions of what tells two notes apart: those of one template differ in every section."""
+_SHOWN = 200
+
+
 class Fact(NamedTuple):
     """Something a passage says, and the answer as it is written.
 
@@ -197,25 +210,6 @@ def _names(text: str) -> bool:
 def _says(text: str) -> bool:
     given = words(text)
     return bool(given) and given not in _SAYING_NOTHING and len(text) <= MOST_ANSWER and not _ADDRESS.fullmatch(text)
-
-
-T = TypeVar("T")
-
-Source = Literal["table", "list", "definition", "command", "notes", "model"]
-
-NOTES_ALIKE = 0.6
-"""Share of their words that two notes have in common from which on they are easily taken for each other."""
-
-PER_NOTE = 5
-"""Questions of one note that are proposed at a time."""
-
-TRIED_PER_NOTE = 40
-"""Questions of one note that are held against the others: most of a long table may read like another."""
-
-PER_PAIR = 2
-"""Questions of what tells two notes apart: those of one template differ in every section."""
-
-_SHOWN = 200
 
 
 class Proposal(NamedTuple):

@@ -28,6 +28,10 @@ ALIKE = 0.8
 """Share of their words that two questions have in common from which on they are nearly the same."""
 
 
+_Note = tuple[str, str]
+_Sections = Callable[[_Note], SectionNames]
+
+
 def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
     """Check what the cases ask."""
     yield from _twice(golden, path)
@@ -121,10 +125,6 @@ def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, i
                 yield other, position
         for word in prefix:
             holders.setdefault(word, []).append(position)
-
-
-_Note = tuple[str, str]
-_Sections = Callable[[_Note], SectionNames]
 
 
 def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFinding]:

@@ -15,6 +15,13 @@ from raggate.judges.providers.http_call import HttpCall
 from raggate.judges.providers.openai_chat import OpenAIChat
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
 
+PROVIDERS: dict[str, Provider] = {
+    "openai": OpenAIChat(),
+    "anthropic": AnthropicMessages(),
+    "github": GitHubModels(),
+}
+"""By the name in `JudgeModel.provider`. A server of one's own speaks as OpenAI's does."""
+
 
 class Provider(Protocol):
     """Turns a request into an HTTP call and a body into a reply."""
@@ -24,11 +31,3 @@ class Provider(Protocol):
 
     def read(self, body: bytes) -> Reply | NotJudged:
         """Read the body of an answer of status 200, which may hold anything."""
-
-
-PROVIDERS: dict[str, Provider] = {
-    "openai": OpenAIChat(),
-    "anthropic": AnthropicMessages(),
-    "github": GitHubModels(),
-}
-"""By the name in `JudgeModel.provider`. A server of one's own speaks as OpenAI's does."""

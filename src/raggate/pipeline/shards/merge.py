@@ -43,6 +43,18 @@ _TRIED = 3
 """Plans that are made again to see whether shards are of them, the one that most say they are of first."""
 
 
+SHOWN = 20
+"""Shards that a message names, one line each."""
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
+_MOST_SECONDS = 30 * 86_400.0
+_CLOCK_SECONDS = 1.0
+"""So much the time of an answer may exceed that of its shard, which a shard that went on has in part from its files."""
+HINT = (
+    "Ask each shard that is named again (`raggate run --plan plan.json --shard i/n`) and merge one whole directory of "
+    "each; take out what is doubled, changed or of another plan. Nothing was merged."
+)
+
+
 class Merged(Struct, frozen=True, kw_only=True):
     """A run that was merged.
 
@@ -133,20 +145,6 @@ def _record(plan: Plan, receipts: Sequence[Receipt], left_out: Sequence[str]) ->
     rows = [{key: getattr(receipt, key) for key in keys} for receipt in receipts]
     record = {"schema": SCHEMA, "plan": plan.hash, "by": plan.by, "shards": rows, "left_out": [*left_out]}
     return dumps(record, pretty=True)
-
-
-SHOWN = 20
-"""Shards that a message names, one line each."""
-
-_STAMP = "%Y-%m-%dT%H:%M:%SZ"
-_MOST_SECONDS = 30 * 86_400.0
-_CLOCK_SECONDS = 1.0
-"""So much the time of an answer may exceed that of its shard, which a shard that went on has in part from its files."""
-
-HINT = (
-    "Ask each shard that is named again (`raggate run --plan plan.json --shard i/n`) and merge one whole directory of "
-    "each; take out what is doubled, changed or of another plan. Nothing was merged."
-)
 
 
 class Attempt(Struct, frozen=True, kw_only=True):

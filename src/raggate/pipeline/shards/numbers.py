@@ -17,6 +17,15 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _FROM_ONE = "Shards count from 1: 1/8 to 8/8. RAGGATE_SHARD_INDEX counts from 0, as strategy.job-index does."
 
 
+_ATTEMPTS: tuple[tuple[str, Callable[[int], int]], ...] = (
+    ("RAGGATE_ATTEMPT", lambda number: number),
+    ("GITHUB_RUN_ATTEMPT", lambda number: number),
+    ("BUILDKITE_RETRY_COUNT", lambda number: number + 1),
+    ("AWS_BATCH_JOB_ATTEMPT", lambda number: number),
+    ("SLURM_RESTART_COUNT", lambda number: number + 1),
+)
+
+
 class Place(NamedTuple):
     """A shard, from 1, of how many (None where that is not told), and who says so."""
 
@@ -124,15 +133,6 @@ def _number(environment: Mapping[str, str], name: str) -> int | None:
     if not _NUMBER.fullmatch(text):
         raise UsageError(f"{name}: expected a number, found {quoted(text)}")
     return int(text)
-
-
-_ATTEMPTS: tuple[tuple[str, Callable[[int], int]], ...] = (
-    ("RAGGATE_ATTEMPT", lambda number: number),
-    ("GITHUB_RUN_ATTEMPT", lambda number: number),
-    ("BUILDKITE_RETRY_COUNT", lambda number: number + 1),
-    ("AWS_BATCH_JOB_ATTEMPT", lambda number: number),
-    ("SLURM_RESTART_COUNT", lambda number: number + 1),
-)
 
 
 def attempt_of(environment: Mapping[str, str]) -> int:

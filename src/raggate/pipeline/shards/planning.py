@@ -37,6 +37,20 @@ _AGAIN = "Make a new plan: `raggate plan`, with the same flags as the other step
 _PLAN: Shape[Plan] = Shape(Plan)
 
 
+_API_WORDS = {
+    "url": "the API's address",
+    "image": "the API's image",
+    "source": "the checkout that the API is built from",
+}
+_WORDS = {
+    "raggate_version": "the version of raggate",
+    "metrics_version": "the version of the metrics",
+    "golden": "the golden set",
+    "config": "the configuration",
+    "vault": "the vault",
+}
+
+
 def plan_of(request: Request, shards: int, *, by_latency: bool = False) -> Plan:
     """Read the inputs, and deal their questions; `by_latency` of the newest stored run of the suite.
 
@@ -228,20 +242,6 @@ def differences(before: Means, here: Means) -> list[str]:
     others = as_dict(before)
     words = {**_WORDS, "api": _API_WORDS[here.api.kind]}
     return [words.get(key, key) for key, value in as_dict(here).items() if others[key] != value]
-
-
-_API_WORDS = {
-    "url": "the API's address",
-    "image": "the API's image",
-    "source": "the checkout that the API is built from",
-}
-_WORDS = {
-    "raggate_version": "the version of raggate",
-    "metrics_version": "the version of the metrics",
-    "golden": "the golden set",
-    "config": "the configuration",
-    "vault": "the vault",
-}
 
 
 def stored_latencies(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:

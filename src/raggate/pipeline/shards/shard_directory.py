@@ -45,6 +45,9 @@ _RECEIPT: Shape[Receipt] = Shape(Receipt)
 _NAME = re.compile(r"shard-([0-9]{1,9})-of-[0-9]{1,9}(?:-attempt-[0-9]{1,9})?")
 
 
+_MERGED = "Name what `raggate run --plan plan.json --shard i/n` left, or the directory that all of them lie in."
+
+
 class ShardAnswers(Struct, frozen=True, kw_only=True):
     """What stands in the directory of a shard: answers in the order they came in, with what the receipt says."""
 
@@ -292,6 +295,3 @@ def places_below(directory: Path) -> list[Path]:
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
-
-
-_MERGED = "Name what `raggate run --plan plan.json --shard i/n` left, or the directory that all of them lie in."

@@ -37,6 +37,19 @@ _FORGE = re.compile(
 """A directory of a repository at a commit: no name in it begins with a dot, so that none leads up."""
 
 
+MOST_LISTED = 10_000
+"""Answers of which a page lists all."""
+LISTED_OF_MORE = 2_000
+"""Answers that it lists of more: those that changed or failed, and the first of the others."""
+LONGEST_QUESTION = 500
+LONGEST_ANSWER = 1500
+"""Characters of an answer that are shown."""
+_ROOM = ("broke", "missed", "fell", "absent", "fixed")
+"""Kinds of questions that changed, those first that get room before others."""
+Key = tuple[str, str]
+"""Mode and case id."""
+
+
 class Passages:
     """Numbers passages and notes as they are met, so that a page holds what many questions share once.
 
@@ -143,23 +156,6 @@ def _path(chunk: Chunk) -> str:
 
 def _key(note: str, chunk: str) -> str:
     return f"{note}/{chunk}"
-
-
-MOST_LISTED = 10_000
-"""Answers of which a page lists all."""
-
-LISTED_OF_MORE = 2_000
-"""Answers that it lists of more: those that changed or failed, and the first of the others."""
-
-LONGEST_QUESTION = 500
-LONGEST_ANSWER = 1500
-"""Characters of an answer that are shown."""
-
-_ROOM = ("broke", "missed", "fell", "absent", "fixed")
-"""Kinds of questions that changed, those first that get room before others."""
-
-Key = tuple[str, str]
-"""Mode and case id."""
 
 
 class Sides(Struct, frozen=True, kw_only=True):

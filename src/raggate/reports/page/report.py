@@ -31,6 +31,17 @@ Tone = Literal["bad", "warn", "good", "soft", ""]
 """What a value comes to, as the class of an element; words or signs beside it say the same."""
 
 
+MOST = 60
+"""Slices of a mode that are shown."""
+SHOWN_NAMES = 12
+"""Names that a line lists."""
+MOST_QUESTIONS = 200
+"""Questions that are told without script."""
+_TONES = {"pass": "good", "regression": "bad", "invariant broken": "bad"}
+MOST_LINES = 30
+"""Lines of a message of several problems."""
+
+
 class MetricRow(Struct, frozen=True, kw_only=True):
     """A metric over all questions of a mode, in words and as a plot."""
 
@@ -116,10 +127,6 @@ def tone(row: GatedMetric) -> Tone:
     return "soft" if row.status in {"same", "not gated", "advisory"} else ""
 
 
-MOST = 60
-"""Slices of a mode that are shown."""
-
-
 class Cell(Struct, frozen=True, kw_only=True):
     """A metric of a slice: its change and value in words."""
 
@@ -196,10 +203,6 @@ def _cell(row: GatedMetric | None) -> Cell | None:
     return Cell(change=figures.change(delta), arrow=arrow(delta), value=now, words=words, tone=tone(row))
 
 
-SHOWN_NAMES = 12
-"""Names that a line lists."""
-
-
 def groups(review: Review) -> Iterator[tuple[str, list[str]]]:
     """Yield them, what would break the gate first; nothing without lines."""
     preview, comparison = review.context.preview, review.comparison
@@ -260,12 +263,6 @@ def _notes(changes: Sequence[NoteChange]) -> Iterator[str]:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(names[:SHOWN_NAMES]) + more
-
-
-MOST_QUESTIONS = 200
-"""Questions that are told without script."""
-
-_TONES = {"pass": "good", "regression": "bad", "invariant broken": "bad"}
 
 
 def render(review: Review) -> str:
@@ -405,10 +402,6 @@ def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
         (formatting.fixed_title(fixed), fixed),
     )
     yield from ((title, flips) for title, flips in titles if flips)
-
-
-MOST_LINES = 30
-"""Lines of a message of several problems."""
 
 
 def render_failure(failure: RunFailure) -> str:

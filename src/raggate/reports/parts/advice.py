@@ -47,6 +47,13 @@ _BY_CODE = {
 _NO_VERDICT = "settle what is named above, then run the job again; the check stays red until then."
 
 
+LOOK_FIRST = "Look at the numbers and the questions behind them: later changes are compared with them."
+MATCH_FIRST = (
+    "Make the API and the golden set name places the same way: until then nothing is measured, and promotion is "
+    "refused."
+)
+
+
 def next_step(review: Review) -> str:
     """Return it; empty for a pass, and where a first run has its own steps."""
     verdict = review.verdict
@@ -116,10 +123,3 @@ def first_steps(review: Review) -> list[str]:
         *merge,
         "Promote a baseline: `raggate promote <run directory>`, or the promotion workflow. From then on it gates.",
     ]
-
-
-LOOK_FIRST = "Look at the numbers and the questions behind them: later changes are compared with them."
-MATCH_FIRST = (
-    "Make the API and the golden set name places the same way: until then nothing is measured, and promotion is "
-    "refused."
-)

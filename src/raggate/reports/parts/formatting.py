@@ -29,6 +29,18 @@ MARKS = {
 }
 
 
+_VERSIONS = {
+    "embedding_model": "Embedding model",
+    "retriever_version": "Retriever version",
+    "answerer_version": "Answerer version",
+}
+_SHOWN_TYPES = 3
+_TOGETHER = ("composite-worse", "large-loss", "perhaps-worse", "slightly-worse")
+_ALONE = ("worse", "below-floor", "creep", "must-pass", "few-cases", "uncompared", "slice-worse", "question-worse")
+QUALITY = frozenset((*_ALONE, *_TOGETHER))
+"""Codes of reasons that say something got worse."""
+
+
 def breaks_alone(review: Review) -> bool:
     """Whether a change fails to pass for nothing but what merging it would end, or might."""
     codes = {reason.code for reason in review.verdict.reasons}
@@ -270,18 +282,6 @@ def _types_and_cost(operations: Operations) -> Iterator[str]:
     usd = operations.cost.get("judge_cost_usd")
     if usd:
         yield f"cost {written(usd['sum'])} USD"
-
-
-_VERSIONS = {
-    "embedding_model": "Embedding model",
-    "retriever_version": "Retriever version",
-    "answerer_version": "Answerer version",
-}
-_SHOWN_TYPES = 3
-_TOGETHER = ("composite-worse", "large-loss", "perhaps-worse", "slightly-worse")
-_ALONE = ("worse", "below-floor", "creep", "must-pass", "few-cases", "uncompared", "slice-worse", "question-worse")
-QUALITY = frozenset((*_ALONE, *_TOGETHER))
-"""Codes of reasons that say something got worse."""
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

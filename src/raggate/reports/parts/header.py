@@ -25,6 +25,41 @@ LEAST = 3
 """Versions from which on there is a course to see."""
 
 
+MOST = 5
+"""Metrics of a line."""
+MODES = 4
+"""Modes that have a line."""
+SHOWN_PUSHES = 10
+SHOWN_REASONS = 30
+SIGNS = {
+    "pass": "✅",
+    "regression": "❌",
+    "cannot tell": "❔",
+    "invariant broken": "⛔",
+    "interrupted": "⏹️",
+    "not run": "➖",
+    "partial": "🔎",
+    "failed in part": "❌",
+    "usage error": "🔧",
+    "internal error": "💥",
+}
+"""Verdict -> sign. It never stands without the word."""
+_ALERTS = {
+    "pass": "NOTE",
+    "not run": "NOTE",
+    "regression": "CAUTION",
+    "invariant broken": "CAUTION",
+    "internal error": "CAUTION",
+}
+INTRODUCED = ("This pull request introduces raggate.", "There is no baseline yet to compare it with.")
+_RELAYED = (
+    "Measured by an untrusted run, judged here by this repository's own policy. The report and the verdict.json of "
+    "that run are its own word."
+)
+_WAIVED = ("expired", "active", "unused")
+_SOON_DAYS = 14
+
+
 def of_baselines(review: Review, mode: str, metric: str) -> str:
     """Return a bar for each of the last versions, the newest to the right; empty with fewer than three.
 
@@ -44,13 +79,6 @@ def _values(review: Review, mode: str, metric: str) -> Iterator[float]:
         if point.questions != review.run.golden.hash or value is None or not abs(value) <= plots.MAX_VALUE:
             return
         yield value
-
-
-MOST = 5
-"""Metrics of a line."""
-
-MODES = 4
-"""Modes that have a line."""
 
 
 def number_lines(review: Review) -> list[str]:
@@ -129,37 +157,6 @@ def _left_out(review: Review) -> int:
     """Count the questions that are left out of the means as they are waived, also where they did not get worse."""
     names = {waiver.case for waiver in review.verdict.waivers if waiver.state != "expired"}
     return len({case.case_id for case in review.scorecard.cases if case.case_id in names}) if names else 0
-
-
-SHOWN_PUSHES = 10
-SHOWN_REASONS = 30
-
-SIGNS = {
-    "pass": "✅",
-    "regression": "❌",
-    "cannot tell": "❔",
-    "invariant broken": "⛔",
-    "interrupted": "⏹️",
-    "not run": "➖",
-    "partial": "🔎",
-    "failed in part": "❌",
-    "usage error": "🔧",
-    "internal error": "💥",
-}
-"""Verdict -> sign. It never stands without the word."""
-
-_ALERTS = {
-    "pass": "NOTE",
-    "not run": "NOTE",
-    "regression": "CAUTION",
-    "invariant broken": "CAUTION",
-    "internal error": "CAUTION",
-}
-INTRODUCED = ("This pull request introduces raggate.", "There is no baseline yet to compare it with.")
-_RELAYED = (
-    "Measured by an untrusted run, judged here by this repository's own policy. The report and the verdict.json of "
-    "that run are its own word."
-)
 
 
 def sign(verdict: str) -> str:
@@ -287,10 +284,6 @@ def waivers(waived: Sequence[WaiverStatus]) -> Section:
     title = f"### Waivers ({len(ordered)})\n\n"
     texts = ("\n".join(_waiver(waiver, width) for waiver in ordered[:SHOWN_REASONS]) for width in (300, 80))
     return Section(name="waivers", rank=2, variants=tuple(title + text for text in texts) if ordered else ())
-
-
-_WAIVED = ("expired", "active", "unused")
-_SOON_DAYS = 14
 
 
 def _waiver(waiver: WaiverStatus, width: int) -> str:

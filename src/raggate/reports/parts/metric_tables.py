@@ -26,6 +26,10 @@ _COURSES = ("baseline&nbsp;→<br>this&nbsp;PR", "baseline&nbsp;→<br>now")
 _NUMBERS = ("change", *_COURSES, "95%", "value", "questions")
 
 
+NAMED = 10
+"""Questions that are named for a metric."""
+
+
 def deltas(review: Review, *, now: str) -> Section:
     """Write the table of the metrics that decide and moved; on a pass where none did, nothing."""
     rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status != "same"]
@@ -205,10 +209,6 @@ def in_words(review: Review, most: int) -> list[str]:
     several = review.scorecard.several_modes
     worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD]
     return [_line(row, several=several) for row in worst[:most]]
-
-
-NAMED = 10
-"""Questions that are named for a metric."""
 
 
 def beside(review: Review) -> Iterator[str]:

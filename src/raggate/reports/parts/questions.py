@@ -25,6 +25,14 @@ MISSES_SHOWN = 200
 """Questions on the fullest page; the rest is in verdict.json."""
 
 
+OPEN = 10
+"""Questions that are not folded."""
+TOP = 3
+"""Questions that every page keeps."""
+SHOWN = 200
+"""Questions on the fullest page; the rest is in verdict.json."""
+
+
 def misses_title(review: Review) -> str:
     """Name the list, and the modes it is of where others are compared."""
     modes = [*dict.fromkeys(flip.mode for flip in review.misses)] if review.comparison.baseline is not None else []
@@ -108,16 +116,6 @@ def _miss(flip: Flip) -> str:
     noun, absent = _rank_words(flip)
     before, after = (f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after))
     return f"{after}{since or (', as in the baseline' if before == after else f', {before} in the baseline')}"
-
-
-OPEN = 10
-"""Questions that are not folded."""
-
-TOP = 3
-"""Questions that every page keeps."""
-
-SHOWN = 200
-"""Questions on the fullest page; the rest is in verdict.json."""
 
 
 def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:

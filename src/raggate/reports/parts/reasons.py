@@ -16,6 +16,41 @@ _MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-removed", "basel
 """What stands above any good news, because a merge ends the gate."""
 
 
+SHOWN = 6
+"""Causes and changes that are listed, of each."""
+REPAIRS = {
+    "ranks_contiguous": "number the chunks 1, 2, 3, … in the order they are returned, after any filter",
+    "scores_ordered": "sort by the final score after the last reranker, and return no NaN",
+    "chunk_ids_unique": "drop repeated chunks before the list is cut to its length",
+    "chunks_distinct": "drop chunks of the same place and text, or index each note once",
+    "chunk_ids_stable": "make the id from the note and the section, not from a counter",
+    "scope_respected": "filter by vault before ranking, in every ranker",
+    "vaults_known": "return the vault's name with each chunk",
+    "notes_exist": "index the fixture vault alone, and return paths relative to the vault",
+    "headings_exist": "return the headings as they are in the note, all levels of them",
+    "text_in_note": "return the note's own text, and index the vault again if it is older than the notes",
+    "chunks_have_text": "return the text of every chunk, or of none",
+    "golden_kept_apart": "name golden set, baselines and .git in .dockerignore, and keep them out of the vaults",
+    "abstained_is_empty": "return no references with an answer that abstains",
+    "index_complete": "answer the health check only when indexing has ended, and read its log for notes left out",
+    "index_constant": "answer the health check only when indexing has ended, and index nothing while it answers",
+    "no_empty_documents": "look for what the chunker drops in these notes",
+    "list_deep_enough": "raise `ask.k`, or let the API return as many chunks as it is asked for",
+    "must_be_deterministic": "break ties by the chunk's id, and search without a random seed",
+    "ties_at_cutoff": "break ties by the chunk's id",
+    "top_is_prefix": "rank first and cut to the length last",
+    "headings_findable": "index each heading with its section",
+    "spelling_ignored": "normalise case, white space and Unicode of question and index alike",
+    "nonsense_abstains": "set a lowest score below which nothing comes back",
+    "reindex_idempotent": "clear the index before it is built again, and make ids from content",
+    "private_withheld": "leave private and deleted notes out of the index",
+    "principals_isolated": "filter by what the principal may see before ranking",
+    "lists_alike": "look at what became of the lists: filters, thresholds, the number of candidates",
+}
+"""Invariant -> what is usually amiss where it does not hold."""
+_UNSEEN = "Let the API return what the rule needs"
+
+
 def greeted(review: Review) -> bool:
     """Return whether a review is a first run, with nothing wrong but the missing baseline."""
     codes = {reason.code for reason in review.verdict.reasons}
@@ -99,10 +134,6 @@ def sentence(reason: Reason) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-SHOWN = 6
-"""Causes and changes that are listed, of each."""
-
-
 def likely(review: Review) -> str:
     """Return the sentence that names the most likely cause, or says that none shows; empty where nothing got worse."""
     unsaid = review.diagnosis is None or review.verdict.outcome == "pass" or formatting.undecided(review)
@@ -180,40 +211,6 @@ def summary(review: Review) -> Section:
         for width in ((300, 120) if listed else ())
     )
     return Section(name="causes", rank=2, variants=variants)
-
-
-REPAIRS = {
-    "ranks_contiguous": "number the chunks 1, 2, 3, … in the order they are returned, after any filter",
-    "scores_ordered": "sort by the final score after the last reranker, and return no NaN",
-    "chunk_ids_unique": "drop repeated chunks before the list is cut to its length",
-    "chunks_distinct": "drop chunks of the same place and text, or index each note once",
-    "chunk_ids_stable": "make the id from the note and the section, not from a counter",
-    "scope_respected": "filter by vault before ranking, in every ranker",
-    "vaults_known": "return the vault's name with each chunk",
-    "notes_exist": "index the fixture vault alone, and return paths relative to the vault",
-    "headings_exist": "return the headings as they are in the note, all levels of them",
-    "text_in_note": "return the note's own text, and index the vault again if it is older than the notes",
-    "chunks_have_text": "return the text of every chunk, or of none",
-    "golden_kept_apart": "name golden set, baselines and .git in .dockerignore, and keep them out of the vaults",
-    "abstained_is_empty": "return no references with an answer that abstains",
-    "index_complete": "answer the health check only when indexing has ended, and read its log for notes left out",
-    "index_constant": "answer the health check only when indexing has ended, and index nothing while it answers",
-    "no_empty_documents": "look for what the chunker drops in these notes",
-    "list_deep_enough": "raise `ask.k`, or let the API return as many chunks as it is asked for",
-    "must_be_deterministic": "break ties by the chunk's id, and search without a random seed",
-    "ties_at_cutoff": "break ties by the chunk's id",
-    "top_is_prefix": "rank first and cut to the length last",
-    "headings_findable": "index each heading with its section",
-    "spelling_ignored": "normalise case, white space and Unicode of question and index alike",
-    "nonsense_abstains": "set a lowest score below which nothing comes back",
-    "reindex_idempotent": "clear the index before it is built again, and make ids from content",
-    "private_withheld": "leave private and deleted notes out of the index",
-    "principals_isolated": "filter by what the principal may see before ranking",
-    "lists_alike": "look at what became of the lists: filters, thresholds, the number of candidates",
-}
-"""Invariant -> what is usually amiss where it does not hold."""
-
-_UNSEEN = "Let the API return what the rule needs"
 
 
 def section(review: Review) -> Section:

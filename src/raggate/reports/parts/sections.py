@@ -29,6 +29,12 @@ NAMED = 3
 """Metrics that an offer names."""
 
 
+SHOWN_SETTINGS = 40
+SHOWN_NAMES = 30
+HERE = Publication()
+"""Nothing published: no links, no earlier pushes."""
+
+
 def next_steps(review: Review) -> Section:
     """Explain a first run, and what to do to have a gate after it."""
     if not (review.context.first_run or greeted(review)):
@@ -153,10 +159,6 @@ def _trusted(review: Review, links: Links | None) -> str:
     if ignored := review.run.provenance.ignored:
         lines.append(f"Not used, because that commit's own files count: {listed(ignored, most=8)}")
     return "<br>\n".join(lines)
-
-
-SHOWN_SETTINGS = 40
-SHOWN_NAMES = 30
 
 
 def since_baseline(review: Review) -> Section:
@@ -335,10 +337,6 @@ def _unmet(entry: tuple[str, str, str]) -> str:
     level, name, example = entry
     sign = "⛔" if level == "error" else "⚠️"
     return f"- {sign} invariant {safe(name, limit=60)} is not met: {inert(example, limit=300, middle=True)}"
-
-
-HERE = Publication()
-"""Nothing published: no links, no earlier pushes."""
 
 
 def sections_of(

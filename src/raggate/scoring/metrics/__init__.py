@@ -14,6 +14,8 @@ from raggate.models.run import LabelledResult
 from raggate.models.scorecard import Direction
 from raggate.scoring.metrics import abstention, answers, documents, headings, judged, retrieval
 
+PerCase = Callable[[LabelledResult], float | None]
+
 
 class Metric(Struct, frozen=True):
     """A metric: its function, which way is better, and whether it only takes the values 0 and 1.
@@ -32,8 +34,6 @@ class Metric(Struct, frozen=True):
     of_abstention: bool = False
     judged: str = ""
 
-
-PerCase = Callable[[LabelledResult], float | None]
 
 METRICS: dict[str, Metric] = {
     "hit": Metric(retrieval.hit, ranked=True, binary=True),

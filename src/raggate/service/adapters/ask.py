@@ -33,6 +33,33 @@ _TEXTS = ("chunk_id", "rel_path", "heading_path", "text")
 _PLAIN = (int, float, str)
 
 
+UNHEALTHY = frozenset(
+    {
+        "degraded",
+        "down",
+        "error",
+        "fail",
+        "failed",
+        "initializing",
+        "loading",
+        "maintenance",
+        "not_ready",
+        "out_of_service",
+        "starting",
+        "stopping",
+        "unavailable",
+        "unhealthy",
+    }
+)
+"""The values of `status`, whatever their case, that mean no; blanks and dashes count as underscores."""
+MAX_STATE_BYTES = 1 << 20
+"""Bytes of an answer that tells health or index."""
+_NOT_OFFERED = frozenset((404, 405, 501))
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
+NOTICEABLE_MS = 1.0
+"""Milliseconds from which on something was generated; to skip it takes a few microseconds at most."""
+
+
 class AskAdapter:
     """Speaks the protocol of the notes API.
 
@@ -251,33 +278,6 @@ def _optional_mapping(debug: dict[str, Any], name: str) -> dict[str, Any] | None
     return None if debug.get(name) is None else mapping(debug[name], f"debug.{name}")
 
 
-UNHEALTHY = frozenset(
-    {
-        "degraded",
-        "down",
-        "error",
-        "fail",
-        "failed",
-        "initializing",
-        "loading",
-        "maintenance",
-        "not_ready",
-        "out_of_service",
-        "starting",
-        "stopping",
-        "unavailable",
-        "unhealthy",
-    }
-)
-"""The values of `status`, whatever their case, that mean no; blanks and dashes count as underscores."""
-
-MAX_STATE_BYTES = 1 << 20
-"""Bytes of an answer that tells health or index."""
-
-_NOT_OFFERED = frozenset((404, 405, 501))
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
-
-
 def health_problem(client: httpx.Client, path: str) -> str:
     """Return why the API is not healthy, or nothing when it is."""
     return problem_of(path, *fetch_state(client, "GET", path))
@@ -442,10 +442,6 @@ def optional_text(item: dict[str, Any], name: str, where: str = "") -> str | Non
 def refuse(where: str, expected: str, value: Any) -> NoReturn:
     """Raise a ValueError that says what was expected and what stands there."""
     raise ValueError(f"{where}: expected {expected}, found {'a mapping' if type(value) is dict else kind_of(value)}")
-
-
-NOTICEABLE_MS = 1.0
-"""Milliseconds from which on something was generated; to skip it takes a few microseconds at most."""
 
 
 def generated(answer: object, latency: Mapping[str, float], *, abstained: bool) -> bool:

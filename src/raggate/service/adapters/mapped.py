@@ -47,6 +47,11 @@ MAX_CHUNKS = 200
 """Chunks of one question that are asked for one by one."""
 
 
+MAX_URL = 32_000
+"""Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
+_STREAMS = {"ndjson": "application/x-ndjson, application/json", "sse": "text/event-stream"}
+
+
 class Page(Struct, frozen=True, kw_only=True):
     """Which page is asked for: how many came before it, how many chunks they held, and the cursor, if there is one."""
 
@@ -127,12 +132,6 @@ def with_parts(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | N
     if request.heading_path is not None:
         chunk = replace(chunk, heading_path=heading_path_at(request.heading_path, at))
     return chunk
-
-
-MAX_URL = 32_000
-"""Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
-
-_STREAMS = {"ndjson": "application/x-ndjson, application/json", "sse": "text/event-stream"}
 
 
 class MappedAdapter:

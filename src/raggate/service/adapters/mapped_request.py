@@ -17,6 +17,9 @@ Values = Mapping[str, Any]
 """What each placeholder stands for; ABSENT for what the case does not say."""
 
 
+_SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
+
+
 def values_of(case: Case, mode: str, settings: Ask) -> Values:
     """Return what the placeholders of a question stand for."""
     return {
@@ -84,9 +87,6 @@ def _text(value: Any) -> str:
 def _step(text: str) -> str:
     # a step of dots alone would be taken for the directory above
     return "%2E" * len(text) if text in {".", ".."} else quote(text, safe="")
-
-
-_SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 
 
 def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: str) -> dict[str, str]:

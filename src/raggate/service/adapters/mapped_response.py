@@ -33,6 +33,12 @@ _MARKED = re.compile(r"\s*#{1,6}(?:\s|$)")
 Prefixes = tuple[tuple[str, str | None], ...]
 
 
+MAX_DOCUMENTS = 100_000
+"""Of one stream."""
+ERROR = "error"
+"""The name, or kind, of what a stream reports an error by."""
+
+
 def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:
     """Return what paths may begin with, longest first, and the vault that tells."""
     if not written:
@@ -355,13 +361,6 @@ def _count(written: str | None, root: Any) -> int | None:
     if written is not None and (find(parse(written), root) is ABSENT or (value is not None and value < 0)):
         raise WrongShape(below("", parse(written)), "a whole number, 0 or more", ABSENT if value is None else value)
     return value
-
-
-MAX_DOCUMENTS = 100_000
-"""Of one stream."""
-
-ERROR = "error"
-"""The name, or kind, of what a stream reports an error by."""
 
 
 def body_of(body: bytes, stream: Stream | None) -> Any:

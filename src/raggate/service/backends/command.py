@@ -33,6 +33,12 @@ KEY = "api.command"
 _MOST_PORTS = 32
 
 
+STDIO_URL = "http://stdio"
+"""Stands for the address of a server that has none."""
+_PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
+_AT_ONCE = 10.0
+
+
 @contextmanager
 def started(
     settings: Mapping[str, Service], workspace: Workspace
@@ -80,13 +86,6 @@ def _ports(made: Group, name: str, service: Service, image: str) -> tuple[int, .
         f"{KEY}.services.{name}: its image declares {len(ports) or 'no'} TCP ports to connect to",
         hint=f"Name its port by `ready: {{tcp: PORT}}`, or declare it in the image by EXPOSE, {_MOST_PORTS} at most.",
     )
-
-
-STDIO_URL = "http://stdio"
-"""Stands for the address of a server that has none."""
-
-_PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
-_AT_ONCE = 10.0
 
 
 @contextmanager

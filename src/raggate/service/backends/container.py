@@ -22,6 +22,9 @@ _PIECE = 1 << 18
 _BLOCK = tarfile.BLOCKSIZE
 
 
+_API = "api"
+
+
 def mounts(volumes: Mapping[str, str], vault_path: str, *, read_only: bool) -> list[Any]:
     """Describe for the engine where the volumes go: each in a directory of its vault's name."""
     import docker
@@ -107,9 +110,6 @@ def _file(path: Path, root: Path) -> Iterator[bytes]:
             left -= len(piece)
             yield piece
     yield bytes(padding)
-
-
-_API = "api"
 
 
 @contextmanager

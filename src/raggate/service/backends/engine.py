@@ -22,6 +22,31 @@ _SCOPE = ("sys/kernel/random/boot_id", "self/ns/pid", "self/ns/time")
 _LIFE = re.compile(r"(?P<scope>[0-9a-f-]+ \d+ \d+) (?P<process>[1-9]\d{0,8}) (?P<start>\d{1,20})", re.ASCII)
 
 
+OLDEST_API = (1, 41)
+"""Docker 20.10; older engines lack private IPC by default."""
+INSTANCE = "raggate.instance"
+"""Label with a random value per start, so that two runs of one job never take each other's containers."""
+STEP = "raggate.step"
+"""Label with a random value per step of a job, which only its own post step knows as well."""
+PROCESS = "raggate.process"
+"""Label with what names the process that has created it, where that can be known for good."""
+STEP_VARIABLE = "STATE_STEP"
+"""Holds that value: the runner sets it for the post step, from what the step has saved; the step sets it itself."""
+CALL_SECONDS = 60.0
+"""Seconds that one call may take. An engine that pulls and builds for others is slow, and not gone."""
+_GREETING_SECONDS = 20.0
+_TEARDOWN_SECONDS = 4.0  # a runner that cancels a step kills it 10 s later
+_PATIENT_SECONDS = 30.0
+_SWEEP_SECONDS = 30.0
+_PAUSE = 0.5
+_GRACE = 1
+_TRIES = 4
+_SOCKET = "unix:///var/run/docker.sock"
+_ELSEWHERE = "Or start the API yourself: `api.url` takes one that runs, `api.command` without `services` a process."
+Client = Any
+"""A `docker.APIClient`; the library has no types."""
+
+
 def own() -> str | None:
     """Name this process by boot, namespaces of numbers and of time, number, and start; None where that is not known."""
     scope, start = _scope(), _start(os.getpid())
@@ -65,34 +90,6 @@ def _start(process: int) -> str | None:
         return (_PROC / str(process) / "stat").read_bytes().rpartition(b")")[2].split()[19].decode("ascii")
     except (OSError, IndexError, ValueError):
         return None
-
-
-OLDEST_API = (1, 41)
-"""Docker 20.10; older engines lack private IPC by default."""
-INSTANCE = "raggate.instance"
-"""Label with a random value per start, so that two runs of one job never take each other's containers."""
-STEP = "raggate.step"
-"""Label with a random value per step of a job, which only its own post step knows as well."""
-PROCESS = "raggate.process"
-"""Label with what names the process that has created it, where that can be known for good."""
-STEP_VARIABLE = "STATE_STEP"
-"""Holds that value: the runner sets it for the post step, from what the step has saved; the step sets it itself."""
-
-CALL_SECONDS = 60.0
-"""Seconds that one call may take. An engine that pulls and builds for others is slow, and not gone."""
-
-_GREETING_SECONDS = 20.0
-_TEARDOWN_SECONDS = 4.0  # a runner that cancels a step kills it 10 s later
-_PATIENT_SECONDS = 30.0
-_SWEEP_SECONDS = 30.0
-_PAUSE = 0.5
-_GRACE = 1
-_TRIES = 4
-_SOCKET = "unix:///var/run/docker.sock"
-_ELSEWHERE = "Or start the API yourself: `api.url` takes one that runs, `api.command` without `services` a process."
-
-Client = Any
-"""A `docker.APIClient`; the library has no types."""
 
 
 @contextlib.contextmanager

@@ -36,6 +36,13 @@ _HEALTH_SECONDS = 0.5
 _LAYER = "rw,noexec,nosuid,nodev,mode=1777"
 
 
+# `${NAME}` belongs to shells and `{{name}}` to templates: neither is a placeholder
+_PLACEHOLDER = re.compile(r"(?<![{$])\{([A-Za-z][A-Za-z0-9._-]*)\}")
+_POLL = 0.1
+_PROBE_SECONDS = 2.0
+_SECOND_THOUGHT = 0.5
+
+
 def hardened(client: Client, settings: Contained, image: str, *, internal: bool) -> dict[str, Any]:
     """Return what the host is told of a container, but for its network, ports and volumes.
 
@@ -179,10 +186,6 @@ def _has_health_check(client: Client, container: str) -> bool:
         return False
 
 
-# `${NAME}` belongs to shells and `{{name}}` to templates: neither is a placeholder
-_PLACEHOLDER = re.compile(r"(?<![{$])\{([A-Za-z][A-Za-z0-9._-]*)\}")
-
-
 class Filler:
     """Replaces placeholders and remembers which were used.
 
@@ -212,11 +215,6 @@ class Filler:
         advice = f"; did you mean {{{close}}}?" if close else ""
         listed = ", ".join(f"{{{placeholder}}}" for placeholder in self._values)
         raise UsageError(f"{key}: unknown placeholder {{{cut(name)}}}{advice}", hint=f"Known here: {listed}.")
-
-
-_POLL = 0.1
-_PROBE_SECONDS = 2.0
-_SECOND_THOUGHT = 0.5
 
 
 class Part(Guarded, Struct, frozen=True, kw_only=True):

@@ -39,6 +39,19 @@ _PRIVATE = (
 )
 
 
+_TRIES = 3
+_PULL_SECONDS = 600.0
+_SILENCE = 120.0
+_LAST_PORT = 65_535
+BUILT = "raggate.built"
+"""Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
+_INSTEAD = (
+    "Write it, or name what is there: `build.context` is a directory, `build.dockerfile` a file in it. `image` names "
+    "an image in place of `build`; `api.command` and `api.url` need neither, see docs/containers.md."
+)
+_RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
+
+
 class Lasting(Struct, frozen=True):
     """A problem that does not go away by trying again: what follows the image's name in a sentence, and what to do."""
 
@@ -99,12 +112,6 @@ def _without(name: str, why: str) -> str:
     for spelling in (*sorted(tagged, key=len, reverse=True), *sorted(alone | hosts, key=len, reverse=True)):
         words = re.sub(rf"(?<![\w./-]){re.escape(spelling)}(?![\w/-]|\.\w)", " ", words)
     return words
-
-
-_TRIES = 3
-_PULL_SECONDS = 600.0
-_SILENCE = 120.0
-_LAST_PORT = 65_535
 
 
 def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspace) -> str:
@@ -294,16 +301,6 @@ def _wait_at_most(response: Any, seconds: float) -> None:
     # the library sets the time for one read when the request is sent, and has no way to change it
     with contextlib.suppress(AttributeError, OSError):
         response.raw._fp.fp.raw._sock.settimeout(seconds)
-
-
-BUILT = "raggate.built"
-"""Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
-
-_INSTEAD = (
-    "Write it, or name what is there: `build.context` is a directory, `build.dockerfile` a file in it. `image` names "
-    "an image in place of `build`; `api.command` and `api.url` need neither, see docs/containers.md."
-)
-_RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
 
 
 def build(client: Client, settings: Build, *, key: str, workspace: Workspace) -> str:

@@ -26,6 +26,16 @@ and every one would be waited for twice five seconds."""
 _NO_TRANSLATION = {"com.docker.network.bridge.enable_ip_masquerade": "false"}
 
 
+# Docker keeps the files it mounts over these in a directory named after the container; Podman does the same. cgroup
+# paths, which others look at, have no id where the cgroup namespace is private. Other mounts prove nothing: on the
+# engine's own machine those of every container with a shareable /dev/shm can be seen.
+_FILES = {"/etc/hostname": "HostnamePath", "/etc/hosts": "HostsPath", "/etc/resolv.conf": "ResolvConfPath"}
+_KEPT = re.compile(r"/[^/]*containers/([0-9a-f]{64})/(?:userdata/)?[^/]+\Z")
+_HOSTNAME = re.compile(r"[0-9a-f]{12}")
+_MARKS = ("/.dockerenv", "/run/.containerenv")
+_DEPTH = 4
+
+
 def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bool, published: bool) -> None:
     """Create a network.
 
@@ -123,16 +133,6 @@ def address(client: Client, container: str, network: str) -> str | None:
     except engine_errors() as error:
         raise CannotTell(f"the API's container cannot be found: {reason(error)}") from None
     return (networks.get(network) or {}).get("IPAddress") or None
-
-
-# Docker keeps the files it mounts over these in a directory named after the container; Podman does the same. cgroup
-# paths, which others look at, have no id where the cgroup namespace is private. Other mounts prove nothing: on the
-# engine's own machine those of every container with a shareable /dev/shm can be seen.
-_FILES = {"/etc/hostname": "HostnamePath", "/etc/hosts": "HostsPath", "/etc/resolv.conf": "ResolvConfPath"}
-_KEPT = re.compile(r"/[^/]*containers/([0-9a-f]{64})/(?:userdata/)?[^/]+\Z")
-_HOSTNAME = re.compile(r"[0-9a-f]{12}")
-_MARKS = ("/.dockerenv", "/run/.containerenv")
-_DEPTH = 4
 
 
 class Own(Struct, frozen=True):

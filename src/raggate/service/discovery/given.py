@@ -20,6 +20,9 @@ _EXAMPLE = """Such as --body '{"utterance": "{question}", "page": {"size": "{k}"
 _KNOWN = {"question", "k"}
 
 
+_SECRET = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
+
+
 def body_of(text: str) -> dict[str, Any]:
     """Read what `--body` says; empty where it says nothing.
 
@@ -44,9 +47,6 @@ def body_of(text: str) -> dict[str, Any]:
             hint="Write a value that the API takes; `ask.mapped` of raggate.yml knows modes, pages and scopes.",
         )
     return body
-
-
-_SECRET = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 
 
 class Headers(Guarded, Struct, frozen=True, kw_only=True):

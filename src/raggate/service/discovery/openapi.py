@@ -33,6 +33,32 @@ MAX_PATHS = 1_000
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")
 
 
+MAX_PROPERTIES = 200
+MAX_STEPS = 10
+_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
+SIGNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "/": {
+        "elasticsearch": ("tagline", "You Know, for Search"),
+        "opensearch": ("tagline", "The OpenSearch Project"),
+        "qdrant": ("title", "qdrant"),
+    },
+    "/v1/meta": {"weaviate": ("modules", "")},
+    "/solr/admin/info/system": {"solr": ("solr_home", "")},
+}
+"""Path -> the presets that its answer can tell, each by a key and what its text begins with.
+
+Chroma is none of them: its preset is for a service in front of it.
+"""
+STREAMS = (
+    Stream(format="sse"),
+    *(Stream(format=form, by=by) for form in ("sse", "ndjson") for by in ("type", "event", "kind")),
+    Stream(format="ndjson"),
+)
+"""How an answer that is no JSON may be read, what tells most kinds apart first."""
+_EXCERPT = 120
+REDIRECTED = "Redirects are not followed: give the address that they lead to."
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """A request template, as `ask.mapped.ask` has it."""
 
@@ -148,11 +174,6 @@ def _writes(request: Request, operation: dict[str, Any]) -> bool:
     return not WRITES.isdisjoint(words_in(request.path) + words_in(name if isinstance(name, str) else ""))
 
 
-MAX_PROPERTIES = 200
-MAX_STEPS = 10
-_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
-
-
 def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any] | None:
     """Return a mapping with placeholders that asks a question; None where the schema has no place for one.
 
@@ -228,21 +249,6 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-SIGNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "/": {
-        "elasticsearch": ("tagline", "You Know, for Search"),
-        "opensearch": ("tagline", "The OpenSearch Project"),
-        "qdrant": ("title", "qdrant"),
-    },
-    "/v1/meta": {"weaviate": ("modules", "")},
-    "/solr/admin/info/system": {"solr": ("solr_home", "")},
-}
-"""Path -> the presets that its answer can tell, each by a key and what its text begins with.
-
-Chroma is none of them: its preset is for a service in front of it.
-"""
-
-
 def engine_at(path: str, root: Any) -> str:
     """Return the preset whose engine answers so at a path; an empty text where it is none of them."""
     answer = mapping(root)
@@ -250,18 +256,6 @@ def engine_at(path: str, root: Any) -> str:
         if key in answer and (not begin or str(answer[key]).startswith(begin)):
             return preset
     return ""
-
-
-STREAMS = (
-    Stream(format="sse"),
-    *(Stream(format=form, by=by) for form in ("sse", "ndjson") for by in ("type", "event", "kind")),
-    Stream(format="ndjson"),
-)
-"""How an answer that is no JSON may be read, what tells most kinds apart first."""
-
-_EXCERPT = 120
-
-REDIRECTED = "Redirects are not followed: give the address that they lead to."
 
 
 class Reply(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,53 @@ _ABOVE = "parentheaders"
 _QUOTABLE = re.compile(r"[^\"\x00-\x1f\x7f]{1,100}")
 
 
+QUESTION = (
+    *("question", "query", "q", "querytext", "searchquery", "text", "prompt", "input", "message", "searchtext"),
+    *("search", "term", "keywords"),
+)
+COUNT = (
+    *("k", "topk", "limit", "topn", "nresults", "numresults", "maxresults", "maxnumresults", "maxchunks"),
+    *("size", "top", "pagesize", "perpage", "n", "count", "hits", "rows"),
+)
+LISTS = (
+    *("chunks", "hits", "results", "matches", "documents", "docs", "passages", "sources", "contexts", "points"),
+    *("nodes", "items", "children", "citations", "references", "data", "output"),
+)
+FIELDS = {
+    "rel_path": (
+        *("relpath", "relativepath", "filepath", "path", "file", "notepath", "docpath", "documentpath", "source"),
+        *("filename", "document", "note", "permalink", "uri", "url"),
+    ),
+    "heading_path": (
+        *("headingpath", "headings", "sectionpath", "headingtrail", "breadcrumbs", "breadcrumb", "heading"),
+        *("section", "headers", "header"),
+    ),
+    "text": (
+        *("text", "content", "pagecontent", "chunktext", "body", "chunk", "passage", "matchedchunk", "snippet"),
+        *("entry", "excerpt", "document"),
+    ),
+    "score": ("score", "scorefinal", "finalscore", "rerankscore", "relevance", "relevancescore", "similarity"),
+    "id": ("chunkid", "id", "uuid", "pointid", "nodeid"),
+}
+"""Parts of a chunk -> their usual names."""
+ANSWERS = ("answer", "response", "reply", "completion", "generatedanswer", "output")
+SURELY_A_QUESTION = frozenset(QUESTION[:5])
+"""Names of a question that nothing else has, so that whatever takes one can be asked."""
+ENDPOINTS = ("search", "retriev", "query", "ask", "question", "find", "lookup", "rag", "answer", "chat")
+HEALTH = ("health", "healthz", "ready", "readyz", "readiness", "live", "livez", "status", "ping", "heartbeat")
+WRITES = frozenset(
+    (
+        *("add", "append", "clear", "create", "delete", "destroy", "drop", "edit", "erase", "import", "ingest"),
+        *("insert", "modify", "patch", "purge", "remove", "rename", "replace", "reset", "save", "send", "submit"),
+        *("truncate", "update", "upload", "upsert", "wipe", "write"),
+    )
+)
+"""Words by which an endpoint or a tool says that it writes."""
+_MARKS = re.compile(r"[_\-@\s]")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LONG = 5  # letters of a name that no other word has in it by chance
+
+
 class Shape(Struct, frozen=True, kw_only=True):
     """Where an answer holds what.
 
@@ -289,55 +336,6 @@ def _answer(root: Any) -> str | None:
         if isinstance(value, str) and _BARE.fullmatch(key) and (place := rank(key, ANSWERS)) is not None
     ]
     return min(ranked)[1] if ranked else None
-
-
-QUESTION = (
-    *("question", "query", "q", "querytext", "searchquery", "text", "prompt", "input", "message", "searchtext"),
-    *("search", "term", "keywords"),
-)
-COUNT = (
-    *("k", "topk", "limit", "topn", "nresults", "numresults", "maxresults", "maxnumresults", "maxchunks"),
-    *("size", "top", "pagesize", "perpage", "n", "count", "hits", "rows"),
-)
-LISTS = (
-    *("chunks", "hits", "results", "matches", "documents", "docs", "passages", "sources", "contexts", "points"),
-    *("nodes", "items", "children", "citations", "references", "data", "output"),
-)
-FIELDS = {
-    "rel_path": (
-        *("relpath", "relativepath", "filepath", "path", "file", "notepath", "docpath", "documentpath", "source"),
-        *("filename", "document", "note", "permalink", "uri", "url"),
-    ),
-    "heading_path": (
-        *("headingpath", "headings", "sectionpath", "headingtrail", "breadcrumbs", "breadcrumb", "heading"),
-        *("section", "headers", "header"),
-    ),
-    "text": (
-        *("text", "content", "pagecontent", "chunktext", "body", "chunk", "passage", "matchedchunk", "snippet"),
-        *("entry", "excerpt", "document"),
-    ),
-    "score": ("score", "scorefinal", "finalscore", "rerankscore", "relevance", "relevancescore", "similarity"),
-    "id": ("chunkid", "id", "uuid", "pointid", "nodeid"),
-}
-"""Parts of a chunk -> their usual names."""
-ANSWERS = ("answer", "response", "reply", "completion", "generatedanswer", "output")
-SURELY_A_QUESTION = frozenset(QUESTION[:5])
-"""Names of a question that nothing else has, so that whatever takes one can be asked."""
-ENDPOINTS = ("search", "retriev", "query", "ask", "question", "find", "lookup", "rag", "answer", "chat")
-HEALTH = ("health", "healthz", "ready", "readyz", "readiness", "live", "livez", "status", "ping", "heartbeat")
-
-WRITES = frozenset(
-    (
-        *("add", "append", "clear", "create", "delete", "destroy", "drop", "edit", "erase", "import", "ingest"),
-        *("insert", "modify", "patch", "purge", "remove", "rename", "replace", "reset", "save", "send", "submit"),
-        *("truncate", "update", "upload", "upsert", "wipe", "write"),
-    )
-)
-"""Words by which an endpoint or a tool says that it writes."""
-
-_MARKS = re.compile(r"[_\-@\s]")
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_LONG = 5  # letters of a name that no other word has in it by chance
 
 
 def plain_name(name: str) -> str:

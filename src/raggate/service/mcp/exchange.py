@@ -28,6 +28,13 @@ MAX_ASKED_BACK = 100
 _STREAM = "text/event-stream"
 
 
+MAX_ERROR_BYTES = 64 << 10
+"""Of an error body; what is longer costs the connection."""
+# The library keeps what it has read beyond an answer for the next one on the connection, and has no public name for it.
+# Where the name is gone, no connection is used twice.
+_BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
+
+
 class Expired(Missed):
     """The server does not know the session any more."""
 
@@ -217,14 +224,6 @@ def _broken(message: str) -> Missed:
 
 def _id(message: Mapping[str, Any]) -> str:
     return cut(jsonio.dumps(message.get("id")).decode(), limit=60)
-
-
-MAX_ERROR_BYTES = 64 << 10
-"""Of an error body; what is longer costs the connection."""
-
-# The library keeps what it has read beyond an answer for the next one on the connection, and has no public name for it.
-# Where the name is gone, no connection is used twice.
-_BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
 
 
 def transport_to(api: Started, connections: int) -> httpx.AsyncHTTPTransport:

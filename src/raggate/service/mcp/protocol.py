@@ -23,6 +23,24 @@ MAX_BATCH = 1_000
 """Messages that may come at once, which one revision of the protocol allows."""
 
 
+WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Versions that begin with `initialize`, the one that is proposed first."""
+STATELESS = "2026-07-28"
+"""The version without a handshake, in which every request says what a handshake said before."""
+SESSION = "Mcp-Session-Id"
+"""The header of a session."""
+_ENCODED = "=?base64?"
+_PLAIN = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
+_SESSION_ID = re.compile(r"[\x21-\x7e]{1,1000}")
+# the version is of this client, so that what a server is told does not change with every release
+_CLIENT = {"name": "raggate", "version": "1"}
+_META = "io.modelcontextprotocol"
+MAX_BLOCKS = 1_000
+"""Of one result."""
+SHOWN = 20
+"""Names in a message."""
+
+
 class RpcError(Missed):
     """A JSON-RPC error in place of a result. Its words are the server's, and untrusted."""
 
@@ -113,23 +131,6 @@ def _beginning(raw: bytes) -> str:
     return quoted(raw[:400].decode("utf-8", "replace"), limit=60)
 
 
-WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Versions that begin with `initialize`, the one that is proposed first."""
-
-STATELESS = "2026-07-28"
-"""The version without a handshake, in which every request says what a handshake said before."""
-
-SESSION = "Mcp-Session-Id"
-"""The header of a session."""
-
-_ENCODED = "=?base64?"
-_PLAIN = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
-_SESSION_ID = re.compile(r"[\x21-\x7e]{1,1000}")
-# the version is of this client, so that what a server is told does not change with every release
-_CLIENT = {"name": "raggate", "version": "1"}
-_META = "io.modelcontextprotocol"
-
-
 class Disagreed(Missed):
     """Client and server have no version in common, which no waiting changes."""
 
@@ -209,10 +210,6 @@ def discovered(result: Message) -> Terms:
     if not isinstance(versions, list) or STATELESS not in versions:
         raise Disagreed(versions)
     return Terms(STATELESS)
-
-
-MAX_BLOCKS = 1_000
-"""Of one result."""
 
 
 def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | None = None) -> Any:
@@ -313,10 +310,6 @@ def _value(text: str, kinds: tuple[type, ...]) -> Any:
     except ValueError:
         return text
     return value if isinstance(value, kinds) else text
-
-
-SHOWN = 20
-"""Names in a message."""
 
 
 def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -> str:

@@ -33,6 +33,10 @@ CANDIDATES = 3
 _MARKS = ("|", ";")
 
 
+SHOWN = 300
+"""Characters of a text that is only to be recognised."""
+
+
 class Undecided(NamedTuple):
     """A question that no case was made of: why, and passages that may answer it."""
 
@@ -216,10 +220,6 @@ def _stands(case: Case, support: Support, vault: Vault, sections: SectionsOf) ->
 
 def _usable(name: str, taken: AbstractSet[str]) -> bool:
     return bool(name.strip()) and len(name) <= 200 and name not in taken
-
-
-SHOWN = 300
-"""Characters of a text that is only to be recognised."""
 
 
 def lines(undecided: Iterable[Undecided]) -> bytes:

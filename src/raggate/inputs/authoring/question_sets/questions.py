@@ -27,6 +27,14 @@ _LITERALS = re.compile(_LITERAL, re.DOTALL)
 _LIST = re.compile(rf"\[\s*(?:(?:{_LITERAL})(?:\s*,\s*|\s*))*\]", re.DOTALL)
 
 
+MAX_BYTES = 64 << 20
+MAX_RECORDS = 100_000
+YAML = frozenset((".yaml", ".yml"))
+TABLES = frozenset((".csv", ".tsv"))
+HOLDERS = ("data", "tests", "goldens", "samples", "examples", "questions", "test_cases")
+"""Keys of an object below which its records are."""
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """A question from elsewhere.
 
@@ -89,14 +97,6 @@ def _literal(written: str) -> str:
         return str(ast.literal_eval(written))
     except (ValueError, SyntaxError):
         return written[1:-1]
-
-
-MAX_BYTES = 64 << 20
-MAX_RECORDS = 100_000
-YAML = frozenset((".yaml", ".yml"))
-TABLES = frozenset((".csv", ".tsv"))
-HOLDERS = ("data", "tests", "goldens", "samples", "examples", "questions", "test_cases")
-"""Keys of an object below which its records are."""
 
 
 def read(path: Path) -> list[Placed]:
