@@ -31,7 +31,7 @@ _PLACES = {
     "check": "api",
     "RaggateError": "errors",
     **dict.fromkeys(("Metric", "Question", "Reason", "Verdict"), "models.public_verdict"),
-    "RunFailed": "pipeline.result",
+    "RunFailed": "pipeline.request",
 }
 
 

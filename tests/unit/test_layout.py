@@ -135,6 +135,7 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/trusted_inputs.py",
     # the judging step, and the command that does it again: the integration tests of judging
     "pipeline/jury.py",
+    "pipeline/rejudge.py",
     # through the metric that is made of it: metrics/test_retrieval
     # what is asked twice: the integration tests of behaviour
     "pipeline/asking.py",

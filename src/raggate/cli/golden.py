@@ -108,7 +108,7 @@ class Desk:
         self._write()
 
     def _written(self, request: Request, most: int) -> list[Proposal]:
-        from raggate.pipeline.authoring import write_questions
+        from raggate.pipeline.written_questions import write_questions
 
         return write_questions(request, self._bench, [item.proposal for item in self._kept], most)
 

@@ -16,7 +16,7 @@ from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
     from raggate.cli.results.stored import CassettePruned, Judged
-    from raggate.pipeline.rerun import Rejudging
+    from raggate.pipeline.rejudge import Rejudging
 
 
 @click.command(cls=OptionsOnly)
@@ -53,11 +53,11 @@ def judge(
     """
     from raggate.cli.results.stored import Judged
     from raggate.config.overrides import JudgeOverrides
-    from raggate.pipeline import rerun
+    from raggate.pipeline import rejudge
     from raggate.scoring import figures
 
     alone = prune and not any(instead.values())
-    asked = rerun.Rejudging(
+    asked = rejudge.Rejudging(
         directory=directory,
         config_file=config_file,
         instead=JudgeOverrides(**instead),
@@ -66,7 +66,7 @@ def judge(
     )
     if prune or dry_run:
         return _prune(asked, dry_run=dry_run, alone=alone)
-    values = rerun.judge_directory(asked)
+    values = rejudge.judge_directory(asked)
     for mode, name, value in values:
         click.echo(f"{log_line(mode)}  {name:32} {figures.value(name, value):>7}  n={value.n}")
     return Answer(Judged(run_directory=directory, metrics=console.metrics_of(values)))
@@ -75,11 +75,11 @@ def judge(
 def _prune(asked: Rejudging, *, dry_run: bool, alone: bool) -> Answer[CassettePruned]:
     """Drop replies that a run does not take; `alone` says that --prune is the only thing that is wanted."""
     from raggate.cli.results.stored import CassettePruned
-    from raggate.pipeline import rerun
+    from raggate.pipeline import rejudge
 
     if not alone:
         raise UsageError("--prune judges nothing, so it takes no flag about judges, and --dry-run is about --prune")
-    cassette, dropped, kept = rerun.prune_cassette(asked, dry_run=dry_run)
+    cassette, dropped, kept = rejudge.prune_cassette(asked, dry_run=dry_run)
     done = "would be dropped" if dry_run else "dropped"
     click.echo(f"{log_line(str(cassette))}: {dropped} {'reply' if dropped == 1 else 'replies'} {done}, {kept} kept")
     return Answer(CassettePruned(cassette=cassette, dropped=dropped, kept=kept, written=not dry_run))

@@ -37,7 +37,7 @@ from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Preview, ReportContext, Review
-from raggate.pipeline import check, claimed_run, concern, jury, previewing, suites
+from raggate.pipeline import check, claimed_run, concern, judging, previewing, suites
 from raggate.pipeline.request import Request, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
@@ -401,7 +401,7 @@ def _preview(fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -
     if fork.matched and change.identity(fork.config_file.name) is None:
         return Preview(retired=True)
     after = load_without_notes(change, base, check_names, inputs)
-    jury.check_files(after)
+    judging.check_files(after)
     waivers.check_cases(after.config, after.golden, fork.config_file.name)
     directions = score.directions(inputs.config.score.k)
     try:

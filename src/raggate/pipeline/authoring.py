@@ -5,61 +5,37 @@ The golden set may not be there yet. What is added is checked as a check would, 
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config import schema
-from raggate.config.judge_settings import Judges
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline as baseline_file
 from raggate.gate.suite_checks import check_abstentions, check_headings
 from raggate.inputs import anchor_check, golden, vault
 from raggate.inputs.authoring.golden_file import with_cases
-from raggate.inputs.authoring.passages import Passage
-from raggate.inputs.authoring.proposals import Proposal
-from raggate.inputs.authoring.written_questions import QuestionCheck, passages_to_ask, sifted
 from raggate.inputs.leaks import visible
 from raggate.inputs.lint.questions import check_questions, check_supports
 from raggate.inputs.trusted import NO_CONFIG, Inputs
-from raggate.judges import session
-from raggate.judges.cassette import Cassette
-from raggate.judges.grader import Grader
-from raggate.judges.replies import QuestionReply
-from raggate.judges.session import Bench, Opinion
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden, Vault, digest
-from raggate.models.judging import NotJudged, Parameters
 from raggate.models.lint import LintFinding
 from raggate.models.run import Chunk
-from raggate.pipeline import jury
 from raggate.pipeline.booted import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import directions
 from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file, write_file
-from raggate.text.jsonio import JsonObject
-from raggate.text.numbers import counted
 from raggate.text.scratch import scratch_directory
 
 SHOWN = 10
 """Passages of an answer that are shown."""
-
-
-RUBRIC = "question"
-MOST_READ = 6000
-"""Characters of a passage that the model is shown."""
-CALLS_EACH = 2
-"""Calls for each question that is wanted after which no further passage is asked about: the model may be no good."""
-MANY = 10
-"""Questions that are no good, and none that is, from which on it may be for the model."""
 
 
 class Workbench(Struct, frozen=True, kw_only=True):
@@ -221,128 +197,3 @@ def save(bench: Workbench, data: bytes) -> Workbench:
         raise UsageError(f"{bench.golden.name}: changed meanwhile, nothing was written", hint="Do it again.")
     write_file(bench.path, data)
     return replace(bench, data=data, golden=golden.load(data, bench.golden.name))
-
-
-class _Yield(Struct):
-    """What came of the replies so far: all that holds for its passage, and of that what nobody asked before."""
-
-    written: list[Proposal] = field(default_factory=list)
-    proposals: list[Proposal] = field(default_factory=list)
-    flaws: Counter[str] = field(default_factory=Counter)
-    again: Counter[str] = field(default_factory=Counter)
-    gaps: dict[str, str] = field(default_factory=dict)
-
-
-def write_questions(request: Request, bench: Workbench, earlier: Sequence[Proposal], most: int) -> list[Proposal]:
-    """Ask the first judge for questions, until so many are good.
-
-    Args:
-        request: what the front end asks for; its environment holds the key.
-        bench: the golden set, its notes and configuration.
-        earlier: proposals that wait or were rejected; what they ask is not asked again.
-        most: how many at most.
-
-    Raises:
-        UsageError: without a judge, or with a cassette that cannot be read or written.
-        KeyboardInterrupt: when a signal came; the replies so far are kept.
-    """
-    settings = bench.settings.judges
-    if settings is None:
-        hint = "Add one with a model, as docs/judges.md shows, or go without --model."
-        raise UsageError(
-            f"--model: {request.config_place} has no section 'judges', so no model can be asked", hint=hint
-        )
-    if not most:
-        request.say("no model is asked, as enough proposals wait: take or reject some, or raise --limit")
-        return []
-    path = jury.place(request.root, settings.cassette)
-    tape = Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh")
-    judges = jury.Jury(settings=settings, tape=tape, environment=request.environment, say=request.say)
-    written = [item.case for item in earlier if item.source == "model"]
-    with in_time(bench):
-        check = QuestionCheck(bench.visible)
-        passages = passages_to_ask(bench.golden, bench.visible, written)
-
-        questions = [case.question for case in (*bench.golden.cases, *(item.case for item in earlier))]
-
-    async def work(ways: Bench) -> _Yield:
-        return await _Writing(bench, _grader(settings, ways), ways, check, questions).until(most, passages)
-
-    name = settings.models[0].model
-    if passages and settings.mode != "replay":
-        request.say(
-            f"asking {name} for {counted(most, 'question')}, one passage a call; a small machine takes its time"
-        )
-    outcome, spending = judges.ask(work)
-    _say(request, settings, outcome)
-    judges.say_spending(spending)
-    return outcome.proposals[:most]
-
-
-def _grader(settings: Judges, ways: Bench) -> Grader:
-    model = session.judge_model(settings.models[0])
-    return Grader(ask=ways.first, model=model, parameters=Parameters(max_tokens=settings.max_tokens), frame="question")
-
-
-class _Writing(Struct, frozen=True):
-    """A model at work: what is asked of it, and what its questions are held against."""
-
-    bench: Workbench
-    grader: Grader
-    ways: Bench
-    check: QuestionCheck
-    questions: Sequence[str]
-
-    async def until(self, most: int, passages: Sequence[Passage]) -> _Yield:
-        """Ask for a question to each passage, several at once, until so many are good or nothing answers."""
-        outcome = _Yield()
-        place = 0
-        while place < len(passages) and (missing := self._wanted(most, outcome)) > 0:
-            batch = passages[place : place + missing]
-            place += len(batch)
-            opinions = await asyncio.gather(*map(self._ask, batch))
-            with in_time(self.bench):
-                for passage, opinion in zip(batch, opinions, strict=True):
-                    self._take(outcome, passage, opinion)
-                outcome.proposals, again = sifted(outcome.written, self.questions)
-                outcome.again = Counter(again)
-            if not any(opinion.usage.replies for opinion in opinions):
-                # whatever keeps it from answering keeps it from answering to the rest, too
-                break
-        return outcome
-
-    def _wanted(self, most: int, outcome: _Yield) -> int:
-        """Return how many passages may be asked about next; what the cassette answers is no call."""
-        calls = self.ways.budget.spending().calls if self.ways.budget is not None else 0
-        return min(most - len(outcome.proposals), CALLS_EACH * most - calls)
-
-    async def _ask(self, passage: Passage) -> Opinion[QuestionReply]:
-        return await self.grader.reply(RUBRIC, _material(passage), QuestionReply)
-
-    def _take(self, outcome: _Yield, passage: Passage, opinion: Opinion[QuestionReply]) -> None:
-        if isinstance(opinion.says, NotJudged):
-            outcome.gaps.setdefault(opinion.says.reason, opinion.says.detail)
-            return
-        made = self.check.proposal(opinion.says.question, opinion.says.answer, passage)
-        if isinstance(made, Proposal):
-            outcome.written.append(made)
-        else:
-            outcome.flaws[made] += 1
-
-
-def _material(passage: Passage) -> JsonObject:
-    source = ", ".join(filter(None, (passage.rel_path, passage.heading_path)))
-    return {"passages": [{"number": 1, "source": source, "text": passage.text[:MOST_READ]}]}
-
-
-def _say(request: Request, settings: Judges, outcome: _Yield) -> None:
-    """Tell what of the replies was no good, and one example of each reason why there is none."""
-    name = settings.models[0].model
-    for reason, detail in sorted(outcome.gaps.items()):
-        request.say(f"{name}: {reason}: {detail}")
-    flaws = outcome.flaws + outcome.again
-    if flaws:
-        reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(flaws.items()))
-        request.say(f"{name}: {counted(flaws.total(), 'question')} not proposed: {reasons}")
-    if flaws.total() >= MANY and not outcome.proposals:
-        request.say(f"{name}: none of its questions can be used, so this model may be too small for it")

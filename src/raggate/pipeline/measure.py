@@ -16,7 +16,7 @@ from raggate.models.golden import Selection, Vault
 from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.pipeline import jury
+from raggate.pipeline import judging
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
@@ -53,7 +53,7 @@ def measure(
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         blank = blank_run(directory, started, request, inputs, selection, build, kept, command=command)
-        judge = jury.unjudged if selection else jury.ready(request, inputs, directory)
+        judge = judging.unjudged if selection else judging.ready(request, inputs, directory)
         inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
         part = Part(
             request=request,
@@ -104,7 +104,7 @@ def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple
     with ExitStack() as stack:
         directory = run_place(stack, request, inputs, answers.started)
         blank = blank_run(directory, answers.started, request, inputs, command="run")
-        judge = jury.ready(request, inputs, directory)
+        judge = judging.ready(request, inputs, directory)
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *finish.done(answers, answers.seconds, stopped=None, log=answers.log)
 

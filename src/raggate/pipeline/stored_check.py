@@ -19,7 +19,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.golden import EVERYTHING
 from raggate.models.provenance import Checkout, Provenance, commit_words, exact_image
 from raggate.models.run import Run
-from raggate.pipeline import check, claimed_run, jury, measured_run, run_directory
+from raggate.pipeline import check, claimed_run, judging, measured_run, run_directory
 from raggate.pipeline.request import CheckResult, Request
 from raggate.pipeline.run_place import run_place
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
@@ -68,7 +68,7 @@ def check_run(request: Request, directory: Path) -> CheckResult:
             blank = measured_run.blank_run(place, run.started, request, inputs, command="check")
             provenance = _provenance(origin, blank.provenance)
             run = replace(run, run_id=place.name, provenance=replace(provenance, measured=measured))
-            judged = jury.ready(request, inputs, place)(run)
+            judged = judging.ready(request, inputs, place)(run)
             scorecard = measured_run.write(place, judged, request, inputs.config)
             return check.conclude(request, inputs, baseline, place, judged, scorecard, source=directory)
 

@@ -1,0 +1,188 @@
+"""A run directory that is on disk already, judged again: by the same judges, by others, or from the cassette alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from raggate.config import schema
+from raggate.config.judge_settings import Judges
+from raggate.config.overrides import JudgeOverrides
+from raggate.config.schema import Config
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs.trusted import StoredFile
+from raggate.judges.cassette import Cassette
+from raggate.models.run import LabelledResult, Run
+from raggate.models.scorecard import OVERALL, MetricValue
+from raggate.pipeline import (
+    jury,
+    run_directory,
+)
+from raggate.pipeline.request import USUAL
+from raggate.pipeline.rerun import (
+    score,
+)
+from raggate.reports import OF_REVIEW
+from raggate.scoring.metrics import METRICS
+from raggate.text.files import read_file
+from raggate.text.quote import cut
+from raggate.text.redact import Guarded
+
+
+class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
+    """Which stored run is judged again, and by whom.
+
+    Attributes:
+        directory: the run directory.
+        config_file: the configuration whose section `judges` counts, and beside which the cassette is; where there is
+            none of the usual name, the section and cassette of the run are replayed, or the command line names who
+            judges.
+        instead: what counts instead.
+        environment: raggate's own, where the keys are.
+        say: takes progress messages.
+    """
+
+    directory: Path
+    config_file: Path
+    instead: JudgeOverrides
+    environment: Mapping[str, str]
+    say: Callable[[str], None]
+
+
+def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
+    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then.
+
+    Returns:
+        What was judged, over all cases: mode, metric and value.
+
+    Raises:
+        UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
+        CannotTell: when no answer was graded, though some could have been; the run is then as it was.
+    """
+    run, judges = _ready(asked)
+    if run.shortfall:
+        asked.say(run.shortfall)
+    judges.warn_of_missing_keys()
+    judged = _by(judges.judge(run), judges.settings)
+    _refuse_ungraded(judged)
+    run_directory.write(asked.directory, judged, full_text=True)
+    jury.write_labels(asked.directory, judged)
+    # what was decided by other judgements is no verdict on these
+    for name in OF_REVIEW:
+        (asked.directory / name).unlink(missing_ok=True)
+    _, scorecard = score(asked.directory, None)
+    return [
+        (mode, name, value)
+        for mode, slices in scorecard.slices.items()
+        for name, value in slices.get(OVERALL, {}).items()
+        if name in METRICS and METRICS[name].judged and value.n
+    ]
+
+
+def prune_cassette(asked: Rejudging, *, dry_run: bool) -> tuple[Path, int, int]:
+    """Drop the replies from the cassette of a configuration that judging a run directory does not take.
+
+    The run is replayed for that: nothing is called, and nothing of the run directory is written.
+
+    Args:
+        asked: which run, whose answers, canary set and spot check are what is taken, and by whose
+            replies, wherever it says that they come from.
+
+    Returns:
+        The cassette, how many replies are dropped, and how many stay.
+
+    Raises:
+        UsageError: as `judge_directory`; for a cassette that has no reply that the run takes.
+    """
+    # a run directory's own section, which counts without a configuration, is about its own cassette alone
+    read_file(asked.config_file)
+    run, judges = _ready(replace(asked, instead=JudgeOverrides(mode="replay"), environment={}))
+    judges.judge(run)
+    dropped, kept = judges.tape.prune(dry_run=dry_run)
+    return judges.tape.path, dropped, kept
+
+
+def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
+    """Read a run directory, and make those ready who judge it."""
+    jury.labels_folder(asked.directory)
+    run = run_directory.read(asked.directory)
+    _refuse_unjudgeable(run)
+    settings, own = _settings(asked.config_file, run, asked.instead)
+    beside = asked.config_file.resolve().parent
+    # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
+    path = asked.directory / jury.FILE if own else jury.place(beside, settings.cassette)
+    judges = jury.Jury(
+        settings=settings,
+        tape=Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh"),
+        environment=asked.environment,
+        say=asked.say,
+        canary=jury.graded_by_people(_canary(beside, settings), settings),
+    )
+    return run, judges
+
+
+def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:
+    """Return the judges that count, and whether they are those of the run directory, which are only replayed.
+
+    Its addresses, and the variables that it calls keys, are by whoever made it: nothing is sent there.
+    """
+    if config_file != Path(USUAL) or config_file.exists():
+        return instead.apply(schema.load(read_file(config_file), str(config_file)).judges), False
+    own = run.config.judges if isinstance(run.config, Config) else None
+    if own is None or instead.model is not None:
+        return instead.apply(None), False
+    if instead.mode != "replay":
+        raise UsageError(
+            f"there is no {USUAL} here, and no judge is asked where a run directory says",
+            hint="Name the judge with --judge-model, give its configuration with --config, or take the replies that "
+            "the run directory holds with --mode replay.",
+        )
+    return instead.apply(own), True
+
+
+def _canary(root: Path, settings: Judges) -> StoredFile | None:
+    if settings.canary is None:
+        return None
+    path = root / settings.canary.file
+    data = read_file(path, "Key 'judges.canary.file' names the answers that people graded.")
+    return StoredFile(name=settings.canary.file, data=data)
+
+
+def _refuse_unjudgeable(run: Run) -> None:
+    if run.fingerprint.get("retrieval_only") is True:
+        raise UsageError(
+            f"run {cut(run.run_id)} asked for no answers, so there is nothing to judge",
+            hint="Measure again with ask.retrieval_only: false.",
+        )
+    if any(map(_is_cut, run.answers)):
+        raise UsageError(
+            f"run {cut(run.run_id)} keeps the beginnings of texts alone, and judges see all of them",
+            hint="Measure again with --store-full-text, or with a section `judges` in raggate.yml.",
+        )
+
+
+def _refuse_ungraded(run: Run) -> None:
+    """Keep the grades that a run has from giving way to none at all, for want of a key or a server."""
+    given = [judgement for item in run.answers for judgement in item.judgements]
+    reasons = Counter(item.reason for item in given if item.reason not in {None, "nothing_to_judge"})
+    if reasons and all(item.value is None for item in given):
+        counts = ", ".join(f"{reason} {number}" for reason, number in sorted(reasons.items()))
+        raise CannotTell(
+            f"no answer of run {cut(run.run_id)} was graded, so the run stays as it was: {counts}",
+            hint="docs/judges.md has a table of the reasons.",
+        )
+
+
+def _is_cut(item: LabelledResult) -> bool:
+    return item.labels.truncated
+
+
+def _by(run: Run, settings: Judges) -> Run:
+    """Note in a run by whom it is judged now, where its configuration has a place for it."""
+    if not isinstance(run.config, Config):
+        return run
+    return replace(run, config=run.config.model_copy(update={"judges": settings}))
