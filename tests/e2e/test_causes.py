@@ -42,7 +42,7 @@ api:
       NOTES_MIN_SCORE]
   ready: {settle: 0.2}
 ask: {modes: [hybrid], k: 5, repeat_sample: 0}
-gate: {tolerance: 0.03, max_error_rate: 0.2}
+gate: {policy: threshold, tolerance: 0.03, max_error_rate: 0.2}
 """
 
 
