@@ -261,7 +261,7 @@ def test_a_run_of_another_commit_is_promoted_with_a_remark(promoted: Project) ->
 
 def test_a_report_of_no_directory(project: Project) -> None:
     """A run directory that is not there is named as one, with what is expected in its place."""
-    done = project.command("report", "nowhere")
+    done = project.command("compare", "nowhere")
     assert (done.code, done.err.splitlines()) == (
         2,
         [
@@ -484,13 +484,10 @@ def test_single_stages_agree_with_check_and_are_idempotent(worse: Project) -> No
     kept = {name: (directory / name).read_bytes() for name in ("metrics.json", "verdict.json", "summary.md")}
     # a process of its own orders sets otherwise
     for again in (worse.raggate, worse.command):
-        assert again("score", str(directory)).code == 0
         assert again("compare", str(directory)).code == 1
         assert {name: (directory / name).read_bytes() for name in kept} == kept
         assert (directory / "compared" / "verdict.json").read_bytes() == kept["verdict.json"]
         shutil.rmtree(directory / "compared")
-    shown = worse.command("report", str(directory))
-    assert shown.out.encode() == kept["summary.md"]
 
 
 def test_a_heading_without_end_is_no_answer(promoted: Project) -> None:
@@ -549,7 +546,7 @@ def test_another_policy_judges_a_run_directory(worse: Project) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("report", "--format", "verdict.json"), ("compare",), ("score",), ("score", "--golden", "golden.jsonl")],
+    [("compare",), ("compare", "--golden", "golden.jsonl")],
     ids=" ".join,
 )
 def test_a_verdict_is_not_replaced_by_a_weaker_one(worse: Project, words: tuple[str, ...]) -> None:
@@ -565,24 +562,13 @@ def test_a_verdict_is_not_replaced_by_a_weaker_one(worse: Project, words: tuple[
     assert not (directory / "compared").exists()
 
 
-def test_report_is_rendered_again(worse: Project) -> None:
-    """A summary that was deleted is written again from the data, byte for byte."""
-    summary = worse.last_run() / "summary.md"
-    before = summary.read_bytes()
-    summary.unlink()
-    # in a process of its own, which orders sets otherwise
-    done = worse.command("report", str(worse.last_run()))
-    assert done.code == 0, done.err
-    assert summary.read_bytes() == before == done.out.encode()
-
-
-def test_scoring_by_another_golden_set_rewrites_the_reports(worse: Project) -> None:
-    """The reports of a run directory follow when it is scored by another golden set."""
+def test_a_run_is_compared_by_other_labels(worse: Project) -> None:
+    """`compare --golden` scores a stored run by another golden set, and its reports say so."""
     worse.write_cases(worse.cases()[1:])
-    done = worse.command("score", str(worse.last_run()), "--golden", "golden.jsonl")
-    assert done.code == 0, done.err
-    assert worse.verdict()["golden_changes"]["removed"] == ["anchovy-first"]
-    assert "removed (1): anchovy" in (worse.last_run() / "summary.md").read_text()
+    done = worse.command("compare", str(worse.last_run()), "--golden", "golden.jsonl")
+    assert done.code == 1, done.err
+    assert worse.compared()["golden_changes"]["removed"] == ["anchovy-first"]
+    assert "removed (1): anchovy" in (worse.last_run() / "compared" / "summary.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -593,9 +579,8 @@ def test_an_answer_is_one_to_what_was_asked(promoted: Project, asked: dict[str, 
     directory = promoted.last_run()
     first, *rest = promoted.cases()
     promoted.write_cases([{**first, **asked}, {**rest[0], "difficulty": "hard"}, *rest[1:]])
-    rerun.score(directory, promoted.root / "golden.jsonl")
-    rows = [json.loads(row)["test_case_id"] for row in plain_rows(directory).read_text().splitlines()]
-    assert rows == [case["id"] for case in rest]
+    run = rerun.by_golden_set(run_directory.read(directory), promoted.root / "golden.jsonl")
+    assert [item.case.id for item in run.results] == [case["id"] for case in rest]
 
 
 def test_two_run_directories_can_be_compared(worse: Project) -> None:
@@ -724,11 +709,11 @@ def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:
     assert json.loads((exported / "metrics.json").read_text())["aggregate_metrics"] == told["helloworld"]["hybrid"]
     assert told["helloworld"]["hybrid"]["recall_at_k_avg"] > 0
     # scored again from what is stored, with cut texts, it is the same, and without the setting it is not there
-    assert project.command("score", str(directory)).code == 0
-    assert (directory / "metrics.json").read_text() == stored
+    project.command("compare", str(directory))
+    assert (directory / "compared" / "metrics.json").read_text() == stored
     config = json.loads((directory / "config.json").read_text())
     config["config"]["score"]["compat"] = []
     (directory / "config.json").write_text(json.dumps(config))
-    assert project.command("score", str(directory)).code == 0
-    own = json.loads((directory / "metrics.json").read_text())
+    project.command("compare", str(directory))
+    own = json.loads((directory / "compared" / "metrics.json").read_text())
     assert own == {key: value for key, value in json.loads(stored).items() if key != "compat"}

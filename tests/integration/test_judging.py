@@ -95,7 +95,7 @@ def judged_by(project: Project, server: FakeJudge, more: str = "") -> None:
 
 def make_baseline(project: Project, run: Path) -> None:
     """Have a stored run judged, and make that the baseline."""
-    for command in (("judge", "--run"), ("promote",)):
+    for command in (("judge",), ("promote",)):
         done = project.command(*command, str(run))
         assert done.code == 0, done.err
 
@@ -267,7 +267,7 @@ def test_a_cassette_that_is_no_file_is_told(answered: Project, kind: str) -> Non
         place.mkdir()
     with FakeJudge(grade) as server:
         judged_by(answered, server)
-        for command in (("run",), ("judge", "--run", str(directory))):
+        for command in (("run",), ("judge", str(directory))):
             done = answered.command(*command)
             assert done.code == 2
             assert re.search(rf"judge_cassette\.jsonl: (a .*{kind}, where a file is expected|Is a {kind})", done.err)
@@ -327,9 +327,9 @@ def test_a_stored_run_is_judged_again(judged: Project) -> None:
         directory = judged.last_run()
         assert (directory / "verdict.json").exists()
         asked = len(plain_rows(judged.last_run()).read_text().splitlines())
-        flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
+        judged.edit("model: small", "model: large")
         server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
-        done = judged.command("judge", "--run", str(directory), *flags)
+        done = judged.command("judge", str(directory))
         assert done.code == 0, done.err
         assert {request.body["model"] for request in server.requests} == {"large"}
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(2.0, "large")}
@@ -339,7 +339,8 @@ def test_a_stored_run_is_judged_again(judged: Project) -> None:
     metrics = json.loads((directory / "metrics.json").read_text())
     assert metrics["by_retriever"]["hybrid"]["overall"]["groundedness"] == 2.0
     # back to the first judge, from the cassette, with its server gone
-    done = judged.command("judge", "--run", str(directory), "--mode", "replay")
+    judged.edit("model: large", "model: small")
+    done = judged.command("judge", str(directory), "--mode", "replay")
     assert done.code == 0, done.err
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(4.0, "small")}
 
@@ -349,9 +350,11 @@ def test_a_stored_run_keeps_its_grades_where_nobody_grades_it(judged: Project) -
     directory = judged.last_run()
     before = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
     assert "verdict.json" in before
+    with FakeJudge(grade) as server:
+        judged_by(judged, server)
+    judged.edit("model: small", "model: 'openai:gpt-4o-2024-08-06'")
     for flags, reason in (((), "no_key"), (("--mode", "replay"), "replay_miss")):
-        model = ("--judge-model", "openai:gpt-4o-2024-08-06")
-        done = judged.command("judge", "--run", str(directory), *model, *flags, OPENAI_API_KEY="")
+        done = judged.command("judge", str(directory), *flags, OPENAI_API_KEY="")
         assert done.code == 3
         assert f"was graded, so the run stays as it was: {reason} 24" in done.err
     assert {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()} == before
@@ -374,35 +377,28 @@ def test_a_cassette_behind_a_link_stays_there(project: Project) -> None:
 
 
 def test_a_cassette_is_pruned_to_what_a_run_takes(judged: Project) -> None:
-    """Replies of other judges and gone answers are counted, then dropped, and the run is replayed from the rest."""
+    """Replies of other judges are dropped, and the run is replayed from the rest."""
     with FakeJudge(grade) as server:
+        judged_by(judged, server)
         directory = judged.last_run()
-        flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
-        judged.command("judge", "--run", str(directory), *flags)
-    prune = ("judge", "--run", str(directory), "--prune")
-    whole, results = (judged.root / CASSETTE).read_bytes(), plain_rows(directory).read_bytes()
-    done = judged.command(*prune, "--dry-run")
-    assert done.code == 0, done.err
-    assert done.out.endswith(f"{CASSETTE}: 24 replies would be dropped, 24 kept\n")
-    assert (judged.root / CASSETTE).read_bytes() == whole
+        judged.edit("model: small", "model: large")
+        assert judged.command("judge", str(directory)).code == 0
+        judged.edit("model: large", "model: small")
+    prune = ("judge", str(directory), "--mode", "replay", "--prune")
     for dropped in (24, 0):
-        assert judged.command(*prune).out.endswith(f"{CASSETTE}: {dropped} replies dropped, 24 kept\n")
-    assert plain_rows(directory).read_bytes() == results
-    assert judged.command("judge", "--run", str(directory), "--mode", "replay").code == 0
+        done = judged.command(*prune)
+        assert done.code == 0, done.err
+        assert f"{CASSETTE}: {dropped} replies dropped, 24 kept" in done.err
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(4.0, "small")}
-    for wrong in (("--dry-run",), ("--prune", "--mode", "auto")):
-        assert judged.command("judge", "--run", str(directory), *wrong).code == 2
     # replies that no answer of this run has had
     judged.edit("model: small", "model: other")
-    done = judged.command(*prune)
-    assert done.code == 2
-    assert "has no reply that was asked for, so nothing is dropped" in done.err
+    assert judged.command(*prune).code == 3
     assert len(cassette.read((judged.root / CASSETTE).read_bytes(), CASSETTE)) == 24
 
 
 def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
     """Without a configuration, addresses and keys of a run directory count for nothing; its replies are replayed."""
-    with FakeJudge(grade) as theirs, FakeJudge(grade) as mine:
+    with FakeJudge(grade) as theirs:
         second = f"{{model: second, build: b1, base_url: '{theirs.url}', api_key_env: DEPLOY}}"
         judged_by(project, theirs, f"  spot_check: {{model: {second}}}\n")
         project.command("run", DEPLOY="k1")
@@ -410,18 +406,14 @@ def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
         directory = project.last_run()
         project.config.unlink()
         (project.root / CASSETTE).rename(directory / "judge_cassette.jsonl")
-        for flags in ((), ("--mode", "auto"), ("--mode", "refresh"), ("--spot-check",)):
-            done = project.command("judge", "--run", str(directory), *flags, DEPLOY="k1")
+        for flags in ((), ("--mode", "auto"), ("--mode", "refresh")):
+            done = project.command("judge", str(directory), *flags, DEPLOY="k1")
             assert done.code == 2
             assert "no judge is asked where a run directory says" in done.err
-            assert "--judge-model" in done.err
-        done = project.command("judge", "--run", str(directory), "--mode", "replay")
+            assert "--mode replay" in done.err
+        done = project.command("judge", str(directory), "--mode", "replay")
         assert done.code == 0, done.err
         assert {judgement["value"] for judgement in judgements(project)} == {4.0}
-        flags = ("--judge-model", "mine", "--judge-base-url", mine.url, "--judge-build", "b1")
-        done = project.command("judge", "--run", str(directory), *flags, DEPLOY="k1")
-        assert done.code == 0, done.err
-        assert mine.calls
         assert theirs.calls == calls
 
 
@@ -437,7 +429,7 @@ def test_replies_of_a_run_directory_are_not_believed(judged: Project) -> None:
         rows.append({**rows[0], "key": "f" * 64})
         (directory / "judge_cassette.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         committed.unlink()
-        done = judged.command("judge", "--run", str(directory))
+        done = judged.command("judge", str(directory))
         assert done.code == 0, done.err
         assert server.calls == 24
     assert {judgement["value"] for judgement in judgements(judged)} == {4.0}
@@ -446,31 +438,12 @@ def test_replies_of_a_run_directory_are_not_believed(judged: Project) -> None:
     assert not [line for line in lines.values() if "5" in line.reply.text]
 
 
-def test_a_stored_run_is_spot_checked_as_the_command_line_says(judged: Project) -> None:
-    """A sample of so many answers is asked about in other words; the rate is said and stands in metrics.json."""
-    with FakeJudge(grade) as server:
-        judged_by(judged, server)
-        directory = judged.last_run()
-        # two points away in other words
-        server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
-        done = judged.command("judge", "--run", str(directory), "--spot-check", "--spot-check-n", "5")
-        assert done.code == 0, done.err
-        assert server.calls == 10
-    assert "Judged once more by the same judge in other words: 100% disagree, of 5 answers" in done.err
-    reliability = json.loads((directory / "metrics.json").read_text())["judge_reliability"]
-    assert reliability == {"disagreement_rate": 1.0, "spot_check_n": 5}
-    assert {judgement["value"] for judgement in judgements(judged)} == {4.0}
-    judged_by(judged, server, "  mode: replay\n  spot_check: {n: 9}\n")
-    assert judged.command("judge", "--run", str(directory), "--spot-check-n", "3").code == 0
-    assert json.loads((directory / "metrics.json").read_text())["judge_reliability"]["spot_check_n"] == 3
-
-
 def test_a_run_without_whole_texts_is_not_judged(project: Project) -> None:
     """Beginnings of texts are not what an answer rests on: judging them is refused, with what to do."""
     note = project.root / "vault" / "work" / "Notes" / "kernel.md"
     note.write_text(note.read_text() + "\n" + "word " * 200)
     project.command("run")
-    done = project.command("judge", "--run", str(project.last_run()), "--judge-model", "openai:gpt-4o-2024-08-06")
+    done = project.command("judge", str(project.last_run()))
     assert done.code == 2
     assert "keeps the beginnings of texts alone" in done.err
     assert "--store-full-text" in done.err
@@ -522,11 +495,11 @@ def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> Non
     (folder / "people.csv").write_text("ours")
     with FakeJudge(grade) as server:
         judged_by(project, server, "  scores: [groundedness]\n")
-        assert project.command("judge", "--run", str(folder.parent)).code == 0
+        assert project.command("judge", str(folder.parent)).code == 0
     assert [path.name for path in folder.iterdir()] == ["people.csv"]
     folder.rename(project.root / "elsewhere")
     folder.symlink_to(project.root / "elsewhere")
-    done = project.command("judge", "--run", str(folder.parent))
+    done = project.command("judge", str(folder.parent))
     assert done.code == 2
     assert "labels: expected a folder" in done.err
 
@@ -658,7 +631,7 @@ def test_a_pipe_in_a_stored_run_is_told(answered: Project, name: str) -> None:
     place = answered.last_run() / name
     place.unlink()
     os.mkfifo(place)
-    for command in (("judge", "--run"), ("compare",)):
+    for command in (("judge",), ("compare",)):
         done = answered.command(*command, str(place.parent))
         assert done.code == 2
         assert f"{name}: a named pipe, where a file is expected" in done.err

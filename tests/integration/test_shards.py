@@ -319,7 +319,7 @@ def test_a_byte_that_is_changed_changes_nothing_or_is_refused(
 def test_a_shard_alone_is_no_run(suite: Project, asked: Path) -> None:
     """A shard is never checked, compared or promoted by itself: exit 2, naming `merge`."""
     shard = str(asked / "shards" / "shard-1-of-3")
-    for command in (["check", "--run", shard], ["compare", shard], ["promote", shard], ["score", shard]):
+    for command in (["check", "--run", shard], ["compare", shard], ["promote", shard]):
         done = suite.command(*command)
         assert done.code == 2
         assert "one shard of a run" in done.err

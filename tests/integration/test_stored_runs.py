@@ -44,7 +44,6 @@ def test_runs_are_listed(checked: Project) -> None:
 def test_a_run_by_its_name(checked: Project) -> None:
     """`latest` and the beginning of a name stand for a run wherever one is taken."""
     names = [run["id"] for run in json.loads(checked.command("runs", "--json").out)["result"]["runs"]]
-    assert '"verdict": "partial"' in checked.command("report", "latest", "--format", "verdict.json").out
     assert checked.command("compare", "latest").code == 5
     assert checked.command("compare", names[1]).code == 0
     assert checked.command("compare", names[1], "--baseline", names[2]).code == 0
@@ -64,12 +63,6 @@ def test_latest_is_no_directory_of_a_change(checked: Project) -> None:
     assert checked.command("diff", "latest", runs[0]["id"]).code == 2
     assert checked.command("promote", "latest").code == 3
     assert checked.command("promote", "./latest", "--dry-run").code == 0
-
-
-def test_values_of_a_part_are_said_to_be_that(checked: Project) -> None:
-    """Scored again, a partial run says first that it is one."""
-    assert checked.command("score", "latest").out.startswith("partial: 1 of 24 questions chosen (--limit 1)\n")
-    assert json.loads(checked.command("score", "latest", "--json").out)["result"]["complete"] is False
 
 
 def test_a_comparison_leaves_the_verdict(checked: Project) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from project import Project
-from raggate.pipeline import run_directory
+from raggate.errors import UsageError
+from raggate.pipeline import rerun, run_directory
 
 TIER = "questions: {tags: [personal], must_pass: true}\n"
 ASKED = "12 of 24 questions of golden.jsonl"
@@ -77,35 +78,19 @@ def test_reports_say_what_was_asked(tiers: Project) -> None:
     assert "--case: the suite's part of the golden set has no question 'kernel-first'" in part.err
 
 
-def metrics_of(project: Project) -> bytes:
-    """Return the metrics of the last run."""
-    return (project.last_run() / "metrics.json").read_bytes()
-
-
-def test_scoring_again_takes_the_same_part(tiers: Project) -> None:
-    """A run is scored by its part of the file that is named: by the suite's own file it comes out as it was."""
-    # the last run is that of the small suite, which was promoted
-    before = metrics_of(tiers)
-    done = tiers.command("score", str(tiers.last_run()), "--golden", "golden.jsonl")
-    assert done.code == 0, done.err
-    assert metrics_of(tiers) == before
-    assert run_directory.read(tiers.last_run()).golden.asked == ASKED
-    tiers.write_cases([{**case, "tags": ["work"]} for case in tiers.cases()])
-    done = tiers.command("score", str(tiers.last_run()), "--golden", "golden.jsonl")
-    assert done.code == 2
-    assert "no question of golden.jsonl has the tag 'personal'" in done.err
-    assert "`questions` of its configuration chooses" in done.err
-    assert metrics_of(tiers) == before
-
-
-def test_scoring_again_takes_the_questions_of_a_partial_run(tiers: Project) -> None:
-    """A run of single questions is scored by those of the file that is named, and lacks no other one."""
+def test_other_labels_are_those_of_the_same_part(tiers: Project) -> None:
+    """A run is scored by its part of the file that is named, and by the questions that a partial run asked."""
+    whole = run_directory.read(tiers.last_run())
+    again = rerun.by_golden_set(whole, tiers.root / "golden.jsonl")
+    assert again.golden.asked == ASKED
     asked = next(case["id"] for case in tiers.cases() if case["tags"] == ["personal"])
     tiers.command("run", "--case", asked)
-    before = metrics_of(tiers)
-    assert tiers.command("score", str(tiers.last_run()), "--golden", "golden.jsonl").code == 0
-    assert metrics_of(tiers) == before
-    assert [case.id for case in run_directory.read(tiers.last_run()).golden.cases] == [asked]
+    part = rerun.by_golden_set(run_directory.read(tiers.last_run()), tiers.root / "golden.jsonl")
+    assert [case.id for case in part.golden.cases] == [asked]
+    tiers.write_cases([{**case, "tags": ["work"]} for case in tiers.cases()])
+    with pytest.raises(UsageError, match=r"no question of .*golden\.jsonl has the tag 'personal'") as caught:
+        rerun.by_golden_set(whole, tiers.root / "golden.jsonl")
+    assert "`questions` of its configuration chooses" in caught.value.hint
 
 
 def test_the_first_question_of_the_part_is_probed(tiers: Project) -> None:

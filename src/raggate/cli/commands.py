@@ -25,14 +25,11 @@ GATE = {
     "merge": "raggate.cli.shards",
     "calibrate": "raggate.cli.main",
     "judge": "raggate.cli.judge",
-    "score": "raggate.cli.main",
     "compare": "raggate.cli.main",
-    "report": "raggate.cli.main",
     "runs": "raggate.cli.runs",
     "promote": "raggate.cli.main",
     "baseline": "raggate.cli.baseline",
     "prove": "raggate.cli.prove",
-    "comment": "raggate.cli.comment",
 }
 """The gate's own commands as they are met: set up, gate, look closer, promote; and the modules that they stand in."""
 

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from raggate import __version__
 from raggate.cli import choosing, console, options, output, suites
 from raggate.cli.commands import Sections
-from raggate.cli.options import API, PATH, choice
+from raggate.cli.options import API, PATH
 from raggate.cli.options_only import OptionsOnly
 from raggate.cli.requests import request_of
 from raggate.cli.run_names import RUN
@@ -27,7 +27,7 @@ from raggate.text.escape import log_line
 if TYPE_CHECKING:
     from raggate.cli.results.measured import Calibrated, Measured
     from raggate.cli.results.measuring import ShardAsked, SuitesChecked
-    from raggate.cli.results.stored import Promoted, Reported, Scored, SuitesPromoted
+    from raggate.cli.results.stored import Promoted, SuitesPromoted
     from raggate.models.public_verdict import Verdict
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
@@ -259,30 +259,6 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
 
 @cli.command()
 @click.argument("directory", metavar="RUN", type=RUN)
-@click.option("--golden", "golden_file", type=PATH, help="Use this golden set instead of the stored one.")
-def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
-    """Score a stored run again and rewrite its metrics.json."""
-    from raggate.cli.results.stored import Scored
-    from raggate.pipeline import rerun
-    from raggate.scoring import figures
-
-    scored, scorecard = rerun.score(directory, golden_file)
-    values = [
-        (mode, name, value)
-        for mode, slices in scorecard.slices.items()
-        for name, value in slices.get("overall", {}).items()
-    ]
-    if scored.shortfall:
-        click.echo(log_line(scored.shortfall))
-    for mode, name, value in values:
-        mean = figures.value(name, value)
-        click.echo(f"{log_line(mode)}  {name:32} {mean:>7}  n={value.n}  unscored={value.unscored}")
-    metrics = console.metrics_of(values)
-    return Answer(Scored(run_directory=directory, complete=not scored.shortfall, metrics=metrics))
-
-
-@cli.command()
-@click.argument("directory", metavar="RUN", type=RUN)
 @click.option(
     "--baseline",
     "baseline_file",
@@ -297,11 +273,16 @@ def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
     is_eager=True,
     help="Use the gate and invariants of this configuration, instead of those of the run.",
 )
+@click.option("--golden", "golden_file", type=PATH, help="Use the labels of this golden set, instead of the run's.")
 @options.reports()
 def compare(
-    directory: Path, baseline_file: Path | None, policy_file: Path | None, reports: tuple[str, ...]
+    directory: Path,
+    baseline_file: Path | None,
+    policy_file: Path | None,
+    golden_file: Path | None,
+    reports: tuple[str, ...],
 ) -> Answer[Verdict]:
-    """Compare a stored run again and give the verdict.
+    """Score and compare a stored run again and give the verdict.
 
     It is held against the baseline that it keeps; a run of `run` or `calibrate` keeps none, so name one with
     --baseline. The reports are written to its folder `compared`; its own verdict stays as it is.
@@ -310,24 +291,11 @@ def compare(
 
     files = report_files.parsed(reports, "--report")
     report_files.prepare(files)
-    place, review = rerun.compare_directory(directory, baseline_file, policy_file)
+    place, review = rerun.compare_directory(directory, baseline_file, policy_file, golden_file)
     report_files.write(files, review, report_files.stored_prefix(review, place))
     promoting = partial(promote_command_line, suite=review.run.suite, policy=policy_file)
     console.show_review(review, directory, os.environ, reports=place, promoting=promoting)
     return _verdict(review, place)
-
-
-@cli.command()
-@click.argument("directory", metavar="RUN", type=RUN)
-@choice("--format", "summary.md", "report.html", "verdict.json", "metrics.json", name="name", help="Which report.")
-def report(directory: Path, name: str) -> Answer[Reported]:
-    """Write the reports of a stored run again from its data, and print one."""
-    from raggate.cli.results.stored import Reported
-    from raggate.pipeline import rerun
-
-    text = rerun.report(directory, name)
-    click.echo(text, nl=False)
-    return Answer(Reported(run_directory=directory, report=name, text=text))
 
 
 @cli.command()

@@ -199,7 +199,7 @@ class Cassette:
             lines = read(read_file(self.path, most_bytes=MOST_BYTES), str(self.path))
             write_file(self.path, written({**self._before, **lines}.values()))
 
-    def prune(self, *, dry_run: bool = False) -> tuple[int, int]:
+    def prune(self) -> tuple[int, int]:
         """Drop from the file what was not asked for, and write it anew in order. What others added meanwhile stays.
 
         Returns:
@@ -216,7 +216,7 @@ class Cassette:
         with _alone(self.path.parent):
             lines = read(read_file(self.path, most_bytes=MOST_BYTES), str(self.path))
             kept = {key: line for key, line in lines.items() if key in self._taken or key not in self._before}
-            if not dry_run and len(kept) < len(lines):
+            if len(kept) < len(lines):
                 write_file(self.path, written(kept.values()))
         return len(lines) - len(kept), len(kept)
 

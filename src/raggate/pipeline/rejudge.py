@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config import schema
-from raggate.config.judge_settings import Judges
-from raggate.config.overrides import JudgeOverrides
+from raggate.config.judge_settings import Judges, JudgingMode
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.trusted import StoredFile
@@ -20,15 +19,15 @@ from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.pipeline import (
     jury,
+    rerun,
     run_directory,
 )
 from raggate.pipeline.request import USUAL
-from raggate.pipeline.rerun import (
-    score,
-)
 from raggate.reports import OF_REVIEW
+from raggate.scoring import score as scoring
 from raggate.scoring.metrics import METRICS
 from raggate.text.files import read_file
+from raggate.text.numbers import counted
 from raggate.text.quote import cut
 from raggate.text.redact import Guarded
 
@@ -39,18 +38,19 @@ class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
     Attributes:
         directory: the run directory.
         config_file: the configuration whose section `judges` counts, and beside which the cassette is; where there is
-            none of the usual name, the section and cassette of the run are replayed, or the command line names who
-            judges.
-        instead: what counts instead.
+            none of the usual name, the section and cassette of the run can only be replayed.
+        mode: where replies come from; None as configured.
+        prune: whether the cassette is to keep the replies that this run takes, and no others.
         environment: raggate's own, where the keys are.
         say: takes progress messages.
     """
 
     directory: Path
     config_file: Path
-    instead: JudgeOverrides
+    mode: JudgingMode | None
     environment: Mapping[str, str]
     say: Callable[[str], None]
+    prune: bool = False
 
 
 def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
@@ -69,12 +69,16 @@ def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
     judges.warn_of_missing_keys()
     judged = _by(judges.judge(run), judges.settings)
     _refuse_ungraded(judged)
+    if asked.prune:
+        dropped, kept = judges.tape.prune()
+        asked.say(f"{judges.tape.path}: {counted(dropped, 'reply', 'replies')} dropped, {kept} kept")
     run_directory.write(asked.directory, judged, full_text=True)
     jury.write_labels(asked.directory, judged)
     # what was decided by other judgements is no verdict on these
     for name in OF_REVIEW:
         (asked.directory / name).unlink(missing_ok=True)
-    _, scorecard = score(asked.directory, None)
+    scorecard = scoring.score(judged, judged.config.score.k)
+    rerun.write_metrics(asked.directory, judged, scorecard)
     return [
         (mode, name, value)
         for mode, slices in scorecard.slices.items()
@@ -83,35 +87,12 @@ def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
     ]
 
 
-def prune_cassette(asked: Rejudging, *, dry_run: bool) -> tuple[Path, int, int]:
-    """Drop the replies from the cassette of a configuration that judging a run directory does not take.
-
-    The run is replayed for that: nothing is called, and nothing of the run directory is written.
-
-    Args:
-        asked: which run, whose answers, canary set and spot check are what is taken, and by whose
-            replies, wherever it says that they come from.
-
-    Returns:
-        The cassette, how many replies are dropped, and how many stay.
-
-    Raises:
-        UsageError: as `judge_directory`; for a cassette that has no reply that the run takes.
-    """
-    # a run directory's own section, which counts without a configuration, is about its own cassette alone
-    read_file(asked.config_file)
-    run, judges = _ready(replace(asked, instead=JudgeOverrides(mode="replay"), environment={}))
-    judges.judge(run)
-    dropped, kept = judges.tape.prune(dry_run=dry_run)
-    return judges.tape.path, dropped, kept
-
-
 def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
     """Read a run directory, and make those ready who judge it."""
     jury.labels_folder(asked.directory)
     run = run_directory.read(asked.directory)
     _refuse_unjudgeable(run)
-    settings, own = _settings(asked.config_file, run, asked.instead)
+    settings, own = _settings(asked.config_file, run, asked.mode)
     beside = asked.config_file.resolve().parent
     # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
     path = asked.directory / jury.FILE if own else jury.place(beside, settings.cassette)
@@ -125,23 +106,22 @@ def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
     return run, judges
 
 
-def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:
+def _settings(config_file: Path, run: Run, mode: JudgingMode | None) -> tuple[Judges, bool]:
     """Return the judges that count, and whether they are those of the run directory, which are only replayed.
 
     Its addresses, and the variables that it calls keys, are by whoever made it: nothing is sent there.
     """
-    if config_file != Path(USUAL) or config_file.exists():
-        return instead.apply(schema.load(read_file(config_file), str(config_file)).judges), False
-    own = run.config.judges if isinstance(run.config, Config) else None
-    if own is None or instead.model is not None:
-        return instead.apply(None), False
-    if instead.mode != "replay":
+    own = config_file == Path(USUAL) and not config_file.exists()
+    if own and mode != "replay":
         raise UsageError(
             f"there is no {USUAL} here, and no judge is asked where a run directory says",
-            hint="Name the judge with --judge-model, give its configuration with --config, or take the replies that "
-            "the run directory holds with --mode replay.",
+            hint="Give a configuration with --config, or take the replies of the run directory with --mode replay.",
         )
-    return instead.apply(own), True
+    config = run.config if own else schema.load(read_file(config_file), str(config_file))
+    judges = config.judges if isinstance(config, Config) else None
+    if judges is None:
+        raise UsageError("no judge is configured", hint="Name one in the section `judges` (docs/judges.md).")
+    return judges if mode is None else judges.model_copy(update={"mode": mode}), own
 
 
 def _canary(root: Path, settings: Judges) -> StoredFile | None:

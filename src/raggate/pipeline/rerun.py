@@ -1,4 +1,4 @@
-"""The commands on a run directory that is on disk already: score, report, compare, promote. Each can be repeated."""
+"""The commands on a run directory that is on disk already: compare and promote. Each can be repeated."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from raggate.pipeline import (
     trusted_inputs,
 )
 from raggate.pipeline.request import USUAL, Request
-from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun, encoded
+from raggate.reports import OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.score import judged_places
 from raggate.text.files import read_file, write_file
@@ -111,33 +111,6 @@ def _relabelled(run: Run, cases: Golden) -> Run:
     return repeats.noted(labelled)
 
 
-def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
-    """Score a run directory again, by another golden set if one is given, and rewrite its metrics.
-
-    Raises:
-        UsageError: for a directory or golden set that cannot be read.
-    """
-    measured = run_directory.read(directory)
-    has_verdict = (directory / "verdict.json").exists()
-    again = measured if golden_file is None else by_golden_set(measured, golden_file)
-    if again is not measured:
-        measured = again
-        run_directory.write(directory, measured, full_text=True)
-        # what was decided by other questions is no verdict on these
-        for name in OF_REVIEW:
-            (directory / name).unlink(missing_ok=True)
-    settings = measured.config
-    scorecard = scoring.score(measured, settings.score.k)
-    whole = bool(settings.score.compat) and result_rows.keeps_whole_texts(measured)
-    compat = compat_scores(measured, settings.score.compat, full_text=whole)
-    scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat)
-    if has_verdict:
-        # reports of an earlier scoring would contradict the metrics
-        _evaluate_again(directory, measured, scorecard, kept_baseline(directory, measured, settings))
-    write_atomic(directory / "metrics.json", encoded(OF_RUN["metrics.json"](scored)))
-    return measured, scorecard
-
-
 def promotable(review: Review) -> bool:
     """Return whether a run is one that becomes a baseline, and was measured well enough for it."""
     gate = review.run.config.gate
@@ -150,35 +123,16 @@ def promotable(review: Review) -> bool:
     return True
 
 
-def report(directory: Path, name: str) -> str:
-    """Render a report of a run directory again from its data, rewrite it, and give its text.
-
-    Raises:
-        UsageError: for a directory that cannot be read.
-    """
-    if not directory.is_dir():
-        raise UsageError(
-            f"{directory}: no such directory", hint="Name a run directory, such as `raggate check` leaves."
-        )
-    path = directory / name
-    if not result_rows.exists(directory):
-        # a run that ended before anything was asked left its reason and nothing else
-        return read_file(path, follow=False).decode(errors="replace")
-    has_verdict = (directory / "verdict.json").exists()
-    measured, scorecard = score(directory, None)
-    if not has_verdict:
-        baseline = kept_baseline(directory, measured, measured.config)
-        _evaluate_again(directory, measured, scorecard, baseline)
-    return read_file(path, follow=False).decode(errors="replace")
-
-
-def compare_directory(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> tuple[Path, Review]:
-    """Compare a run directory again, which is told in a folder of its own below.
+def compare_directory(
+    directory: Path, baseline_file: Path | None, policy_file: Path | None, golden_file: Path | None = None
+) -> tuple[Path, Review]:
+    """Score and compare a run directory again. The reports are in a folder of their own below it.
 
     Args:
         baseline_file: a baseline file, or another run directory, which must be one that could be promoted; None for
             the baseline the run was held against.
         policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
+        golden_file: a golden set whose labels count; None for the run's own.
 
     Returns:
         Where the reports are, and the review.
@@ -187,7 +141,8 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
         UsageError: when one of them cannot be read.
         CannotTell: when the run's own verdict is worse than what its data give.
     """
-    measured = run_directory.read(directory)
+    stored = run_directory.read(directory)
+    measured = stored if golden_file is None else by_golden_set(stored, golden_file)
     settings = measured.config
     policy = schema.load(read_file(policy_file), str(policy_file)) if policy_file else None
     if policy is not None:
@@ -198,7 +153,7 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
     else:
         baseline = kept_baseline(directory, measured, settings)
     scorecard = scoring.score(measured, settings.score.k)
-    if baseline_file is None and policy is None:
+    if baseline_file is None and policy is None and measured is stored:
         review = _as_before(directory, measured, scorecard, baseline)
     else:
         # what the base build was asked was chosen by the run's own baseline and policy
@@ -211,7 +166,16 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
         review = replace(review, context=replace(review.context, root=f"../{review.context.root}"))
     (directory / COMPARED).mkdir(exist_ok=True)
     check.write_reports(directory / COMPARED, review)
+    write_metrics(directory / COMPARED, measured, scorecard)
     return directory / COMPARED, review
+
+
+def write_metrics(place: Path, run: Run, scorecard: Scorecard) -> None:
+    """Write the metrics of a stored run, with those of other systems that its configuration wants."""
+    wanted = run.config.score.compat
+    whole = bool(wanted) and result_rows.keeps_whole_texts(run)
+    measured = MeasuredRun(run=run, scorecard=scorecard, compat=compat_scores(run, wanted, full_text=whole))
+    write_atomic(place / "metrics.json", encoded(OF_RUN["metrics.json"](measured)))
 
 
 def promote_directory(
@@ -279,11 +243,6 @@ def _policy(request: Request, run: Run) -> RunConfig:
             hint="Name the configuration of its suite: -c FILE.",
         )
     return settings
-
-
-def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> None:
-    """Evaluate a run as before, and rewrite its reports; it raises as `_as_before`."""
-    check.write_reports(directory, _as_before(directory, run, scorecard, baseline))
 
 
 def _context(directory: Path, run: Run) -> ReportContext:

@@ -280,7 +280,8 @@ def import_run(
     refuse_existing(out)
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
-    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: raggate score {out}"))
+    following = f"raggate promote {out}, or raggate compare {out} --baseline FILE"
+    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: {following}"))
     return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 

@@ -256,7 +256,8 @@ def import_run(
     ):
         if count:
             warn(counted(count, one, several))
-    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: raggate score {out}"))
+    following = f"raggate promote {out}, or raggate compare {out} --baseline FILE"
+    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: {following}"))
     return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 

@@ -90,13 +90,10 @@ def test_the_gate_comes_first() -> None:
         "merge",
         "calibrate",
         "judge",
-        "score",
         "compare",
-        "report",
         "runs",
         "promote",
         "baseline",
         "prove",
-        "comment",
     ]
     assert listed[: len(gate) + 3] == ["Commands:", *gate, "Other", "convert"]

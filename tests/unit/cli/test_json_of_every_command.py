@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +26,6 @@ from label_builders import export_csv
 from labelling_project import make_label_project
 from raggate.cli import main
 from raggate.errors import ExitCode
-from raggate.github.fork_comment import CommentResult
 from raggate.models.baseline import Calibration
 from raggate.models.golden import Selection
 from raggate.models.public_verdict import Side, SideBySide
@@ -62,7 +59,6 @@ WORDS: dict[str, tuple[str, ...]] = {
     "baseline show": ("--baseline", "stored.json", "--slices"),
     "calibrate": (),
     "check": (),
-    "comment": (),
     "compare": (RUN, "--baseline", OTHER),
     "convert": ("golden.jsonl", "q.json", "--from", "raggate", "--to", "substrate-array"),
     "demo": (),
@@ -79,7 +75,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "helloworld redact": ("helloworld/20251219_235258", "--out", "redacted"),
     "helloworld score": ("helloworld/20251219_235258", "--golden", "helloworld/eval_set.jsonl"),
     "init": ("new",),
-    "judge": ("--run", RUN),
+    "judge": (RUN,),
     "kebab aggregate": ("kebab/a", "--golden", "kebab/g.yaml"),
     "kebab compare": ("kebab/a", "kebab/b", "--golden", "kebab/g.yaml"),
     "kebab export": ("20260102", "--out", "kebab/exported"),
@@ -98,11 +94,9 @@ WORDS: dict[str, tuple[str, ...]] = {
     "probe": (),
     "promote": (OTHER, "-c", "none/raggate.yml", "--baseline", "stored.json", "--dry-run"),
     "prove": (),
-    "report": (RUN, "--format", "metrics.json"),
     "run": ("--limit", "1"),
     "runs": (),
     "runs prune": ("--keep", "0", "--dry-run"),
-    "score": (RUN,),
     "substrate baseline update": ("metrics.json", "--dir", "kept", "--key", "a-b"),
     "substrate compare": ("metrics.json", "metrics.json"),
     "substrate results": ("latest",),
@@ -193,8 +187,6 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
         case=case, result=make_result(case.id, failure=make_failure()), fields=(field,), unknown=("Why.",)
     )
     value = MetricValue(value=0.5, n=2, unscored=0, direction="higher")
-    told = {"outcomes": (), "verdict": "pass", "code": 0, "failed": False, "summary": ""}
-    comment = CommentResult(number=7, url="https://a.example", **told)  # type: ignore[arg-type]
     return {
         "raggate.pipeline.report_files.check": lambda *_: CheckResult(review=red, directory=directory),
         "raggate.pipeline.check.run": lambda _: RunResult(run=part, directory=directory),
@@ -209,20 +201,13 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
         "raggate.cli.demo._make_baseline": lambda _: scorecard,
         "raggate.cli.demo._check": lambda *rest: good if rest[-1].expected == ExitCode.PASS else red,
         "raggate.cli.label._serve": lambda *_: None,
-        "raggate.github.runner.event.read": lambda *_, **__: STARTED_BY,
-        "raggate.github.fork_comment.comment": lambda *_, **__: iter([comment]),
-        "raggate.github.rest.client.GitHub": lambda **_: nullcontext(None),
     }
-
-
-STARTED_BY = SimpleNamespace(api_url="", graphql_url="", repository="octo/notes")
-ENVIRONMENT = {"GITHUB_TOKEN": "t"}
 
 
 def told(place: Path, name: str, words: tuple[str, ...]) -> dict[str, Any]:
     """Run a command; standard output is one document that the schema accepts, of this command and with a result."""
     arguments = ["--json", *name.split(), *words]
-    done = called(lambda: main.run_command(arguments), at=place, environment=ENVIRONMENT)
+    done = called(lambda: main.run_command(arguments), at=place, environment={})
     document: dict[str, Any] = json.loads(done.out)
     problems = [f"{'/'.join(map(str, error.path))}: {error.message[:300]}" for error in VALID.iter_errors(document)]
     assert problems == [], (name, problems)

@@ -237,8 +237,6 @@ def test_pruning_keeps_what_was_asked_for_and_what_others_added(tmp_path: Path) 
         tape.prune()
     assert tape.reply(FIRST) == REPLY
     before.record(third, REPLY)
-    assert tape.prune(dry_run=True) == (1, 2)
-    assert len(read(path)) == 3
     assert tape.prune() == (1, 2)
     assert read(path).keys() == {FIRST.key, third.key}
 

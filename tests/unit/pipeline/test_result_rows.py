@@ -15,7 +15,7 @@ from builders import make_chunk, make_labelled, make_run
 from probed import make_probe
 from raggate.errors import FileError, UsageError
 from raggate.models.run import Leak, ProbeAnswer
-from raggate.pipeline import rerun, result_rows, run_directory
+from raggate.pipeline import result_rows, run_directory
 from raggate.service.answer_limits import MAX_NAME
 from tables import each_row
 
@@ -147,27 +147,4 @@ def test_a_pipe_in_its_place_is_told(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     assert result_rows.exists(tmp_path)
     with pytest.raises(FileError, match=rf"{name}: a named pipe, where a file is expected"):
-        rerun.report(tmp_path, "summary.md")
-
-
-@pytest.mark.parametrize(
-    ("name", "measured"),
-    [
-        # the summary of a run that was measured is written again, in place of the link
-        ("summary.md", False),
-        ("verdict.json", True),
-        ("config.json", True),
-        ("golden.jsonl", True),
-        ("probes.jsonl", True),
-    ],
-)
-def test_a_report_never_shows_where_a_link_leads(tmp_path: Path, name: str, measured: bool) -> None:
-    """A file of a run that is a link is named: `raggate report` prints nothing of another file."""
-    (tmp_path / "secret").write_text("TOKEN")
-    run_directory.write(tmp_path / "run", make_run(make_labelled()))
-    if not measured:
-        (tmp_path / "run" / "results.jsonl.gz").unlink()
-    (tmp_path / "run" / name).unlink(missing_ok=True)
-    (tmp_path / "run" / name).symlink_to(tmp_path / "secret")
-    with pytest.raises(FileError, match=f"{name}: a link, which is not followed: copy the file there"):
-        rerun.report(tmp_path / "run", name)
+        run_directory.read(tmp_path)

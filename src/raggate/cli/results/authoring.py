@@ -98,27 +98,3 @@ class Labelled(Struct, frozen=True, kw_only=True):
     golden: str
     open: int
     unwritten: tuple[str, ...]
-
-
-class Comment(Struct, frozen=True, kw_only=True):
-    """A comment of a pull request.
-
-    Attributes:
-        pull_request: its number.
-        exit_code: what the gate decided, as an exit code.
-        url: where it is; null where none was written.
-    """
-
-    pull_request: int
-    exit_code: int
-    url: str | None
-
-
-class Commented(Struct, frozen=True, kw_only=True):
-    """The comments that were written.
-
-    Attributes:
-        comments: each of them.
-    """
-
-    comments: tuple[Comment, ...]

@@ -33,20 +33,6 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     direction: Direction
 
 
-class Scored(Struct, frozen=True, kw_only=True):
-    """A run that was scored again.
-
-    Attributes:
-        run_directory: the run directory.
-        complete: whether all questions were asked; false for a part of them.
-        metrics: its metrics.
-    """
-
-    run_directory: Path
-    complete: bool
-    metrics: tuple[MetricRow, ...]
-
-
 class Judged(Struct, frozen=True, kw_only=True):
     """A run whose answers were judged.
 
@@ -57,36 +43,6 @@ class Judged(Struct, frozen=True, kw_only=True):
 
     run_directory: Path
     metrics: tuple[MetricRow, ...]
-
-
-class CassettePruned(Struct, frozen=True, kw_only=True):
-    """With --prune: which replies of a judge are kept.
-
-    Attributes:
-        cassette: the file of replies.
-        dropped: replies dropped.
-        kept: replies kept.
-        written: false with --dry-run.
-    """
-
-    cassette: Path
-    dropped: int
-    kept: int
-    written: bool
-
-
-class Reported(Struct, frozen=True, kw_only=True):
-    """A report of a stored run.
-
-    Attributes:
-        run_directory: the run directory.
-        report: the name of the report.
-        text: what it says.
-    """
-
-    run_directory: Path
-    report: str
-    text: str
 
 
 class StoredRunRow(Struct, frozen=True, kw_only=True):

@@ -105,7 +105,7 @@ def test_import(folder: Path) -> None:
     (folder / name).mkdir()
     (folder / name / "per_query.jsonl").write_bytes(jsonl(rows))
     done = run("import", name, "--out", "in")
-    assert done.stdout == "wrote in: 3 results. Next: raggate score in\n"
+    assert done.stdout == "wrote in: 3 results. Next: raggate promote in, or raggate compare in --baseline FILE\n"
     assert done.stderr.splitlines() == [
         "raggate: the run does not say how many hits it asked for: 3, its deepest rank; or give --k",
         "raggate: 1 row left out, of a query that is no case",
