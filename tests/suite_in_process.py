@@ -20,7 +20,7 @@ from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
-from raggate.text.lots import lot
+from raggate.text.numbers import lot
 
 TIMES = ("run_id", "started", "duration_s", "elapsed_ms", "p50", "p95", "total_s", "timestamp", "measured", "trace_id")
 SMALL = """\

@@ -14,8 +14,7 @@ from raggate.inputs import golden
 from raggate.inputs.golden import broken_rule
 from raggate.models.golden import Case, Golden, Support, digest
 from raggate.text.jsonio import dumps, loads
-from raggate.text.nearest import problems_of
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, problems_of, quoted
 from raggate.text.shapes import as_dict
 
 Row = Mapping[str, Any]

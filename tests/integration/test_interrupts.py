@@ -24,7 +24,7 @@ from raggate.pipeline import asking, check
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.request import Request, RunFailed
 from raggate.service import signals
-from raggate.text.lots import lot
+from raggate.text.numbers import lot
 from suite_in_process import Api, FakeAdapter, asked_by, make_suite
 
 # a file that was being opened when the signal came

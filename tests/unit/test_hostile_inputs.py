@@ -28,7 +28,8 @@ from raggate.pipeline import run_directory
 from raggate.scoring import score
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.answer_limits import bounded
-from raggate.text import anchors, yamlio
+from raggate.text import yamlio
+from raggate.text.headings import fold
 from raggate_interop.kebab import golden as kebab
 from tries import tried
 
@@ -271,7 +272,7 @@ def test_golden_sets_and_notes(line: bytes, note: str) -> None:
     with soon():
         assert headings.heading_paths(note, "a.md")
         assert headings.line_of(note, note) >= 1
-        assert anchors.fold(anchors.fold(note)) == anchors.fold(note)
+        assert fold(fold(note)) == fold(note)
 
 
 def test_what_is_spoiled_was_good(stored: Path, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ PURE = (
     "scoring/",
     "gate/",
     "reports/",
-    "text/anchors.py",
+    "text/headings.py",
     "text/escape.py",
     "labels/",
     "inputs/note",

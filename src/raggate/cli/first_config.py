@@ -322,7 +322,7 @@ def preset(name: str, url: str | None) -> str:
     """
     from importlib.resources import files
 
-    from raggate.text.nearest import suggestion
+    from raggate.text.quote import suggestion
     from raggate.text.yamlio import parse
 
     shelf = {item.name.removesuffix(".yml"): item for item in files("raggate.cli").joinpath("presets").iterdir()}

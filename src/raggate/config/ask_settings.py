@@ -15,7 +15,7 @@ from raggate.config.probe_settings import Probes
 from raggate.config.question_settings import NO_MODE, distinct_modes
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Seconds, Text
-from raggate.text.nearest import suggestion
+from raggate.text.quote import suggestion
 
 OWN_ADAPTERS = ("ask", "mapped", "mcp")
 """Those of the shelf `service/adapters`, which is not known here; a test compares them."""

@@ -18,7 +18,7 @@ from raggate.config.probe_settings import bare_tag, marking
 from raggate.config.question_settings import QuestionChoice
 from raggate.config.schema import Config
 from raggate.config.service_settings import DEFAULT_USER
-from raggate.text.anchors import inside_place
+from raggate.text.headings import inside_place
 
 _FEWER_REPLIES = ("retries", "call_timeout", "total_timeout")
 _BUDGET = tuple(JudgeBudget.model_fields)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from raggate.config.service_settings import SettingsModel, check_template
 from raggate.config.values import Name, Text
 from raggate.text import field_paths
-from raggate.text.nearest import suggestion
+from raggate.text.quote import suggestion
 
 _IN_CHUNK = (
     *("id", "doc_id", "rel_path", "heading_path", "text"),

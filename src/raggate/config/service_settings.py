@@ -28,8 +28,7 @@ from raggate.config.values import (
     TokenlessVariable,
     Variable,
 )
-from raggate.text.nearest import nearest
-from raggate.text.quote import cut
+from raggate.text.quote import cut, nearest
 from raggate.text.yamlio import one_yaml_line as one_line
 
 DEFAULT_USER = "65534:65534"

@@ -19,8 +19,8 @@ from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetE
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text import shapes
 from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
-from raggate.text.nearest import first_problem
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
+from raggate.text.quote import first_problem
 from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/baseline/1"

@@ -22,9 +22,8 @@ from raggate.models.golden import Case, Support, by_id
 from raggate.models.provenance import RunCommand
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, Scorecard, by_question
-from raggate.text.anchors import covers, elements, is_end_of
+from raggate.text.headings import covers, elements, is_end_of, rule, same_letters
 from raggate.text.quote import quoted
-from raggate.text.titles import rule, same_letters
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(

@@ -25,7 +25,7 @@ from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import ReportContext, Review, Verdict
 from raggate.models.waiver import WaiverStatus
 from raggate.scoring.score import first_answers
-from raggate.text import deadlines
+from raggate.text import dates
 
 NO_CONTEXT = ReportContext()
 """Nothing is known beside the scores."""
@@ -74,7 +74,7 @@ def evaluate_run(
         context: what is known beside the scores; a first run and resolved waivers have a say.
     """
     settings = policy or run.config
-    with deadlines.after_asking(len(run.results)):
+    with dates.after_asking(len(run.results)):
         if run.selection is not None:
             review = _of_part(run, scorecard, baseline, run.selection, settings, context)
         else:

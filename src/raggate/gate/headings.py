@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 from raggate.gate.overview import Overview
 from raggate.models.comparison import Comparison, UntoldHeadings
 from raggate.models.verdict import Reason
-from raggate.text.anchors import Elements, elements, set_apart_by
+from raggate.text.headings import Elements, elements, set_apart_by, without_attributes
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
-from raggate.text.titles import without_attributes
 
 Returned = Iterable[tuple[str, Collection[Elements]]]
 """Heading paths that came back, each with those it may stand for."""

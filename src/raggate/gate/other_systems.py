@@ -26,7 +26,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.models.scorecard import OVERALL, Direction, MetricValue
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 
 OWN_METRICS_KEY = "by_retriever"
 """The key by which a metrics file has means in the shape that raggate writes."""

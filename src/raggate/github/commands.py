@@ -28,7 +28,7 @@ from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Review
 from raggate.reports import one_question
 from raggate.reports.parts.markup import commit_link, inert, link, listed
-from raggate.text.nearest import nearest_few
+from raggate.text.quote import nearest_few
 from raggate.text.redact import redact
 
 MOST_CHARACTERS = 300

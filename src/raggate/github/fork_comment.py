@@ -41,8 +41,7 @@ from raggate.pipeline import check, claimed_run, concern, judging, previewing, s
 from raggate.pipeline.request import Request, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
-from raggate.text.dates import now
-from raggate.text.deadlines import within
+from raggate.text.dates import now, within
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
 from raggate.text.scratch import scratch_directory

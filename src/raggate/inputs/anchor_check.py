@@ -10,9 +10,8 @@ from raggate.inputs import headings
 from raggate.inputs.golden import SHOWN_PROBLEMS, GoldenProblems
 from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Golden, Support, Vault
-from raggate.text import anchors
-from raggate.text.nearest import nearest
-from raggate.text.quote import enumerated, quoted
+from raggate.text.headings import elements, written
+from raggate.text.quote import enumerated, nearest, quoted
 
 SectionsOf = Callable[[tuple[str, str]], SectionNames]
 """Gives the sections of a note, by its vault and path."""
@@ -96,11 +95,9 @@ def _texts(text: str, note: SectionNames, wanted: str) -> list[str]:
 def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
     """Name the heading that is most like a wanted one, with its marks, as it would stand in the golden set."""
     paths = {
-        " > ".join(section.path): anchors.written(section.path, section.levels)
-        for note in notes
-        for section in note.sections
+        " > ".join(section.path): written(section.path, section.levels) for note in notes for section in note.sections
     }
-    close = nearest(" > ".join(anchors.elements(wanted)), [*paths], cutoff=0.5)
+    close = nearest(" > ".join(elements(wanted)), [*paths], cutoff=0.5)
     return f"; did you mean {quoted(paths[close])}?" if close else ""
 
 

@@ -15,11 +15,10 @@ from raggate.config.question_settings import asked_in
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.models.golden import Case, Golden, Support, digest, with_hash
 from raggate.text import yamlio
-from raggate.text.anchors import elements
+from raggate.text.headings import elements
 from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
-from raggate.text.nearest import Problems, nearest, problems_of
 from raggate.text.numbers import counted
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import Problems, cut, nearest, problems_of, quoted
 from raggate.text.shapes import as_dict
 
 MAX_BYTES = 1 << 30

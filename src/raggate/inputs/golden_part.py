@@ -9,10 +9,8 @@ from msgspec.structs import replace
 from raggate.config.question_settings import QuestionChoice
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden, Selection, digest
-from raggate.text.lots import lot
-from raggate.text.nearest import suggestion
-from raggate.text.numbers import counted
-from raggate.text.quote import quoted
+from raggate.text.numbers import counted, lot
+from raggate.text.quote import quoted, suggestion
 from raggate.text.yamlio import Path
 
 Refuse = Callable[[Path, str], UsageError]

@@ -10,8 +10,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from raggate.text.anchors import Elements, elements, fold, is_path
-from raggate.text.titles import closest
+from raggate.text.headings import Elements, closest, elements, fold, is_path
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -19,7 +19,7 @@ from raggate.inputs.note_labels import Notes
 from raggate.inputs.note_words import bare, shingles, words
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Leak, LeakPart, Reference, Response, Run
-from raggate.text.anchors import inside_place
+from raggate.text.headings import inside_place
 from raggate.text.jsonio import JsonObject
 from raggate.text.yamlio import parse
 

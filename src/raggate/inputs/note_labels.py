@@ -16,10 +16,8 @@ from raggate.inputs.note_words import NoteWords, bare, has_text
 from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference, Response
-from raggate.text.anchors import covers, covers_as_written, elements, is_end_of
-from raggate.text.citations import Citation, parse
-from raggate.text.stream_safe import stream_safe
-from raggate.text.titles import without_attributes
+from raggate.text.headings import Citation, covers, covers_as_written, elements, is_end_of, parse, without_attributes
+from raggate.text.unicode import stream_safe
 
 _HASHED_LINE = re.compile(r"^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(#{1,6})(.*)$", re.MULTILINE)
 _FRONT_TITLE = re.compile(r"\A---[ \t]*\n(?:.*\n){0,200}?title:[ \t]*(.+)")

@@ -13,9 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from raggate.text.stream_safe import stream_safe
-from raggate.text.titles import ATTRIBUTE_LIST
-from raggate.text.words import words as ascii_words
+from raggate.text.headings import ATTRIBUTE_LIST
+from raggate.text.unicode import stream_safe, words as ascii_words
 
 SHINGLE = 3
 """Words in a row that must stand in the note to count."""

@@ -17,9 +17,9 @@ from raggate.config.schema import Config
 from raggate.inputs.headings import headings_with_text
 from raggate.models.golden import Case, Golden, Question, Vault
 from raggate.models.run import Probe, ProbeKind
-from raggate.text.anchors import Elements, fold, inside_place, written
-from raggate.text.lots import lot
-from raggate.text.stream_safe import stream_safe
+from raggate.text.headings import Elements, fold, inside_place, written
+from raggate.text.numbers import lot
+from raggate.text.unicode import stream_safe
 
 WORDS = 6
 """Words of a question."""

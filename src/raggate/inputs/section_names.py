@@ -10,8 +10,18 @@ from functools import cache, cached_property
 from itertools import combinations
 
 from raggate.inputs.headings import Section, sections
-from raggate.text.anchors import covers, covers_as_written, elements, is_end_of, last_headings, written
-from raggate.text.titles import Same, closest, readings, same_letters
+from raggate.text.headings import (
+    Same,
+    closest,
+    covers,
+    covers_as_written,
+    elements,
+    is_end_of,
+    last_headings,
+    readings,
+    same_letters,
+    written,
+)
 
 MOST_ALIKE = 100
 """Headings of a note that are compared with each other where they read the same."""

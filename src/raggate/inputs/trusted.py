@@ -20,7 +20,7 @@ from raggate.inputs.golden import check_must_pass_asked
 from raggate.models.baseline import MOST_BYTES
 from raggate.models.golden import Golden, Vault
 from raggate.text import yamlio
-from raggate.text.deadlines import beside_notes, within
+from raggate.text.dates import beside_notes, within
 from raggate.text.files import read_file
 from raggate.text.numbers import fixed
 

@@ -25,9 +25,8 @@ from raggate.labels.agreement import weighted_kappa, weighted_kappa_interval
 from raggate.models.judging import CanaryAgreement, highest, scale_of
 from raggate.models.run import Reference, Response
 from raggate.scoring.metrics.citations import has_citation
-from raggate.text.nearest import first_problem
 from raggate.text.numbers import setting
-from raggate.text.quote import quoted
+from raggate.text.quote import first_problem, quoted
 
 MOST_BYTES = 16 << 20
 """The largest canary set that is read."""

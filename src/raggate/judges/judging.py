@@ -27,7 +27,7 @@ from raggate.models.judging import (
 )
 from raggate.models.run import LabelledResult
 from raggate.text.jsonio import JsonObject
-from raggate.text.lots import lot
+from raggate.text.numbers import lot
 
 Judgements = tuple[tuple[Judgement, ...], ...]
 """By answer, in the order of the answers."""

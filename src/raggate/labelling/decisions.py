@@ -17,7 +17,7 @@ from raggate.inputs.golden import place_key
 from raggate.models.golden import Support
 from raggate.text.files import reading, writing
 from raggate.text.jsonio import dumps, loads
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 
 GRADES = {
     0: "does not answer",

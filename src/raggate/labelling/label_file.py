@@ -13,7 +13,7 @@ from raggate.errors import UsageError
 from raggate.labelling.decisions import Name, Where
 from raggate.labels.agreement import krippendorff_alpha, percent_agreement, weighted_kappa
 from raggate.text.jsonio import dumps, loads
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 
 MAX_BYTES = 128 << 20
 

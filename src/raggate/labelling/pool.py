@@ -13,8 +13,8 @@ from raggate.labelling.decisions import Where
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.run import Chunk
 from raggate.scoring.score import judged_places
-from raggate.text.lots import lot
-from raggate.text.titles import rule
+from raggate.text.headings import rule
+from raggate.text.numbers import lot
 
 MOST_TEXT = 20_000
 """Characters of a passage that are shown."""

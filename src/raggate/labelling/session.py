@@ -35,9 +35,9 @@ from raggate.pipeline import authoring, result_rows, run_directory, stored_runs
 from raggate.pipeline.authoring import Workbench
 from raggate.pipeline.request import Request
 from raggate.scoring.score import directions, short_hash
-from raggate.text.anchors import covers
 from raggate.text.dates import now
 from raggate.text.files import read_file, write_file
+from raggate.text.headings import covers
 from raggate.text.quote import quoted
 
 Lists = dict[str, list[tuple[Chunk, ...]]]

@@ -20,7 +20,7 @@ from raggate.pipeline.shards import planning
 from raggate.text import shapes
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/asking/1"

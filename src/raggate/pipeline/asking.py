@@ -30,8 +30,7 @@ from raggate.scoring.repeats import Repeated
 from raggate.service.adapters.mapped_request import filled_text, variables
 from raggate.service.ask import ended_early, questions_of
 from raggate.text import redact
-from raggate.text.lots import lot
-from raggate.text.numbers import counted
+from raggate.text.numbers import counted, lot
 from raggate.text.redact import Guarded
 
 SPARE = 2

@@ -30,7 +30,7 @@ from raggate.pipeline.booted import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import directions
-from raggate.text.deadlines import beside_notes, within
+from raggate.text.dates import beside_notes, within
 from raggate.text.files import read_file, write_file
 from raggate.text.scratch import scratch_directory
 

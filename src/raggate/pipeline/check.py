@@ -41,11 +41,10 @@ from raggate.scoring import noise, score
 from raggate.scoring.score import slices_of
 from raggate.service import signals
 from raggate.service.ask import questions_of
-from raggate.text import deadlines
+from raggate.text import dates
 from raggate.text.jsonio import write_atomic
-from raggate.text.nearest import nearest_few, suggestion
 from raggate.text.numbers import counted
-from raggate.text.quote import cut, listed, quoted
+from raggate.text.quote import cut, listed, nearest_few, quoted, suggestion
 
 KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
@@ -169,7 +168,7 @@ def expired_waivers_resolved(change: sources.Source, config_name: str, started: 
 
 def write_reports(directory: Path, review: Review) -> None:
     """Write the reports of a verdict into a run directory."""
-    with deadlines.after_asking(len(review.run.results)):
+    with dates.after_asking(len(review.run.results)):
         run_directory.write_reports(directory, OF_REVIEW, review)
 
 
@@ -210,7 +209,7 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
     """Add where in the vault the gold supports of the questions that flipped stand."""
     cases = by_id(inputs.golden.cases)
     lines: dict[str, SourceLine] = {}
-    with deadlines.after_asking(len(review.run.results)):
+    with dates.after_asking(len(review.run.results)):
         for flip in (*review.comparison.flips, *review.fallen, *review.misses):
             if flip.support is not None:
                 line = vault.locate(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)

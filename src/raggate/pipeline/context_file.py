@@ -13,7 +13,7 @@ from raggate.models.verdict import ReportContext
 from raggate.pipeline.run_directory import HINT
 from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 from raggate.text.shapes import Shape, as_dict
 
 FILE = "aside.json"

@@ -26,7 +26,7 @@ from raggate.service.discovery import openapi
 from raggate.service.discovery.openapi import SIGNS, Reply, Request, engine_at
 from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
-from raggate.text import deadlines, jsonio
+from raggate.text import dates, jsonio
 from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
 from raggate.text.numbers import setting
@@ -68,7 +68,7 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     seconds = SECONDS if wanted.choose is None else WITH_SOMEBODY_S
     hint = "Is it slow, or does it drip its answers?"
     late = CannotTell(f"{base} was not looked at within {setting(seconds)} s", hint=hint)
-    with deadlines.within(seconds, late), _calls(base, seconds, transport) as calls:
+    with dates.within(seconds, late), _calls(base, seconds, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
 
 

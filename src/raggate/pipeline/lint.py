@@ -20,8 +20,7 @@ from raggate.models.lint import LintFinding, LintReport, Outlook, in_order
 from raggate.pipeline.request import Request, RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.text import yamlio
-from raggate.text.dates import now
-from raggate.text.deadlines import beside_notes, within
+from raggate.text.dates import beside_notes, now, within
 from raggate.text.files import read_file
 
 

@@ -26,7 +26,7 @@ from raggate.pipeline.request import Request, RunResult
 from raggate.pipeline.run_place import directory_of, run_place
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.service import signals
-from raggate.text import deadlines
+from raggate.text import dates
 
 
 def measure(
@@ -130,7 +130,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
         directory, run, scorecard = measure(request, asking, boots=boots, command="calibrate")
         measured = Calibration(run=run, scorecard=scorecard, boots=boots, pairs=0, alarms={})
         if run.stopped is None:
-            with failure_reports(directory, asking.config), deadlines.after_asking(runs * len(run.results)):
+            with failure_reports(directory, asking.config), dates.after_asking(runs * len(run.results)):
                 measured = _judged(measured, asking)
         return RunResult(run=run, directory=directory), measured
 

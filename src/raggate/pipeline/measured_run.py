@@ -31,7 +31,7 @@ from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import build_context
 from raggate.service.ask import questions_of
-from raggate.text import deadlines
+from raggate.text import dates
 from raggate.text.numbers import rounded
 
 
@@ -77,11 +77,11 @@ class Finish(Struct, frozen=True, kw_only=True):
     ) -> tuple[Run, Scorecard]:
         """Label, judge, write and score; `stopped` and `log` as of `finished_run`."""
         settings, notes = self.inputs.config, Notes(self.inputs.vault)
-        with deadlines.after_asking(len(answers.results)):
+        with dates.after_asking(len(answers.results)):
             run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=stopped, log=log)
             run = leaks.noted(run, notes, settings.ask.probes.principals)
         finished = self.judge(run)
-        with deadlines.after_asking(len(answers.results)):
+        with dates.after_asking(len(answers.results)):
             return finished, write(self.directory, finished, self.request, settings)
 
     def cut_short(self, answers: AnswersSoFar, seconds: float, way_on: str = "") -> Interrupted:

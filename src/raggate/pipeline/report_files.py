@@ -19,8 +19,7 @@ from raggate.pipeline.stored_runs import is_run
 from raggate.reports import encoded
 from raggate.reports.formats import FORMATS, is_report
 from raggate.text.files import read_file, special, write_file
-from raggate.text.nearest import suggestion
-from raggate.text.quote import quoted
+from raggate.text.quote import quoted, suggestion
 
 HINT = "Name another file for the report: what is there is neither removed nor replaced."
 NOTE = ".md"

@@ -37,9 +37,9 @@ from raggate.reports import OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.score import judged_places
 from raggate.text.files import read_file, write_file
+from raggate.text.headings import rule
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
-from raggate.text.titles import rule
 
 COMPARED = "compared"
 """Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""

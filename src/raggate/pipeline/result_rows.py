@@ -23,9 +23,8 @@ from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text.files import MOST_LINE_BYTES, stored_lines
 from raggate.text.jsonio import JsonObject, dump_line, holds_more, parse_object, write_atomic
-from raggate.text.nearest import first_problem
 from raggate.text.numbers import setting
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, first_problem, quoted
 from raggate.text.shapes import Shape, as_dict
 from raggate.text.zipped import zipped, zipped_lines
 

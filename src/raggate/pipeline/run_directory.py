@@ -29,8 +29,7 @@ from raggate.reports import Reports, encoded, trace_file
 from raggate.text import disk, shapes
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import JsonObject, dumps, fields, holds_more, parse_object, write_atomic
-from raggate.text.nearest import first_problem
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, first_problem, quoted
 from raggate.text.shapes import Shape, as_dict
 from raggate.text.zipped import zipped
 

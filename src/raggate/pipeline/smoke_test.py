@@ -20,7 +20,7 @@ from raggate.pipeline.booted import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import label
-from raggate.text import deadlines
+from raggate.text import dates
 from raggate.text.files import read_file
 from raggate.text.scratch import scratch_directory
 
@@ -121,5 +121,5 @@ def _in_a_hurry(settings: Config, seconds: float) -> Config:
 
 
 def _labelled(case: Case, result: Result, texts: Vault) -> LabelledResult:
-    with deadlines.after_asking(1):
+    with dates.after_asking(1):
         return Notes(texts).label(label(case, result))

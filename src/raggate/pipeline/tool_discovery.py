@@ -31,12 +31,11 @@ from raggate.service.mcp.protocol import Message
 from raggate.service.mcp.session import Session
 from raggate.service.misses import Missed
 from raggate.service.transport import WaitingTransport
-from raggate.text import deadlines, redact
-from raggate.text.anchors import Elements, fold, separator_of, set_apart_by
+from raggate.text import dates, redact
+from raggate.text.headings import Elements, fold, separator_of, set_apart_by
 from raggate.text.http_client import httpx
-from raggate.text.nearest import suggestion
 from raggate.text.numbers import setting
-from raggate.text.quote import cut, enumerated, quoted
+from raggate.text.quote import cut, enumerated, quoted, suggestion
 from raggate.text.redact import Guarded
 
 _LONGEST = 500
@@ -219,7 +218,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     """
     settings = CommandBackend(run=[*words], stdio=True)
     late = CannotTell(f"the MCP server was not looked at within {setting(SECONDS)} s", hint="Is it slow to start?")
-    with deadlines.within(SECONDS, late), command.start(settings, workspace) as started:
+    with dates.within(SECONDS, late), command.start(settings, workspace) as started:
         transport = PipeTransport(getattr(started, "pipes"))  # noqa: B009 - not of every started API
         with httpx.Client(base_url=started.base_url, transport=transport, timeout=SECONDS) as client:
             try:

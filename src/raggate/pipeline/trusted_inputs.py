@@ -14,7 +14,7 @@ from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
 from raggate.pipeline.request import Request, RunFailed
 from raggate.scoring import figures, score
-from raggate.text.nearest import suggestion
+from raggate.text.quote import suggestion
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from raggate.reports.page.details import Passages, Sides
 from raggate.reports.parts import questions
 from raggate.reports.parts.budget import COMMENT_LIMIT, Section, fit, utf16_units
 from raggate.reports.parts.markup import inert, listed, table
-from raggate.text.anchors import as_read
+from raggate.text.headings import as_read
 
 PLACES = 10
 """Places of a list that are shown."""

@@ -8,7 +8,7 @@ from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.reports.parts import advice, evidence, formatting, header, metric_tables, questions, reasons
 from raggate.scoring import figures
-from raggate.text import cells
+from raggate.text import unicode
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
@@ -61,8 +61,8 @@ class Screen:
         Where the text is a chain of parts, as in `a · b`, it is broken between them.
         """
         text = log_line(foreign, limit=limit)
-        indent = rest or " " * cells.width(first)
-        broken = self._broken(text, max(self.width - cells.width(indent), 20)) if self._wrap and text else [text]
+        indent = rest or " " * unicode.width(first)
+        broken = self._broken(text, max(self.width - unicode.width(indent), 20)) if self._wrap and text else [text]
         for number, part in enumerate(broken):
             self._print(f"{indent if number else first}{part}", style)
 
@@ -79,10 +79,10 @@ class Screen:
         lines: list[str] = []
         for part in text.split(JOINT):
             joined = f"{lines[-1]}{JOINT}{part}" if lines else part
-            if cells.width(joined) <= room:
+            if unicode.width(joined) <= room:
                 lines[-1:] = [joined]
             else:
-                lines += cells.wrapped(part, room)
+                lines += unicode.wrapped(part, room)
         return lines
 
     def title(self, foreign: str) -> None:
@@ -112,20 +112,20 @@ class Screen:
         gap = " " * (2 if self.width >= ROOMY else 1)
         room = self.width - len(gap) * (len(head) - 1)
         widths = _fitted(
-            [max(map(cells.width, column)) for column in zip(*(row for row, _ in made), strict=True)],
+            [max(map(unicode.width, column)) for column in zip(*(row for row, _ in made), strict=True)],
             [name in words for name in head],
             room,
         )
         for row, style in made:
             columns = [
-                cells.wrapped(cell, size) if name in words else [cell]
+                unicode.wrapped(cell, size) if name in words else [cell]
                 for cell, size, name in zip(row, widths, head, strict=True)
             ]
             for number in range(max(map(len, columns))):
                 parts = []
                 for column, size, name in zip(columns, widths, head, strict=True):
                     cell = column[number] if number < len(column) else ""
-                    blank = " " * (size - cells.width(cell))
+                    blank = " " * (size - unicode.width(cell))
                     parts.append(cell + blank if name in names or name in words else blank + cell)
                 self._print(gap.join(parts).rstrip(), style)
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from raggate.models.provenance import Fingerprint
 from raggate.models.run import LabelledResult
 from raggate.scoring.metrics.citations import cited_supports
-from raggate.text.anchors import covers_as_written
+from raggate.text.headings import covers_as_written
 
 KEY = "headings_as_read"
 """How many answers score otherwise because headings are compared as people read them; absent where they are not."""

@@ -17,7 +17,7 @@ from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
-from raggate.text.lots import lot
+from raggate.text.numbers import lot
 from raggate.text.shapes import as_dict
 
 PERSISTENCE = 0.9

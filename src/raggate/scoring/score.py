@@ -20,9 +20,8 @@ from raggate.scoring.heading_reading import Reading
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
-from raggate.text.anchors import contains_snippet, covers, elements, fold, in_scope, inside_folder
-from raggate.text.titles import Same, rule
-from raggate.text.words import words
+from raggate.text.headings import Same, contains_snippet, covers, elements, fold, in_scope, inside_folder, rule
+from raggate.text.unicode import words
 
 JUDGED = 5
 """Chunks above the first match that are compared with it."""

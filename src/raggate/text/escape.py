@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from raggate.text.invisible import GONE
+from raggate.text.unicode import GONE
 
 _JOINER = "&#8288;"  # word joiner: invisible, and it keeps GitHub from seeing a mention or a reference
 # mentions, references, emoji codes, alerts and task boxes are looked for after rendering, where an entity is a plain

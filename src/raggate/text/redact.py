@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.text import invisible
+from raggate.text import unicode
 
 _GUARDED = frozenset({"environment", "headers", "inputs", "secret", "secrets", "token", "values"})
 
@@ -75,7 +75,7 @@ def forms(value: str) -> tuple[str, ...]:
     if len(value) < SHORTEST:
         return ()
     shapes: set[str] = set()
-    whole = {value, value.strip(), " ".join(value.split()), invisible.without(value)}
+    whole = {value, value.strip(), " ".join(value.split()), unicode.without(value)}
     for text in whole | {line.strip() for line in value.splitlines()}:
         if len(text) >= SHORTEST:
             shapes |= {text, *_base64(text), *_url_encoded(text), *_json(text), *_quoted(text)}
@@ -95,7 +95,7 @@ def redact_cut(text: str, values: Collection[str]) -> str:
     would be whole again.
     """
     shapes = _shapes(values)
-    first, *parts = redact(invisible.without(text), values).split(_ELLIPSIS)
+    first, *parts = redact(unicode.without(text), values).split(_ELLIPSIS)
     before, done = first, []
     for part in parts:
         done.append(_without_beginning(before, shapes))
@@ -121,7 +121,7 @@ class Scrubber:
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
-            seen = invisible.without(value)
+            seen = unicode.without(value)
             # to look is far cheaper than to replace, and there is hardly ever anything
             return redact(seen, self._values) if any(shape in seen for shape in self._shapes) else value
         if isinstance(value, tuple):
@@ -190,7 +190,7 @@ def _seen(data: bytes) -> bytes:
     if data.isascii():
         return data
     text = data.decode("utf-8", "surrogateescape")
-    seen = (character for character in text if "\udc80" <= character <= "\udcff" or invisible.without(character))
+    seen = (character for character in text if "\udc80" <= character <= "\udcff" or unicode.without(character))
     return "".join(seen).encode("utf-8", "surrogateescape")
 
 

@@ -12,10 +12,9 @@ import yaml
 from msgspec import Struct, field
 
 from raggate.errors import FileProblems, Problem, UsageError
-from raggate.text.deadlines import within
-from raggate.text.nearest import nearest
+from raggate.text.dates import within
 from raggate.text.numbers import rounded, setting
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, nearest, quoted
 
 MAX_BYTES = 64 << 10
 """The largest configuration."""

@@ -14,7 +14,7 @@ from raggate.labelling.decisions import Decision, Key, Kind, Name
 from raggate.labelling.session import Session
 from raggate.reports.page import frame
 from raggate.text.jsonio import dumps, loads
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -20,9 +20,8 @@ from raggate.errors import FileError, UsageError
 from raggate.models.judging import JUDGES, JUDGING, Coverage, Judgement, JudgingSummary, NotJudgedReason, judges_of
 from raggate.models.run import LabelledResult, Run
 from raggate.text.jsonio import fields, parse_object
-from raggate.text.nearest import first_problem
 from raggate.text.numbers import setting
-from raggate.text.quote import quoted
+from raggate.text.quote import first_problem, quoted
 from raggate_interop.helloworld.read import CACHE_LINE
 
 SCORES = ("groundedness", "correctness")

@@ -36,8 +36,8 @@ from raggate.service import signals
 from raggate.service.adapters.ask import entries, mapping, optional_text, parsed, refuse, required_text
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult
-from raggate.text.anchors import written
 from raggate.text.field_paths import ABSENT
+from raggate.text.headings import written
 from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import setting

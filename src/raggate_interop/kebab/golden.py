@@ -15,9 +15,8 @@ from raggate.inputs.golden import complete
 from raggate.models.golden import Case
 from raggate.text import yamlio
 from raggate.text.jsonio import dumps
-from raggate.text.nearest import Problems, nearest, problems_of
 from raggate.text.numbers import counted
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import Problems, cut, nearest, problems_of, quoted
 
 SHOWN_PROBLEMS = 10
 

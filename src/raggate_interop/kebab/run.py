@@ -21,8 +21,8 @@ from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, LabelledResult, Reference, Response, Result, Run
 from raggate.scoring.score import label
-from raggate.text.anchors import written
 from raggate.text.dates import stamp
+from raggate.text.headings import written
 from raggate.text.numbers import rounded
 from raggate.text.quote import cut, quoted
 from raggate_interop.kebab.metrics import CUTOFFS

@@ -22,8 +22,8 @@ from raggate.labels.models import (
     Violation,
 )
 from raggate.models.scorecard import EPSILON, oriented
-from raggate.text.anchors import fold
 from raggate.text.dates import moment
+from raggate.text.headings import fold
 from raggate.text.quote import cut, quoted
 from raggate_interop.labels.metrics import LABEL_METRICS
 

@@ -18,7 +18,7 @@ from raggate.errors import UsageError
 from raggate.labels.intervals import DEFAULT, Sampling, bootstrap_mean, wilson
 from raggate.labels.models import METRICS, Joined, Judgment, LabelScores, MetricScore, RetrievalJudgment
 from raggate.models.scorecard import EPSILON, MetricValue
-from raggate.text.anchors import fold
+from raggate.text.headings import fold
 from raggate.text.numbers import percent
 from raggate.text.quote import cut, quoted
 from raggate_interop.labels.metrics import LABEL_METRICS, ChunkLabels, answer_value, retrieval_values

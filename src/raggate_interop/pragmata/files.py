@@ -25,9 +25,9 @@ from raggate.labels.models import (
     TaskAgreement,
 )
 from raggate.models.run import LabelledResult
-from raggate.text.anchors import fold
 from raggate.text.csv_table import parse_json
 from raggate.text.files import read_file, write_file
+from raggate.text.headings import fold
 from raggate.text.jsonio import dumps, parse_object
 from raggate.text.quote import cut, quoted
 from raggate_interop import export

@@ -12,8 +12,8 @@ from raggate.errors import UsageError
 from raggate.inputs.golden import complete
 from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case, Support
-from raggate.text.anchors import fold
 from raggate.text.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
+from raggate.text.headings import fold
 from raggate.text.jsonio import parse
 from raggate.text.quote import quoted
 from raggate_interop.golden_rows import Note, note

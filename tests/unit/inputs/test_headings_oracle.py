@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from raggate.inputs.headings import heading_paths
-from raggate.text.anchors import Elements, elements, fold
+from raggate.text.headings import Elements, elements, fold
 from tables import each_row
 
 NOTES: list[dict[str, Any]] = json.loads(

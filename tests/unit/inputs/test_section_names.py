@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs.section_names import SectionNames
-from raggate.text.anchors import written
+from raggate.text.headings import written
 from tables import each_row
 
 SPLITTERS: dict[str, Any] = json.loads(

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from own_source import MODULES, dotted, source, tree
 from raggate.service.backends.processes import Log
-from raggate.text import invisible
+from raggate.text import unicode
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import SHORTEST, Redactor, Scrubber, forms, of_environment, redact, redact_cut
 from tables import each_row
@@ -132,7 +132,7 @@ def test_streams_that_are_no_text_stay_as_they_are(pieces: list[bytes]) -> None:
     cleaned = b"".join([*map(redactor.feed, pieces), redactor.flush()])
     kept = b"".join(pieces).decode("utf-8", "surrogateescape")
     assert cleaned.decode("utf-8", "surrogateescape") == "".join(
-        letter for letter in kept if "\udc80" <= letter <= "\udcff" or invisible.without(letter)
+        letter for letter in kept if "\udc80" <= letter <= "\udcff" or unicode.without(letter)
     )
 
 
@@ -140,7 +140,7 @@ def test_streams_that_are_no_text_stay_as_they_are(pieces: list[bytes]) -> None:
 def test_a_secret_that_was_cut_off_is_hidden_too(length: int, before: str, after: str) -> None:
     """A message that was shortened in the middle of a secret does not end with the first half of it."""
     cleaned = redact_cut(f"{before} {KEY[:length]}…{after}", [KEY])
-    assert cleaned.endswith(f"…{invisible.without(after)}")
+    assert cleaned.endswith(f"…{unicode.without(after)}")
     assert KEY[:6] not in cleaned
     assert redact_cut(f"{KEY} and {KEY[:8]}…; {KEY[:7]}…", [KEY]) == "*** and ***…; ***…"
 

@@ -41,10 +41,8 @@ from raggate.models.run import Chunk, Failure, LabelledResult, Response
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import short_hash
-from raggate.text.anchors import as_read, covers, is_end_of
-from raggate.text.nearest import nearest
-from raggate.text.quote import cut
-from raggate.text.titles import rule
+from raggate.text.headings import as_read, covers, is_end_of, rule
+from raggate.text.quote import cut, nearest
 
 SHOWN_SNIPPET = 100
 """Characters of a gold snippet that a cause shows."""

@@ -12,7 +12,7 @@ from raggate.gate.causes.passages import vaults_with_notes
 from raggate.models.comparison import Cause, CauseEvidence, FolderKind
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult, Response
-from raggate.text.anchors import in_scope, inside_folder
+from raggate.text.headings import in_scope, inside_folder
 
 KINDS: tuple[FolderKind, ...] = ("available", "selected")
 

@@ -15,7 +15,7 @@ from raggate.models.provenance import notes_of
 from raggate.models.run import Chunk, LabelledResult, Reference, Run
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.score import list_entries, short_hash
-from raggate.text.anchors import as_read
+from raggate.text.headings import as_read
 
 Ranked = tuple[int, int, Chunk]
 """Rank, position in the answer, and the chunk."""

@@ -12,7 +12,7 @@ from raggate.gate.causes import passages
 from raggate.gate.invariants.answer_rules import Answer, Check, Rule, Suite, at_end
 from raggate.models.provenance import notes_of
 from raggate.models.run import Chunk, Leak, ProbeAnswer, ProbeKind, Reference, Response, Run
-from raggate.text.anchors import covers, inside_place
+from raggate.text.headings import covers, inside_place
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 

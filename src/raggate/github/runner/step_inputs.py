@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from raggate.config import first_run
 from raggate.errors import UsageError
 from raggate.github import workflow_files
-from raggate.text.nearest import nearest
-from raggate.text.quote import quoted
+from raggate.text.quote import nearest, quoted
 
 DEFAULTS: Mapping[str, str] = {
     "command": "check",

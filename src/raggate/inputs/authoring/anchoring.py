@@ -14,7 +14,7 @@ from raggate.inputs import headings
 from raggate.inputs.authoring.passages import heading_starts
 from raggate.inputs.note_words import bare, words
 from raggate.models.golden import Support, Vault
-from raggate.text.anchors import Elements, written
+from raggate.text.headings import Elements, written
 
 MOST_PLACES = 20
 """Places of one text that are looked at: it is nobody's own long before."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from raggate.inputs import headings
 from raggate.inputs.note_words import bare, has_text, words
 from raggate.models.golden import Support, Vault
-from raggate.text.anchors import Elements, written
+from raggate.text.headings import Elements, written
 
 MOST_SNIPPET = 100
 """Characters of a snippet that is proposed: the longer it is, the sooner a chunk ends within it."""

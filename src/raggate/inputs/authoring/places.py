@@ -9,10 +9,8 @@ from raggate.inputs import headings
 from raggate.inputs.authoring.passages import Passage, heading_starts
 from raggate.models.golden import Golden, Support, Vault
 from raggate.models.run import CUT, Chunk
-from raggate.text.anchors import Elements, elements, fold, is_path, written
-from raggate.text.nearest import nearest
-from raggate.text.quote import enumerated, quoted
-from raggate.text.titles import closest, without_attributes
+from raggate.text.headings import Elements, closest, elements, fold, is_path, without_attributes, written
+from raggate.text.quote import enumerated, nearest, quoted
 
 _Note = tuple[str, str]
 

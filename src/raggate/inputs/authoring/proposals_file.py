@@ -11,7 +11,7 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.inputs.authoring.proposals import Proposal, Source
 from raggate.text.jsonio import dumps, loads
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 
 MAX_BYTES = 16 << 20
 

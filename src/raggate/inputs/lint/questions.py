@@ -14,9 +14,8 @@ from raggate.inputs.note_words import words
 from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.lint import LintFinding
-from raggate.text.anchors import elements
+from raggate.text.headings import elements, rendered, without_attributes
 from raggate.text.quote import enumerated, quoted
-from raggate.text.titles import rendered, without_attributes
 
 QUOTED_WORDS = 3
 """Words of headings from which on a question that repeats them gives its answer away; fewer are names of things."""

@@ -27,8 +27,8 @@ from raggate.scoring.score import METRICS_VERSION
 from raggate.text import shapes
 from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import dumps, parse_object
-from raggate.text.lots import lot
-from raggate.text.nearest import first_problem
+from raggate.text.numbers import lot
+from raggate.text.quote import first_problem
 from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/plan/1"

@@ -27,7 +27,7 @@ from raggate.pipeline.result_rows import check_result, parse_row
 from raggate.text import disk, shapes
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
-from raggate.text.nearest import first_problem
+from raggate.text.quote import first_problem
 from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/shard/1"

@@ -19,8 +19,8 @@ from raggate.models.verdict import Review
 from raggate.reports.parts import questions, reasons
 from raggate.reports.trace_file import STORED_TEXT
 from raggate.scoring.score import first_answers, heading_hash, short_hash
-from raggate.text.anchors import elements
 from raggate.text.escape import plain
+from raggate.text.headings import elements
 from raggate.text.jsonio import written
 from raggate.text.numbers import rounded_or_none
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from raggate.models.run import LabelledResult, Response
 from raggate.scoring.metrics.citations import cited_supports, has_citation
-from raggate.text.anchors import fold
+from raggate.text.headings import fold
 
 
 def attribution_hit_rate(item: LabelledResult) -> float | None:

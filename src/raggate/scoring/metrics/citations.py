@@ -6,9 +6,7 @@ import re
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import LabelledResult, Reference, Response
-from raggate.text.anchors import covers, is_end_of
-from raggate.text.citations import Citation, parse
-from raggate.text.titles import Same, rule
+from raggate.text.headings import Citation, Same, covers, is_end_of, parse, rule
 
 _MARKER = re.compile(r"\[(\d{1,3}(?:, ?\d{1,3}){0,20})\]", re.ASCII)
 

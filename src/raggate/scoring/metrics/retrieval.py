@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from raggate.models.run import LabelledResult
 from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains_of, labelled, ranking
-from raggate.text.anchors import in_scope
+from raggate.text.headings import in_scope
 
 
 def hit(item: LabelledResult, k: int) -> float | None:

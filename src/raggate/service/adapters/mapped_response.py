@@ -16,7 +16,7 @@ from raggate.service.adapters.ask import generated, parsed
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.transport import UNNAMED, Events
-from raggate.text import anchors, jsonio
+from raggate.text import headings, jsonio
 from raggate.text.field_paths import ABSENT, Entry, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import number_in
@@ -278,10 +278,10 @@ def _headings(written: str | None, at: Entry, separator: str | None) -> str | li
 
 
 def _heading_path(given: Sequence[str]) -> str:
-    headings = tuple(heading.strip() for heading in given if heading.strip())
-    if headings and all(map(_MARKED.match, headings)):
-        return " > ".join(headings)
-    return anchors.written(headings)
+    titles = tuple(heading.strip() for heading in given if heading.strip())
+    if titles and all(map(_MARKED.match, titles)):
+        return " > ".join(titles)
+    return headings.written(titles)
 
 
 def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes) -> tuple[Reference, ...]:

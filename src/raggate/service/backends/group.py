@@ -26,9 +26,8 @@ from raggate.service.backends.networking import IMPATIENT, NO_RESOLVER, Own
 from raggate.service.backends.processes import Log
 from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
-from raggate.text.nearest import nearest
 from raggate.text.numbers import setting
-from raggate.text.quote import cut
+from raggate.text.quote import cut, nearest
 from raggate.text.redact import Guarded
 
 _DRAIN = 0.5

@@ -13,8 +13,7 @@ from raggate.config.mcp_settings import Between, Blocks
 from raggate.service.misses import Missed, miss
 from raggate.text.field_paths import kind_of
 from raggate.text.jsonio import loads
-from raggate.text.nearest import nearest
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, nearest, quoted
 
 Message = dict[str, Any]
 

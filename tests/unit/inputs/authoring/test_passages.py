@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raggate.inputs.authoring.passages import MOST_SNIPPET, snippet_of
-from raggate.text.anchors import contains_snippet
+from raggate.text.headings import contains_snippet
 from tables import each_row
 
 QUESTION = "How long does the dough rest?"

@@ -20,7 +20,7 @@ from raggate.inputs.authoring.proposals import Fact, Proposal, facts, propose
 from raggate.inputs.authoring.proposals_file import Kept
 from raggate.inputs.lint.questions import leaks
 from raggate.models.golden import Golden, Vault
-from raggate.text.anchors import fold
+from raggate.text.headings import fold
 from tables import each_row
 from tries import tried
 
