@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from project import Project, make_small_project
-from raggate.gate.baseline_integrity import digest
-from raggate.text.jsonio import dumps
 
 HEADINGS = {"## First": "## First *steps* {#first}", "## Second": "## `Second` ##"}
 
@@ -51,20 +48,6 @@ def test_what_measures_nothing_is_promoted_by_its_name_alone(project: Project, t
     check = own.command("check", FAKE_BEHAVIOUR="headings:none")
     assert check.code == 0
     assert any(warning["code"] == "no-match" for warning in own.verdict()["warnings"])
-
-
-def test_a_baseline_by_letters_is_not_held_against_what_matches_otherwise(project: Project, tmp_path: Path) -> None:
-    """A baseline from before headings were read stays good for answers that match by letters, and for no others."""
-    own = project.copied(tmp_path)
-    own.promote()
-    path = own.root / "baselines" / "small.json"
-    stored = json.loads(path.read_text())
-    del stored["fingerprint"]["headings_as_read"]
-    path.write_text(json.dumps({**stored, "digest": digest(stored, map(dumps, stored["cases"]))}))
-    assert own.command("check").code == 0
-    refused = own.command("check", FAKE_BEHAVIOUR="headings:plain")
-    assert refused.code == 3
-    assert "the baseline was scored by headings letter by letter" in own.verdict()["headline"]
 
 
 def test_a_heading_that_could_be_two_counts_for_neither(promoted_few: Project, tmp_path: Path) -> None:

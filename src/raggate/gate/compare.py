@@ -22,13 +22,13 @@ from raggate.models.golden import Case, Support, by_id
 from raggate.models.provenance import RunCommand
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, Scorecard, by_question
-from raggate.text.headings import covers, elements, is_end_of, rule, same_letters
+from raggate.text.headings import covers, elements, is_end_of, same_letters
 from raggate.text.quote import quoted
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(
     (
-        *("chunk_tokens", "chunks", "documents", "fields", "folders", "golden", "headings_as_read"),
+        *("chunk_tokens", "chunks", "documents", "fields", "folders", "golden"),
         *("judges", "judging", "noise", "notes", "probes", "repeat", "repeated", "vault"),
     )
 )
@@ -302,11 +302,10 @@ def _of_note(item: LabelledResult) -> Iterator[Stage]:
 
 def _of_section(item: LabelledResult) -> Iterator[Stage]:
     """Yield what came back of the right sections; of a support without snippets a match says whether it did."""
-    same = rule(as_read=item.labels.as_read)
     for _, support, place in _of_note(item):
         heading = support.heading_path
         own = place[1] not in item.labels.ambiguous
-        if heading is None or (own and support.snippets and covers(heading, place[2].heading_path, same)):
+        if heading is None or (own and support.snippets and covers(heading, place[2].heading_path)):
             yield item, support, place
 
 

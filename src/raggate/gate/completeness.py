@@ -21,7 +21,6 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import score
-from raggate.scoring.heading_reading import read_otherwise
 from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, listed, quoted
@@ -364,16 +363,7 @@ def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...
     """Return why a run must not be compared with a baseline; empty when it may be, or there is none."""
     if baseline is None:
         return ()
-    before, now = baseline.scorecard.fingerprint, scorecard.fingerprint
-    reasons = [*setting_obstacles(baseline, scorecard.suite, now, tuple(scorecard.slices))]
-    otherwise = read_otherwise(before, now) if baseline.paired else 0
-    if otherwise:
-        answers = f"{counted(otherwise, 'answer')} {wording.are(otherwise)}"
-        reasons.append(
-            "the baseline was scored by headings letter by letter; now they are compared as people read them, by which "
-            f"alone {answers} right"
-        )
-    return tuple(reasons)
+    return tuple(setting_obstacles(baseline, scorecard.suite, scorecard.fingerprint, tuple(scorecard.slices)))
 
 
 def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: Sequence[str]) -> Iterator[str]:

@@ -13,7 +13,6 @@ from raggate.labelling.decisions import Where
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.run import Chunk
 from raggate.scoring.score import judged_places
-from raggate.text.headings import rule
 from raggate.text.numbers import lot
 
 MOST_TEXT = 20_000
@@ -148,7 +147,7 @@ def is_judged(place: Pooled, case: Case) -> bool:
         vault=place.vault or None,
         doc_id=where.doc_id,
     )
-    return bool(judged_places([chunk], [()], case, rule(as_read=True)))
+    return bool(judged_places([chunk], [()], case))
 
 
 def _in_turns(lists: Sequence[Sequence[Chunk]], depth: int) -> Iterable[Chunk]:

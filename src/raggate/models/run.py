@@ -193,7 +193,6 @@ class Labels(Stored, frozen=True):
         ambiguous: positions of chunks whose heading reads as a gold one and could as well be another one of their note.
         judged: positions of chunks that match no gold support and are of a place that the golden set judges: one that
             does not answer, or a gold one without the snippet.
-        as_read: whether headings were compared as people read them, and not letter by letter as older versions did.
         unclear_citations: pairs of a place that the answer cites and a gold support, whose headings read alike though
             the place could as well be another section of the note. Places are the references, then those of the text.
     """
@@ -210,7 +209,6 @@ class Labels(Stored, frozen=True):
     copies: tuple[int, ...] = ()
     leaks: tuple[Leak, ...] = ()
     ambiguous: tuple[int, ...] = ()
-    as_read: bool = False
     unclear_citations: tuple[tuple[int, int], ...] = ()
     judged: tuple[int, ...] = ()
 

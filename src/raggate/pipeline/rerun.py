@@ -37,7 +37,6 @@ from raggate.reports import OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.score import judged_places
 from raggate.text.files import read_file, write_file
-from raggate.text.headings import rule
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
@@ -92,13 +91,13 @@ def _relabelled(run: Run, cases: Golden) -> Run:
         if case is not None and _asked(case) == _asked(item.case):
             labels, judgements = item.labels, item.judgements
             if case.hash != item.case.hash:
-                again = scoring.label(case, item.result, truncated=labels.truncated, as_read=labels.as_read)
+                again = scoring.label(case, item.result, truncated=labels.truncated)
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
                 labels = replace(labels, matches=again.labels.matches, unclear_citations=())
                 # judges were told what was expected then
                 judgements = ()
             chunks = item.result.chunks
-            judged = judged_places(chunks, labels.matches, case, rule(as_read=labels.as_read))
+            judged = judged_places(chunks, labels.matches, case)
             labels = replace(labels, judged=judged)
             items.append(LabelledResult(case=case, result=item.result, labels=labels, judgements=judgements))
     labelled = replace(

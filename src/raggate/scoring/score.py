@@ -16,11 +16,10 @@ from raggate.models.metric_names import at_depth
 from raggate.models.run import Chunk, LabelledResult, Labels, Response, Result, Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard, Values
 from raggate.scoring import noise, repeats
-from raggate.scoring.heading_reading import Reading
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
-from raggate.text.headings import Same, contains_snippet, covers, elements, fold, in_scope, inside_folder, rule
+from raggate.text.headings import contains_snippet, covers, elements, fold, in_scope, inside_folder
 from raggate.text.unicode import words
 
 JUDGED = 5
@@ -68,9 +67,7 @@ _OF_ANSWERS: dict[str, Callable[[Response], object]] = {
 }
 
 
-def filed_elsewhere(
-    chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same
-) -> tuple[int, ...]:
+def filed_elsewhere(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
     """Return the positions of chunks that are of a gold note and hold the gold section, but under another heading.
 
     Sections that were merged, and headings that are told otherwise, look so. A support without snippets is looked for
@@ -79,7 +76,7 @@ def filed_elsewhere(
     return tuple(
         position
         for position, (chunk, matched) in enumerate(zip(chunks, matches, strict=True))
-        if not matched and any(_holds_section(chunk, support, case, same) for support in case.gold_supports)
+        if not matched and any(_holds_section(chunk, support, case) for support in case.gold_supports)
     )
 
 
@@ -98,11 +95,11 @@ def copies(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case
     )
 
 
-def _holds_section(chunk: Chunk, support: Support, case: Case, same: Same) -> bool:
+def _holds_section(chunk: Chunk, support: Support, case: Case) -> bool:
     heading = support.heading_path
     if not support.rel_path or chunk.rel_path != support.rel_path or heading is None:
         return False
-    if not case.may_be_in(chunk.vault, support) or covers(heading, chunk.heading_path, same):
+    if not case.may_be_in(chunk.vault, support) or covers(heading, chunk.heading_path):
         return False
     if support.snippets:
         return contains_snippet(chunk.text, support.snippets)
@@ -152,16 +149,14 @@ def _served(response: Response, folder: tuple[str, ...]) -> bool:
     return any(in_scope(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folder) for chunk in response.chunks)
 
 
-def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool = True) -> LabelledResult:
+def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledResult:
     """Decide per chunk which gold supports it matches, on the text the result holds.
 
     Args:
         truncated: whether chunk texts were cut, so that a missing snippet proves nothing.
-        as_read: whether headings are compared as people read them, not letter by letter.
     """
     chunks = result.chunks
-    same = rule(as_read=as_read)
-    matches = tuple(_matches(chunk, case, same) for chunk in chunks)
+    matches = tuple(_matches(chunk, case) for chunk in chunks)
     asked = _words(case.question)
     readings = [_read(chunk.heading_path, chunk.text) for chunk in chunks]
     seen: set[str] = set()
@@ -179,10 +174,9 @@ def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool 
         bodiless=tuple(bodiless for bodiless, _ in readings),
         duplicates=tuple(duplicates),
         truncated=truncated,
-        filed_elsewhere=filed_elsewhere(chunks, matches, case, same),
+        filed_elsewhere=filed_elsewhere(chunks, matches, case),
         copies=copies(chunks, matches, case),
-        as_read=as_read,
-        judged=judged_places(chunks, matches, case, same),
+        judged=judged_places(chunks, matches, case),
     )
     return LabelledResult(case=case, result=result, labels=labels)
 
@@ -221,7 +215,6 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             "cutoffs": list(cutoffs),
             "fields": seen.fields,
             "folders": seen.folders,
-            **seen.reading.stored(),
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
         cases=tuple(cases),
@@ -238,7 +231,6 @@ class _Seen:
         self.calls = Calls()
         self.fields: Counts = {}
         self.folders: FolderCounts = {}
-        self.reading = Reading()
 
     def add_all(self, items: Sequence[LabelledResult]) -> Sequence[LabelledResult]:
         """Count answers, and give them on."""
@@ -249,7 +241,6 @@ class _Seen:
     def add(self, item: LabelledResult) -> None:
         """Count an answer."""
         self.calls.add(item.result)
-        self.reading.add(item)
         if item.result.repeat == 1:
             count(item, self.fields)
             count_folders(item, self.folders)
@@ -350,18 +341,18 @@ def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -
     )
 
 
-def _matches(chunk: Chunk, case: Case, same: Same) -> tuple[int, ...]:
-    return tuple(index for index, support in enumerate(case.gold_supports) if _is_match(chunk, support, case, same))
+def _matches(chunk: Chunk, case: Case) -> tuple[int, ...]:
+    return tuple(index for index, support in enumerate(case.gold_supports) if _is_match(chunk, support, case))
 
 
-def _is_match(chunk: Chunk, support: Support, case: Case, same: Same) -> bool:
+def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
     if support.chunk_id is not None:
         return chunk.chunk_id == support.chunk_id
     if support.doc_id is not None:
         return support.doc_id == chunk.document
     if chunk.rel_path != support.rel_path or not case.may_be_in(chunk.vault, support):
         return False
-    if support.heading_path is not None and not covers(support.heading_path, chunk.heading_path, same):
+    if support.heading_path is not None and not covers(support.heading_path, chunk.heading_path):
         return False
     return not support.snippets or contains_snippet(chunk.text, support.snippets)
 
@@ -406,30 +397,30 @@ def _key(item: LabelledResult) -> tuple[str, str]:
     return item.result.mode, item.case.id
 
 
-def judged_places(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same) -> tuple[int, ...]:
+def judged_places(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
     """Return the positions of chunks without a match that are of a judged place; see `Labels.judged`."""
     return tuple(
         position
         for position, (chunk, matched) in enumerate(zip(chunks, matches, strict=True))
         if not matched
         and (
-            any(_is_of(chunk, place, case) and is_exactly(chunk, place, same) for place in case.not_relevant)
-            or any(_is_of(chunk, support, case) and _is_within(chunk, support, same) for support in case.gold_supports)
+            any(_is_of(chunk, place, case) and is_exactly(chunk, place) for place in case.not_relevant)
+            or any(_is_of(chunk, support, case) and _is_within(chunk, support) for support in case.gold_supports)
         )
     )
 
 
-def is_exactly(chunk: Chunk, place: Support, same: Same) -> bool:
+def is_exactly(chunk: Chunk, place: Support) -> bool:
     """Return whether a chunk is under the very heading of a place: what stands deeper was not looked at."""
     if not place.rel_path:
         return True
     if place.heading_path is None:
         return not elements(chunk.heading_path)
-    return covers(place.heading_path, chunk.heading_path, same) and covers(chunk.heading_path, place.heading_path, same)
+    return covers(place.heading_path, chunk.heading_path) and covers(chunk.heading_path, place.heading_path)
 
 
-def _is_within(chunk: Chunk, support: Support, same: Same) -> bool:
-    return support.heading_path is None or covers(support.heading_path, chunk.heading_path, same)
+def _is_within(chunk: Chunk, support: Support) -> bool:
+    return support.heading_path is None or covers(support.heading_path, chunk.heading_path)
 
 
 def _is_of(chunk: Chunk, place: Support, case: Case) -> bool:

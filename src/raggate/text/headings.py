@@ -66,11 +66,6 @@ def same_letters(first: str, second: str) -> bool:
     return _letters(first) == _letters(second)
 
 
-def rule(*, as_read: bool) -> Same:
-    """Return the rule by which headings of a run are compared: as people read them, or letter by letter."""
-    return same_title if as_read else eq
-
-
 CLOSENESS: tuple[Same, ...] = (eq, same_bare, same_letters, same_title)
 """When two headings are one, from the closest to the loosest: each holds wherever the one before it does."""
 
@@ -181,12 +176,9 @@ def as_read(place: str, heading_path: str | None) -> str:
 
 
 def covers(gold: str, retrieved: str, same: Same = same_title) -> bool:
-    """Return whether the section at `retrieved` is the section at `gold` or lies inside it, as people read headings.
+    """Return whether the section at `retrieved` is the section at `gold` or lies inside it.
 
-    Marks of `gold` may lack their space: `#A > ##B` is `# A > ## B`, where it is not the heading `#A` itself.
-
-    Args:
-        same: when two headings are one, where that is not how people read them.
+    Marks of `gold` may lack their space: `#A > ##B` is `# A > ## B`, if it is not the heading `#A` itself.
     """
     return any(_begins(path, retrieved, same) for path in _with_spaced_marks(gold))
 
@@ -202,12 +194,12 @@ def last_headings(path: str) -> frozenset[str]:
     return frozenset(end for headings in paths if headings for end in (headings[-1], *_flat(headings)[-1:]))
 
 
-def is_path(wanted: Elements, path: Elements, same: Same) -> bool:
+def is_path(wanted: Elements, path: Elements, same: Same = same_title) -> bool:
     """Return whether two paths are of the same headings, one by one."""
     return len(wanted) == len(path) and all(map(same, wanted, path))
 
 
-def is_end_of(gold: str, cited: str, same: Same) -> bool:
+def is_end_of(gold: str, cited: str, same: Same = same_title) -> bool:
     """Return whether a path names the last headings of `gold`, all or some of them."""
     wanted, last = elements(gold), elements(cited)
     return 0 < len(last) <= len(wanted) and all(map(same, wanted[-len(last) :], last))

@@ -431,7 +431,6 @@ def test_scorecard_tells_what_it_is_made_of() -> None:
         "cutoffs": [1, 3],
         "fields": counted,
         "folders": {},
-        "headings_as_read": 0,
     }
     assert card.fingerprint == {"k": 5, **made_of}
     assert run.fingerprint == {"k": 5}

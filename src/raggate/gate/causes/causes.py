@@ -41,7 +41,7 @@ from raggate.models.run import Chunk, Failure, LabelledResult, Response
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import short_hash
-from raggate.text.headings import as_read, covers, is_end_of, rule
+from raggate.text.headings import as_read, covers, is_end_of
 from raggate.text.quote import cut, nearest
 
 SHOWN_SNIPPET = 100
@@ -189,12 +189,12 @@ def piece_cause(
         retrieved: those of its chunks that may tell it.
         notes: what is in the vaults, as `vault/rel_path`; empty when that is not known.
     """
-    labels, same = item.labels, rule(as_read=item.labels.as_read)
+    labels = item.labels
     for support in missing:
         name = _Name(support, missing, notes)
         heading = support.heading_path
         for rank, position, chunk in _of_its_note(item, support, retrieved):
-            own = heading is None or covers(heading, chunk.heading_path, same)
+            own = heading is None or covers(heading, chunk.heading_path)
             if own and position in labels.ambiguous:
                 return Cause(code="heading-ambiguous", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
             if support.snippets and own:
@@ -211,14 +211,13 @@ def heading_cause(
     item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
 ) -> Cause | None:
     """Say that a passage came back under a part of its headings, or under them written otherwise; as `piece_cause`."""
-    same = rule(as_read=item.labels.as_read)
     for support in missing:
         gold = support.heading_path or ""
         for rank, _, chunk in _of_its_note(item, support, retrieved):
             heading = chunk.heading_path
-            if covers(gold, heading, same):
+            if covers(gold, heading):
                 continue
-            partial = is_end_of(gold, heading, same)
+            partial = is_end_of(gold, heading)
             if partial or written_otherwise(gold, heading):
                 code: CauseCode = "heading-partial" if partial else "heading-otherwise"
                 return Cause(code=code, subject=_Name(support, missing, notes).of(chunk), other=heading, rank=rank)

@@ -6,7 +6,7 @@ import re
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import LabelledResult, Reference, Response
-from raggate.text.headings import Citation, Same, covers, is_end_of, parse, rule
+from raggate.text.headings import Citation, covers, is_end_of, parse
 
 _MARKER = re.compile(r"\[(\d{1,3}(?:, ?\d{1,3}){0,20})\]", re.ASCII)
 
@@ -28,34 +28,34 @@ def cited_supports(item: LabelledResult) -> frozenset[int]:
     response = item.result.response
     if response is None or response.abstained:
         return frozenset()
-    same, unclear = rule(as_read=item.labels.as_read), set(item.labels.unclear_citations)
+    unclear = set(item.labels.unclear_citations)
     places: tuple[Reference | Citation, ...] = (*response.references, *parse(response.answer or ""))
     return frozenset(
         index
         for index, support in enumerate(item.case.gold_supports)
         for position, place in enumerate(places)
-        if (position, index) not in unclear and _cites(place, support, item.case, same)
+        if (position, index) not in unclear and _cites(place, support, item.case)
     )
 
 
-def _cites(place: Reference | Citation, support: Support, case: Case, same: Same) -> bool:
-    return _is_of(place, support, case, same) if isinstance(place, Reference) else _names(place, support, same)
+def _cites(place: Reference | Citation, support: Support, case: Case) -> bool:
+    return _is_of(place, support, case) if isinstance(place, Reference) else _names(place, support)
 
 
-def _is_of(reference: Reference, support: Support, case: Case, same: Same) -> bool:
+def _is_of(reference: Reference, support: Support, case: Case) -> bool:
     """Return whether a reference of the API is of a support, as a retrieved chunk is: the note, and the section."""
     if not support.rel_path or reference.rel_path != support.rel_path:
         return False
     if not case.may_be_in(reference.vault or None, support):
         return False
-    return support.heading_path is None or covers(support.heading_path, reference.heading_path, same)
+    return support.heading_path is None or covers(support.heading_path, reference.heading_path)
 
 
-def _names(citation: Citation, support: Support, same: Same) -> bool:
+def _names(citation: Citation, support: Support) -> bool:
     """Return whether a text names a support: its note, and its section, one inside it, or the end of its path."""
     # a text may leave out the directories
     if not support.rel_path or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
         return False
-    if support.heading_path is None or covers(support.heading_path, citation.heading_path, same):
+    if support.heading_path is None or covers(support.heading_path, citation.heading_path):
         return True
-    return is_end_of(support.heading_path, citation.heading_path, same)
+    return is_end_of(support.heading_path, citation.heading_path)

@@ -736,7 +736,6 @@ def piece(item: LabelledResult) -> Cause | None:
         pytest.param(
             make_chunk(heading_path="# a"), {"ambiguous": (0,)}, "heading-ambiguous", id="one-of-two-headings"
         ),
-        pytest.param(make_chunk(heading_path="# a"), {"as_read": False}, None, id="by-letters-another-section"),
         pytest.param(make_chunk(heading_path="# B"), {"filed_elsewhere": (0,)}, "anchor-moved", id="merged"),
         pytest.param(make_chunk(heading_path="# B"), {}, None, id="another-section"),
         pytest.param(make_chunk(vault="home", text="Else."), {}, None, id="another-vault"),
