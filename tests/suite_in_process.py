@@ -29,8 +29,11 @@ suite: small
 golden: golden.jsonl
 vault: {{personal: vault/personal, work: vault/work}}
 api: {{url: "http://127.0.0.1:9"}}
-ask: {{modes: [hybrid, vector], repeat: {repeat}, repeat_sample: 4, probes: {{sample: 2}}}}
-invariants: {{headings_findable: warn, nonsense_abstains: warn, spelling_ignored: warn}}
+ask:
+  modes: [hybrid, vector]
+  repeat: {repeat}
+  repeat_sample: 4
+  probes: {{sample: 4, principals: {{anna: {{vaults: [work], sees: [personal, work]}}}}}}
 """
 
 

@@ -1,24 +1,18 @@
 """The notes API of `process_api.py` that keeps what invariants ask for, and breaks one of them when it is told to.
 
-It leaves private notes out, shows each principal (header `X-User`) their vault alone, reads questions whatever their
-letters, and indexes again by `POST /api/index/rebuild`. FAKE_FAULT names what it does wrong; FAKE_STATE is a file by
-which a second start knows that it is one.
+It leaves private notes out, and shows each principal (header `X-User`) their vault alone. FAKE_FAULT names what it does
+wrong.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import unicodedata
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import process_api
 from plain_http import PlainServer
 
 FAULT = os.environ.get("FAKE_FAULT", "")
-STATE = Path(os.environ["FAKE_STATE"])
-STARTS = len(STATE.read_text().splitlines()) if STATE.exists() else 0
 NEXT = "next"
 """Stands among the vaults that are asked as anna."""
 SEES = {"anna": ["work"], "bert": ["personal"]}
@@ -38,21 +32,7 @@ class GuardedIndex(process_api.Index):
 
     def hits(self, question: str, *, k: int, vaults: list[str]) -> list[dict]:
         """Rank as ever, but for what is wrong."""
-        plain = " ".join(unicodedata.normalize("NFC", question).split())
-        ranked = super().hits(question if FAULT == "reads_letters" else plain, k=10, vaults=vaults)
-        if not ranked and FAULT == "chatters":
-            ranked = super().hits("litres", k=10, vaults=vaults)
-        if FAULT == "forgets_headings":
-            ranked = [chunk for chunk in ranked if "Spare Parts" not in chunk["heading_path"]]
-        wrong = {
-            "shouts": question.isupper(),
-            "counts_spaces": "  " in question,
-            "ranks_by_k": k < 10,
-            "second_start": STARTS > 0,
-            "rebuilt": len(self.chunks) > len({chunk["chunk_id"] for _, chunk, _ in self.chunks}),
-        }
-        if wrong.get(FAULT) and len(ranked) > 1:
-            ranked[:2] = ranked[1::-1]
+        ranked = super().hits(question, k=10, vaults=vaults)
         if "bitter" in question.lower() and FAULT in {"borrows_place", "runs_on"}:
             before = "{text}\n" if FAULT == "runs_on" else ""
             ranked[:1] = [self.retold(chunk, before + self.kept_back) for chunk in ranked[:1]]
@@ -70,16 +50,6 @@ class GuardedIndex(process_api.Index):
 
 class GuardedHandler(process_api.Handler):
     """Answers those who may ask."""
-
-    def post(self) -> None:
-        """Index again, or answer a question."""
-        if urlsplit(self.path).path != "/api/index/rebuild":
-            super().post()
-            return
-        self.rfile.read(int(self.headers.get("content-length") or 0))
-        if FAULT == "rebuilt":
-            self.index.chunks += self.index.chunks
-        self.reply({"started": True}, 500 if FAULT == "no_rebuild" else 202)
 
     def retrieve(self, request: dict, query: dict[str, str]) -> None:
         """Limit a question to what the principal may see."""
@@ -105,9 +75,8 @@ class GuardedHandler(process_api.Handler):
 
 
 def main() -> None:
-    """Serve, and leave a mark for the next start."""
+    """Serve."""
     GuardedHandler.index = GuardedIndex()
-    STATE.write_text(STATE.read_text() + "started\n" if STATE.exists() else "started\n")
     PlainServer(("127.0.0.1", int(os.environ["API_PORT"])), GuardedHandler).serve_forever()
 
 

@@ -12,26 +12,15 @@ from project import FAKE_API, Project, make_small_project
 
 GUARDED = FAKE_API.with_name("guarded_api.py")
 
-LEVELS = (
-    "top_is_prefix",
-    "headings_findable",
-    "spelling_ignored",
-    "nonsense_abstains",
-    "reindex_idempotent",
-    "private_withheld",
-    "principals_isolated",
-)
-
 PROBES = """\
   probes:
     sample: 4
-    {reindex}
     principals:
-      anna: {{headers: {{X-User: "{{env.ANNA}}"}}, sees: [work]}}
-      bert: {{headers: {{X-User: bert}}, vaults: [personal, work], sees: [personal]}}
+      anna: {headers: {X-User: "{env.ANNA}"}, sees: [work]}
+      bert: {headers: {X-User: bert}, vaults: [personal, work], sees: [personal]}
     pass_env: [ANNA]
-invariants: {{list_deep_enough: "off", {levels}}}
-private: {{front_matter: {{private: [true]}}}}
+invariants: {list_deep_enough: "off", principals_isolated: error}
+private: {front_matter: {private: [true]}}
 """
 
 
@@ -40,7 +29,7 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository with private notes, headings worth asking and an API that keeps every invariant; with a baseline."""
     root = tmp_path_factory.mktemp("guarded")
     project = make_small_project(root)
-    # one question that Unicode can write in two ways, and a note that no one may be shown
+    # a question about another note, and a note that no one may be shown
     (root / "vault/work/Notes/garage.md").write_text(
         "# Garage\n\n## Spare Parts\n\nThe düsenöffner hangs beside the anvil of litres\n\n## Opening Hours\n\nnine\n"
     )
@@ -55,13 +44,12 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     case["gold_supports"] = [{"rel_path": "Notes/garage.md", "heading_path": "# Garage > ## Spare Parts"}]
     project.write_cases([*project.cases(), case])
     project.edit(str(FAKE_API), str(GUARDED))
-    project.edit("FAKE_PID_FILE]", "FAKE_FAULT, FAKE_STATE]")
-    switched = ", ".join(f"{name}: error" for name in LEVELS)
+    project.edit("FAKE_PID_FILE]", "FAKE_FAULT]")
     with project.config.open("a") as stream:
-        stream.write(PROBES.format(reindex="reindex: {path: /api/index/rebuild}", levels=switched))
+        stream.write(PROBES)
     project.edit("concurrency: 4}\n  probes:", "concurrency: 4\n  probes:")
     project.edit("ask: {total_timeout: 20, concurrency: 4", "ask:\n  total_timeout: 20\n  concurrency: 4")
-    project.environment.update(ANNA="anna", FAKE_STATE=str(root / "state"))
+    project.environment.update(ANNA="anna")
     project.promote()
     return project
 
@@ -88,16 +76,7 @@ def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) ->
     assert done.code == 0, done.out + done.err
     assert findings(guarded) == {}
     kinds = [row["probe"]["kind"] for row in rows(guarded)]
-    assert {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)} == {
-        "control": 5,
-        "prefix": 4,
-        "spelling": 9,
-        "heading": 2,
-        "nonsense": 4,
-        "private": 1,
-        "principal": 8,
-        "reindex": 4,
-    }
+    assert kinds == ["private", *["principal"] * 8]
     assert (
         f"7 calls, 0 failed, 0 retried · 7 asked twice, all ranked alike · {len(kinds)} asked for invariants"
         in done.out
@@ -108,13 +87,6 @@ def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) ->
 @pytest.mark.parametrize(
     ("fault", "invariant", "words"),
     [
-        ("ranks_by_k", "top_is_prefix", "asked for fewer: rank 1 is Notes/"),
-        ("forgets_headings", "headings_findable", "'Spare Parts' (hybrid): work/Notes/garage.md › # Garage > ## Spare"),
-        ("shouts", "spelling_ignored", "other capitals: rank 1 is Notes/"),
-        ("counts_spaces", "spelling_ignored", "other white space: rank 1 is Notes/"),
-        ("reads_letters", "spelling_ignored", "nozzle (hybrid), other Unicode form NFD: rank 1 is"),
-        ("chatters", "nonsense_abstains", "(hybrid): 10 chunks, the first of Notes/"),
-        ("rebuilt", "reindex_idempotent", "chunks after indexing again, before"),
         ("exposes", "private_withheld", "is work/Notes/diary.md"),
         ("runs_on", "private_withheld", "rank 1, Notes/journal.md, contains text of work/Notes/diary.md"),
         ("leaks", "principals_isolated", "as anna: rank"),
@@ -151,32 +123,13 @@ def test_a_private_text_in_a_field_that_nobody_reads(guarded: Project, fault: st
     assert all(example.endswith(f": {part} contains text of work/Notes/diary.md") for example in examples)
 
 
-def test_without_a_call_the_api_is_booted_again(guarded: Project) -> None:
-    """An index that comes out otherwise at every start is told, and the second start has a log of its own."""
-    guarded.edit("    reindex: {path: /api/index/rebuild}\n", "")
-    (guarded.root / "state").unlink(missing_ok=True)
-    state = {"FAKE_STATE": str(guarded.root / "state")}
-    done = guarded.command("check", FAKE_FAULT="second_start", **state)
-    assert done.code == 4, done.out + done.err
-    assert list(findings(guarded)) == ["reindex_idempotent"]
-    assert (guarded.root / "state").read_text().splitlines() == ["started", "started"]
-    assert (guarded.last_run() / "reindexed" / "api.log").exists()
-
-
-@pytest.mark.parametrize(
-    ("fault", "invariant", "words"),
-    [
-        ("no_rebuild", "reindex_idempotent", "4 of 4 questions got no answer: POST /api/index/rebuild: HTTP 500"),
-        ("locks_out", "principals_isolated", "anna got no chunk for 4 questions: 4 of 4 questions got no answer"),
-    ],
-)
-def test_what_could_not_be_seen_is_not_green(guarded: Project, fault: str, invariant: str, words: str) -> None:
+def test_what_could_not_be_seen_is_not_green(guarded: Project) -> None:
     """An invariant of which nothing was seen is no broken one and no pass: the gate cannot tell, and says why."""
-    done = guarded.command("check", FAKE_FAULT=fault)
+    done = guarded.command("check", FAKE_FAULT="locks_out")
     assert done.code == 3, done.out + done.err
     (finding,) = findings(guarded).values()
-    assert (finding["invariant"], finding["unseen"]) == (invariant, True)
-    assert words in finding["examples"][0]
+    assert (finding["invariant"], finding["unseen"]) == ("principals_isolated", True)
+    assert "anna got no chunk for 4 questions: 4 of 4 questions got no answer" in finding["examples"][0]
     assert "could not be checked" in done.out
 
 
@@ -186,7 +139,7 @@ def test_probes_that_are_gone_from_a_run_directory_are_missed(guarded: Project) 
     (guarded.last_run() / "probes.jsonl").unlink()
     done = guarded.command("compare", str(guarded.last_run()))
     assert done.code == 3, done.out + done.err
-    assert "nothing was asked" in done.out
+    assert "no private note was asked for" in done.out
 
 
 def test_a_change_cannot_switch_probes_off(guarded: Project) -> None:

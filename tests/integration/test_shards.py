@@ -548,17 +548,6 @@ def test_what_cannot_be_meant_is_a_usage_error(suite: Project, asked: Path, word
     assert (done.code, message in done.err) == (2, True), done.err
 
 
-def test_an_index_that_is_made_anew_is_not_shared(suite: Project, tmp_path: Path) -> None:
-    """An API that runs already, and that one shard would have index again, is not planned for several."""
-    other = suite.copied(tmp_path)
-    other.edit("sample: 2}", 'sample: 2, reindex: {path: "/api/reindex"}}')
-    other.edit("headings_findable: warn", "reindex_idempotent: warn")
-    done = other.command("plan", "--shards", "2")
-    assert done.code == 2
-    assert "which other shards would ask meanwhile" in done.err
-    assert other.command("plan", "--shards", "1").code == 0
-
-
 def test_an_earlier_plan_of_the_same_inputs_is_another(suite: Project, asked: Path, tmp_path: Path) -> None:
     """What was asked by yesterday's plan is of another plan, though nothing of the inputs has changed since."""
     shards = shutil.copytree(asked / "shards", tmp_path / "shards")

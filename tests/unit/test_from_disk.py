@@ -44,7 +44,6 @@ SETTINGS = make_config(
     private={"places": ["home/b.md"]},
     ask={
         "probes": {
-            "reindex": {"path": "/rebuild"},
             "principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}},
         }
     },
@@ -127,10 +126,8 @@ def probes(draw: st.DrawFn, item: LabelledResult) -> ProbeAnswer:
         mode="hybrid",
         question=question,
         case_id=item.case.id,
-        variant="capitals",
         principal="anna" if kind == "principal" else "",
         note=note,
-        heading_path="# A",
     )
     return ProbeAnswer(probe=probe, result=(item if draw(st.booleans()) else draw(answers(item.case.id))).result)
 

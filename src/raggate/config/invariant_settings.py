@@ -10,12 +10,6 @@ from raggate.config.service_settings import SettingsModel, described
 Level = Literal["error", "warn", "off"]
 
 
-PROBING = ("top_is_prefix", "headings_findable", "spelling_ignored", "nonsense_abstains", "reindex_idempotent")
-"""The invariants that need questions of their own whatever else is configured."""
-PROBES_OFF: dict[str, Level] = dict.fromkeys((*PROBING, "private_withheld", "principals_isolated"), "off")
-"""The levels by which no such question is asked."""
-
-
 class Invariants(SettingsModel):
     """Rules that every answer must meet: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
 
@@ -55,18 +49,6 @@ class Invariants(SettingsModel):
     """The API cuts no list before the largest cut-off that is scored."""
     must_be_deterministic: Level = "off"
     """A question that is asked again gets the same ranking."""
-    ties_at_cutoff: Level = "off"
-    """No scores are tied across a cut-off, where order is a matter of luck."""
-    top_is_prefix: Level = "off"
-    """Asked for fewer chunks, the API returns the first of the longer list."""
-    headings_findable: Level = "off"
-    """A heading asked as a question finds its own section."""
-    spelling_ignored: Level = "off"
-    """Case, white space and the Unicode form of a question do not change the ranking."""
-    nonsense_abstains: Level = "off"
-    """A question of words that are in no note retrieves nothing, or the API abstains."""
-    reindex_idempotent: Level = "off"
-    """The same notes indexed again give the same rankings and as many chunks."""
     private_withheld: Level = "error"
     """No note that is private or deleted ever comes back."""
     principals_isolated: Level = "error"

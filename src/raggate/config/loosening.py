@@ -31,7 +31,7 @@ _MEASURED = (
     *("suite", "golden", "questions", "vault", "baseline", "judges", "recheck.base", "recheck.image"),
     *("api.command", "api.container", "api.url", "api.program", "api.ready.health_path", "api.ready.index_path"),
     *("ask.adapter", "ask.modes", "ask.k", "ask.retrieval_only", "ask.mapped", "ask.mcp"),
-    *("ask.probes.reindex", "ask.probes.principals"),
+    "ask.probes.principals",
 )
 _CONTAINER = r"api\.(?:container|(?:command|container)\.services\.[^.]+)"
 # how much is granted and how long is waited makes no other answers

@@ -123,7 +123,3 @@ def check(config: Config) -> None:
             )
     if any(principal.headers for principal in config.ask.probes.principals.values()):
         raise ValueError("expected no headers of ask.probes.principals with api.command.stdio, which has no HTTP")
-    if config.ask.probes.reindex is not None:
-        raise ValueError(
-            "expected no ask.probes.reindex with api.command.stdio, which has no HTTP: the server is started anew"
-        )

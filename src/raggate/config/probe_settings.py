@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from raggate.config.invariant_settings import PROBING
-from raggate.config.mapped_settings import UrlPath
 from raggate.config.service_settings import SentVariable, SettingsModel, check_headers
 from raggate.config.values import Name, Text
 
@@ -24,15 +22,6 @@ def _place(written: str) -> str:
 
 
 Place = Annotated[Text, AfterValidator(_place)]
-
-
-class Reindex(SettingsModel):
-    """The call that makes the API index its notes again. It may answer once indexing has begun, or when it is done."""
-
-    path: UrlPath
-    """The path."""
-    method: Literal["POST", "PUT", "GET"] = "POST"
-    """The method."""
 
 
 class Principal(SettingsModel):
@@ -57,9 +46,7 @@ class Probes(SettingsModel):
     """Extra questions, asked after the suite, for invariants that need them. They do not count in any metric."""
 
     sample: Annotated[int, Field(ge=1, le=100)] = 5
-    """How many questions, headings, private notes or nonsense questions each invariant uses."""
-    reindex: Reindex | None = None
-    """How the API is made to index again. Default: it is booted a second time."""
+    """How many private notes are asked for, and how many questions as each principal."""
     principals: Annotated[dict[Name, Principal], Field(max_length=20)] = {}  # noqa: RUF012
     """Users and what each may see, by name: for `invariants.principals_isolated`."""
     pass_env: list[SentVariable] = []  # noqa: RUF012
@@ -107,17 +94,8 @@ def check(config: Config) -> None:
     asked_twice = config.ask.repeat > 1 or config.asks_again
     if config.invariants.must_be_deterministic != "off" and not asked_twice:
         raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
-    probing = [name for name in PROBING if getattr(config.invariants, name) != "off"]
-    if probing and config.api.program is not None:
-        raise ValueError(f"invariants.{probing[0]}: expected off with api.program, which is asked the suite alone")
     if config.ask.probes.principals and config.api.program is not None:
         raise ValueError("ask.probes.principals: expected none with api.program, which takes no headers and no vaults")
-    if "top_is_prefix" in probing and config.ask.k == 1:
-        raise ValueError("invariants.top_is_prefix: expected ask.k of 2 or more, as half as many are asked for too")
-    if "reindex_idempotent" in probing and config.api.url is not None and config.ask.probes.reindex is None:
-        raise ValueError(
-            "invariants.reindex_idempotent: expected ask.probes.reindex with api.url, which raggate cannot boot again"
-        )
     for key, places in _places(config):
         strange = next((place for place in places if place.split("/")[0] not in config.vault), None)
         if strange is not None:

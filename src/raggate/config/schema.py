@@ -10,7 +10,7 @@ from raggate import plugins
 from raggate.config import judge_settings, mcp_settings, probe_settings
 from raggate.config.ask_settings import About, Ask
 from raggate.config.gate_settings import Gate, Prove, Recheck, Score, Waiver
-from raggate.config.invariant_settings import PROBES_OFF, Invariants
+from raggate.config.invariant_settings import Invariants
 from raggate.config.judge_settings import Judges
 from raggate.config.probe_settings import Private, Probes
 from raggate.config.question_settings import QuestionChoice
@@ -152,7 +152,7 @@ class Config(SettingsModel):
     def asking_once(self) -> Config:
         """Return the same configuration, by which the questions are asked, each once, and nothing else is done."""
         ask = self.ask.model_copy(update={"repeat": 1, "repeat_sample": 0, "probes": Probes()})
-        off = {**PROBES_OFF, "must_be_deterministic": "off"}
+        off = dict.fromkeys(("must_be_deterministic", "private_withheld", "principals_isolated"), "off")
         invariants = self.invariants.model_copy(update=off)
         return self.model_copy(update={"ask": ask, "invariants": invariants, "judges": None})
 

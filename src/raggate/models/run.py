@@ -16,8 +16,8 @@ from raggate.models.shards import Means
 from raggate.text.jsonio import JsonObject
 from raggate.text.shapes import Stored, share_texts
 
-ProbeKind = Literal["control", "prefix", "spelling", "heading", "nonsense", "reindex", "private", "principal"]
-"""What a probe is for. A `control` is a question of the suite as it is: by it noise is told from a broken invariant."""
+ProbeKind = Literal["private", "principal"]
+"""What a probe is for: a private note, or one that the principal may not see."""
 
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
@@ -44,27 +44,23 @@ LeakPart = Literal[
 
 
 class Probe(Stored, frozen=True):
-    """A question of its own, and what it is held against.
+    """A question that is asked beside the suite.
 
     Attributes:
         kind: what it is for.
         mode: the retrieval mode it is asked in.
         question: what is asked.
-        case_id: the question of the suite it is made of, whose answer it is held against; empty where it is of none.
-        variant: what was changed of that question; empty where nothing was.
+        case_id: the question of the suite that it is; empty for none.
         principal: who asks; empty for whoever asks the suite.
-        note: the note it is about, `vault/rel_path`; empty where it is about none.
-        heading_path: the section of it.
+        note: the private note that it asks for, `vault/rel_path`; empty for none.
     """
 
     kind: ProbeKind
     mode: str
     question: str
     case_id: str = ""
-    variant: str = ""
     principal: str = ""
     note: str = ""
-    heading_path: str = ""
 
 
 class Chunk(Stored, frozen=True, gc=False):

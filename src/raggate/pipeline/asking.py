@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import partial
 from heapq import nsmallest
 from itertools import groupby
@@ -19,7 +18,7 @@ from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case, by_id
 from raggate.models.provenance import Fingerprint
-from raggate.models.run import Failure, Probe, ProbeAnswer, Result
+from raggate.models.run import Probe, ProbeAnswer, Result
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.request import Request
@@ -70,65 +69,8 @@ class Prober(Guarded, Struct, frozen=True):
         return cls(inputs, probes, headers)
 
     def ask(self, up: Booted, answers: list[ProbeAnswer]) -> None:
-        """Ask what needs no other index, and put what comes of it into `answers`."""
-        self._ask((probe for probe in self.probes if probe.kind != "reindex"), up, answers)
-
-    def ask_after_call(self, up: Booted, answers: list[ProbeAnswer]) -> None:
-        """Have the API index again where a call is configured, wait until it has, and ask the rest.
-
-        Args:
-            answers: where to put what comes of it, also that it did not index again.
-        """
-        call = self.inputs.config.ask.probes.reindex
-        if call is None or not self._after_indexing:
-            return
-        try:
-            problem = up.adapter.reindex(up.api, call)
-            if not problem:
-                up.wait()
-        except CannotTell as error:
-            problem = error.message
-        if problem:
-            self._give_up(problem, answers, up.clean)
-        else:
-            self._ask(self._after_indexing, up, answers)
-
-    def ask_after_boot(
-        self, boot: Callable[[], AbstractContextManager[Booted]], out: Path, answers: list[ProbeAnswer]
-    ) -> None:
-        """Boot the API again where no call is configured, with an index that is made anew, and ask the rest.
-
-        Args:
-            boot: brings the API up a second time.
-            out: where that leaves its files; made here.
-            answers: where to put what comes of it, also that it was not ready again.
-        """
-        if self.inputs.config.ask.probes.reindex is not None or not self._after_indexing:
-            return
-        out.mkdir(exist_ok=True)  # of a process that was killed, whose answers go on
-        try:
-            with boot() as up:
-                self._ask(self._after_indexing, up, answers)
-        except CannotTell as error:
-            self._give_up(error.message, answers)
-
-    @property
-    def _after_indexing(self) -> tuple[Probe, ...]:
-        return tuple(probe for probe in self.probes if probe.kind == "reindex")
-
-    def _give_up(
-        self, why: str, answers: list[ProbeAnswer], clean: Callable[[Result], Result] = lambda result: result
-    ) -> None:
-        """Put into `answers` that nothing could be asked after indexing, and why."""
-        failure = Failure(kind="aborted", message=why)
-        for probe in self._after_indexing:
-            result = Result(
-                case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0
-            )
-            answers.append(ProbeAnswer(probe=probe, result=clean(result)))
-
-    def _ask(self, probes: Iterable[Probe], up: Booted, answers: list[ProbeAnswer]) -> None:
-        by_principal = sorted(probes, key=lambda probe: probe.principal)
+        """Ask them, and put what comes of it into `answers`."""
+        by_principal = sorted(self.probes, key=lambda probe: probe.principal)
         for principal, group in groupby(by_principal, key=lambda probe: probe.principal):
             asked = list(group)
             questions = [
@@ -198,13 +140,10 @@ class Part(Struct, frozen=True, kw_only=True):
                 stopped = self._ask_times(number, up, answers, progress)
                 if stopped is None and number == self.boots - 1:
                     prober.ask(up, answers.probes)
-                    prober.ask_after_call(up, answers.probes)
                 stopped = stopped or ended_early(up.api)
                 if stopped:
                     return redact.redact_cut(stopped, up.secrets), up.log_tail()
                 log = redacted(answers.log, up.secrets)
-        again = Place(out=self.directory / "reindexed", runs=self.runs, identified=answers.images.append)
-        prober.ask_after_boot(partial(booted, request, inputs, build, again, self.before), again.out, answers.probes)
         return None, log
 
     def _ask_times(self, boot: int, up: Booted, answers: AnswersSoFar, progress: Progress) -> str | None:

@@ -25,7 +25,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
-from raggate.config.probe_settings import Reindex
 from raggate.config.schema import Config, program_and_adapter
 from raggate.config.service_settings import Program, Readiness
 from raggate.errors import UsageError
@@ -388,10 +387,6 @@ class KebabAdapter:
     def index_state(self, _client: httpx.Client, _ready: Readiness) -> IndexState:
         """Say that it is ready, as it is run for each question."""
         return IndexState(healthy=True, indexing=False)
-
-    def reindex(self, _api: Started, _call: Reindex) -> str:
-        """Refuse: a program is told nothing by HTTP, and no configuration asks for that."""
-        raise NotImplementedError
 
     def with_headers(self, _headers: Mapping[str, str]) -> KebabAdapter:
         """Refuse: a program is sent no headers, and no configuration asks for that."""

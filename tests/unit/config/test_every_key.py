@@ -103,7 +103,6 @@ KEYS: dict[str, Looser | str] = {
     "ask.trace_url": "where a trace is seen makes no other answers",
     "ask.repeat_sample": looser(10, 0),
     "ask.probes.sample": looser(5, 4),
-    "ask.probes.reindex.*": OTHER,
     **{f"ask.probes.principals.*.{key}": OTHER for key in ("headers", "vaults")},
     "ask.probes.principals.*.sees": looser(["work/In"], ["work"]),
     "ask.probes.pass_env": looser([], ["TOKEN"]),
@@ -228,8 +227,6 @@ def config_with(key: str, value: object) -> tuple[str, Config]:
         root["ask"]["adapter"] = own
     if root["api"].get("command", {}).get("stdio"):
         root["ask"] |= {"adapter": "mcp", "mcp": NEEDED["ask.mcp"]}
-    if key == "invariants.reindex_idempotent":
-        root["ask"]["probes"] = {"reindex": {"path": "/again"}}
     return f"{named}.{last}" if named else last, Config.model_validate(root)
 
 

@@ -66,7 +66,6 @@ def test_every_key_is_described(model: type[Any]) -> None:
             {**STDIO, "ask": {"probes": {"principals": {"anna": {"headers": {"X-User": "a"}, "sees": []}}}}},
             "expected no headers of ask.probes.principals",
         ),
-        ({}, {**STDIO, "ask": {"probes": {"reindex": {"path": "/again"}}}}, "expected no ask.probes.reindex"),
         ({}, {"api": {"container": {"image": "a", "port": 1, "stdio": True}}}, "a container is spoken to over HTTP"),
         ({}, {**STDIO, "ask": {"adapter": "ask", "mcp": None}}, "expected ask.adapter 'mcp' with api.command.stdio"),
         ({}, {"ask": {"adapter": "ask"}}, "expected both `ask.adapter: mcp` and the section `ask.mcp`, or neither"),

@@ -27,7 +27,6 @@ def principals(**principal: Any) -> dict[str, Any]:
         principals(headers={}, vaults=["work"]),
         {"ask": {"probes": {"pass_env": ["KEY"], "principals": {"anna": {**ANNA, "headers": {"X": "{env.KEY}"}}}}}},
         {"private": {"places": ["work/In"], "tags": ["secret"], "front_matter": {"private": [True, "yes"]}}},
-        {"invariants": {"reindex_idempotent": "warn"}, "ask": {"probes": {"reindex": {"path": "/rebuild"}}}},
     ],
 )
 def test_what_is_taken(keys: dict[str, Any]) -> None:
@@ -52,9 +51,6 @@ def test_what_is_taken(keys: dict[str, Any]) -> None:
             "a variable that is not the runner's, Docker's or raggate's",
         ),
         ({"private": {"places": ["elsewhere"]}}, "private.places: expected one of the vaults work, found 'elsewhere'"),
-        ({"invariants": {"top_is_prefix": "warn"}, "ask": {"k": 1}}, "top_is_prefix: expected ask.k of 2 or more"),
-        ({"invariants": {"reindex_idempotent": "warn"}}, "reindex_idempotent: expected ask.probes.reindex with api"),
-        ({"ask": {"probes": {"reindex": {"path": "rebuild"}}}}, "expected a path that starts with /"),
     ],
 )
 def test_what_is_refused(keys: dict[str, Any], words: str) -> None:
@@ -64,16 +60,8 @@ def test_what_is_refused(keys: dict[str, Any], words: str) -> None:
     assert words in caught.value.message
 
 
-@each_row(
-    ("keys", "words"),
-    [
-        ({"invariants": {"nonsense_abstains": "warn"}}, "nonsense_abstains: expected off with api.program"),
-        (principals(), "ask.probes.principals: expected none with api.program"),
-    ],
-)
-def test_a_program_is_asked_the_suite_alone(keys: dict[str, Any], words: str) -> None:
-    """What makes no HTTP calls takes no headers, and nothing beside the suite; the configuration says so."""
-    ask = {"adapter": "kebab", **keys.get("ask", {})}
-    with pytest.raises(UsageError) as caught:
-        load(dumps({**BASE, **keys, "ask": ask, "api": {"program": {"run": ["kebab"]}}}), "raggate.yml")
-    assert words in caught.value.message
+def test_a_program_has_no_principals() -> None:
+    """A program makes no HTTP calls, so it takes no headers; the configuration says so."""
+    ask = {"adapter": "kebab", **principals()["ask"]}
+    with pytest.raises(UsageError, match=r"ask\.probes\.principals: expected none with api\.program"):
+        load(dumps({**BASE, "ask": ask, "api": {"program": {"run": ["kebab"]}}}), "raggate.yml")

@@ -44,7 +44,7 @@ def test_defaults() -> None:
     assert (loaded.gate.min_overlap, loaded.gate.min_slice, loaded.gate.flip_at) == (0.5, 10, 5)
     assert (loaded.ask.concurrency, loaded.ask.retries, loaded.ask.max_body_bytes) == (8, 2, 8 * 1024 * 1024)
     assert (loaded.ask.connect_timeout, loaded.ask.read_timeout, loaded.ask.total_timeout) == (5, 30, 60)
-    assert (loaded.invariants.scores_ordered, loaded.invariants.ties_at_cutoff) == ("error", "off")
+    assert (loaded.invariants.scores_ordered, loaded.invariants.must_be_deterministic) == ("error", "off")
     assert loaded.invariants.vaults_known == "warn"
     assert {"abstention_accuracy", "false_abstention_rate"} < set(DEFAULT_GATED)
 

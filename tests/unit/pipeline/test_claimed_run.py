@@ -20,7 +20,6 @@ from builders import (
     make_result,
     make_run,
 )
-from raggate.config.invariant_settings import PROBES_OFF
 from raggate.errors import CannotTell
 from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import probe_plan
@@ -33,9 +32,10 @@ from tables import each_row
 
 NOTES = {("work", "a.md"): "# Alpha\n\n## Opening hours\n\nnine\n", ("work", "diary.md"): "# Dear diary\n\nme\n"}
 VAULT = Vault(directories={"work": Path()}, texts=NOTES, notes={"work/a.md": "1", "work/diary.md": "2"}, hash="v")
+ANNA = {"headers": {"X-User": "anna"}, "sees": ["work"]}
 SETTINGS = make_config(
-    invariants={**PROBES_OFF, "headings_findable": "error", "private_withheld": "error"},
     private={"places": ["work/diary.md"]},
+    ask={"probes": {"principals": {"anna": ANNA}}},
 )
 
 
@@ -50,13 +50,13 @@ def claimed(*answers: ProbeAnswer) -> tuple[Run, Inputs]:
 def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     """Answers to their probes are believed; other probes are dropped, missing ones are not answered."""
     _, inputs = claimed()
-    heading, private = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
+    private, principal = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
     result = make_result(response=make_response(make_chunk()))
     other = replace(private, question="What nobody asked?")
-    run, inputs = claimed(ProbeAnswer(probe=other, result=result), ProbeAnswer(probe=heading, result=result))
+    run, inputs = claimed(ProbeAnswer(probe=other, result=result), ProbeAnswer(probe=private, result=result))
     kept = claimed_run.accepted(run, inputs, reproduce="", hint="").probes
     assert kept.private == ("work/diary.md",)
-    assert [answer.probe for answer in kept.answers] == [heading, private]
+    assert [answer.probe for answer in kept.answers] == [private, principal]
     first, second = kept.answers
     assert first.result == result
     assert second.result.failure is not None
@@ -130,10 +130,10 @@ def test_how_much_the_index_held_is_kept() -> None:
 def test_a_leak_names_a_note_that_there_is() -> None:
     """What an artifact says of texts is believed of the notes of the base alone: other names are words of its own."""
     _, inputs = claimed()
-    heading, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
+    private, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
     leak = Leak(rank=1, note="work/diary.md")
     result = make_result(response=make_response(make_chunk()))
-    said = ProbeAnswer(probe=heading, result=result, leaks=(Leak(rank=1, note="believe me"), leak))
+    said = ProbeAnswer(probe=private, result=result, leaks=(Leak(rank=1, note="believe me"), leak))
     run, inputs = claimed(said)
     assert claimed_run.accepted(run, inputs, reproduce="", hint="").probes.answers[0].leaks == (leak,)
 
@@ -141,12 +141,12 @@ def test_a_leak_names_a_note_that_there_is() -> None:
 def test_a_probe_that_failed_has_no_words_of_its_own() -> None:
     """What an artifact says of a failed call of a probe stands in no sentence of raggate's."""
     _, inputs = claimed()
-    heading, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
+    private, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
     said = make_result(failure=make_failure(message="::error::believe me"))
-    run, inputs = claimed(ProbeAnswer(probe=heading, result=said))
+    run, inputs = claimed(ProbeAnswer(probe=private, result=said))
     accepted = claimed_run.accepted(run, inputs, reproduce="", hint="")
     findings = check_answers(accepted, SETTINGS.invariants, SETTINGS.gate)
-    assert {finding.invariant for finding in findings if finding.unseen} == {"headings_findable", "private_withheld"}
+    assert {finding.invariant for finding in findings if finding.unseen} == {"principals_isolated", "private_withheld"}
     assert "believe me" not in str(findings)
 
 

@@ -1,25 +1,51 @@
-"""What must hold of each answer of a run, and of all of them together: a function, and its line in `CHECKS`. Pure."""
+"""What must hold of the answers of a run: a function that yields where it does not, and its line in `CHECKS`. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from math import isfinite
 from typing import Any
 
+from msgspec import Struct
+
+from raggate.config.probe_settings import Principal
+from raggate.config.schema import Config
 from raggate.gate import noise, wording
 from raggate.gate.causes import passages
-from raggate.gate.invariants import probe_rules
-from raggate.gate.invariants.answer_rules import Answer, Check, Rule, Suite, at_end, of_each
 from raggate.models.provenance import notes_of
-from raggate.models.run import Run
+from raggate.models.run import Chunk, LabelledResult, Leak, ProbeAnswer, Reference, Response, Run
 from raggate.scoring.repeats import Repeated
+from raggate.text.headings import inside_place
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 
-Values = dict[str, Any]
-"""What answers say under one key, by how it is written: what is a number in one may be a text in another."""
+
+class Answer(Struct, frozen=True):
+    """A response, and the labelled result that it is of."""
+
+    item: LabelledResult
+    response: Response
+
+    @property
+    def place(self) -> str:
+        """What messages call it."""
+        return f"{self.item.case.id} ({self.item.result.mode})"
+
+
+Check = Callable[[Run, Sequence[Answer]], Iterable[str]]
+"""Takes a run and its answers, which are those of all repeats."""
+
+
+def answers_of(run: Run) -> list[Answer]:
+    """Return the answers that a run got, without failed calls."""
+    return [Answer(item, item.result.response) for item in run.answers if item.result.response is not None]
+
+
+def _each(see: Callable[[Answer], Iterable[str]]) -> Check:
+    """Make a check of what each answer shows by itself."""
+    return lambda _, answers: (example for answer in answers for example in see(answer))
 
 
 def _ranks_contiguous(answer: Answer) -> Iterator[str]:
@@ -56,46 +82,36 @@ def _chunks_distinct(answer: Answer) -> Iterator[str]:
             break
 
 
-def _chunk_ids_stable(_: Suite) -> Rule:
+def _chunk_ids_stable(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
     seen: dict[str, int] = {}
-
-    def see(answer: Answer) -> Iterator[str]:
+    for answer in answers:
         for chunk in answer.response.chunks:
-            # of contents the hashes, which tell them apart: there are as many as the index has chunks
             content = hash((chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash))
             if chunk.chunk_id and seen.setdefault(chunk.chunk_id, content) != content:
                 yield f"{answer.place}: chunk {cut(chunk.chunk_id)} has other content than in an earlier answer"
 
-    return Rule(see)
 
-
-def _scope_respected(suite: Suite) -> Rule:
-    holders = passages.holders(suite.run)
-
-    def see(answer: Answer) -> Iterator[str]:
+def _scope_respected(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    holders = passages.holders(run)
+    for answer in answers:
         asked = set(answer.item.case.vaults)
-        for rank, chunk in enumerate(answer.response.chunks, 1):
+        for rank, chunk in enumerate(answer.response.chunks if asked else (), 1):
             # where the API does not tell the vault, it is one of those that hold such a note
             possible = {chunk.vault} if chunk.vault is not None else holders.get(chunk.rel_path, asked)
-            if asked and not asked & possible:
+            if not asked & possible:
                 vaults, limits = ", ".join(sorted(possible)), ", ".join(answer.item.case.vaults)
                 yield f"{answer.place}: rank {rank} is from vault {vaults}, asked of {limits}"
                 break
 
-    return Rule(see)
 
-
-def _vaults_known(suite: Suite) -> Rule:
-    holders = passages.holders(suite.run)
-
-    def see(answer: Answer) -> Iterator[str]:
+def _vaults_known(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    holders = passages.holders(run)
+    for answer in answers:
         for rank, chunk in enumerate(answer.response.chunks if answer.item.case.vaults else (), 1):
             possible = sorted(holders.get(chunk.rel_path, ())) if chunk.vault is None else ()
             if len(possible) > 1:
                 yield f"{answer.place}: rank {rank}, {cut(chunk.rel_path)}, may be from {' or '.join(possible)}"
                 break
-
-    return Rule(see)
 
 
 def _vault_known(run: Run) -> bool:
@@ -103,13 +119,10 @@ def _vault_known(run: Run) -> bool:
     return run.fingerprint.get("notes") is not None
 
 
-def _notes_exist(suite: Suite) -> Rule:
-    if not _vault_known(suite.run):
-        return Rule()
-    notes = notes_of(suite.run.fingerprint)
+def _notes_exist(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    notes = notes_of(run.fingerprint)
     paths = {note.split("/", 1)[1] for note in notes}
-
-    def see(answer: Answer) -> Iterator[str]:
+    for answer in answers if _vault_known(run) else ():
         for position, chunk in enumerate(answer.response.chunks, 1):
             # an API that does not tell the vault gets the benefit of the doubt
             if chunk.rel_path not in paths or (chunk.vault and f"{chunk.vault}/{chunk.rel_path}" not in notes):
@@ -117,8 +130,6 @@ def _notes_exist(suite: Suite) -> Rule:
                 named = f"{cut(chunk.rel_path)} is not in {where}"
                 yield f"{answer.place}: {named if chunk.rel_path else f'rank {position} has no path of a note'}"
                 break
-
-    return Rule(see)
 
 
 def _headings_exist(answer: Answer) -> Iterator[str]:
@@ -128,41 +139,28 @@ def _headings_exist(answer: Answer) -> Iterator[str]:
         yield f"{answer.place}: rank {position + 1}, {cut(chunk.rel_path)} has no heading {heading}"
 
 
-def _text_in_note(suite: Suite) -> Rule:
-    def see(answer: Answer) -> Iterator[str]:
-        for position in answer.item.labels.strange_texts[:1]:
-            path = cut(answer.response.chunks[position].rel_path)
-            yield f"{answer.place}: the text at rank {position + 1} is not in {path}"
-
-    def close() -> Iterator[str]:
-        for answer in suite.run.probes.answers:
-            chunks = answer.result.chunks
-            for position in answer.strange_texts[:1]:
-                place = probe_rules.place_of(answer)
-                yield f"{place}: the text at rank {position + 1} is not in {cut(chunks[position].rel_path)}"
-
-    return Rule(see, close)
+def _text_in_note(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    of_suite = ((answer.place, answer.item.labels.strange_texts, answer.response.chunks) for answer in answers)
+    of_probes = ((_place_of(probe), probe.strange_texts, probe.result.chunks) for probe in run.probes.answers)
+    for place, strange, chunks in (*of_suite, *of_probes):
+        for position in strange[:1]:
+            yield f"{place}: the text at rank {position + 1} is not in {cut(chunks[position].rel_path)}"
 
 
-def _chunks_have_text(_: Suite) -> Rule:
-    any_text = False
-
-    def see(answer: Answer) -> Iterator[str]:
-        nonlocal any_text
+def _chunks_have_text(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    # where no chunk has text, the API does not tell it
+    told = any(len(answer.item.labels.empty) < len(answer.response.chunks) for answer in answers)
+    for answer in answers if told else ():
         empty, chunks = answer.item.labels.empty, answer.response.chunks
-        any_text = any_text or len(empty) < len(chunks)
         for first in empty[:1]:
             of = f"{len(empty)} of {len(chunks)} chunks"
             yield f"{answer.place}: {of} without text, first rank {first + 1}, {chunks[first].rel_path}"
 
-    # where no chunk has text, the API does not tell it
-    return Rule(see, applies=lambda: any_text)
 
-
-def _golden_kept_apart(suite: Suite) -> Iterator[str]:
-    for path in suite.run.provenance.in_build_context:
+def _golden_kept_apart(run: Run, _: Sequence[Answer]) -> Iterator[str]:
+    for path in run.provenance.in_build_context:
         yield f"{path} lies in the build context of the API; name it in .dockerignore"
-    for path in suite.run.provenance.in_vaults:
+    for path in run.provenance.in_vaults:
         yield f"{path} lies in a vault, with all of which the API is given it; keep it elsewhere"
 
 
@@ -171,128 +169,176 @@ def _abstained_is_empty(answer: Answer) -> Iterator[str]:
         yield f"{answer.place}: abstains, but cites {len(answer.response.references)} place(s)"
 
 
-def _of_index(keys: Iterable[str], broken: Callable[[Mapping[str, Values]], Iterable[str]]) -> Rule:
-    """Make a rule of what answers say of their index under some keys, as far as they do: each value once."""
-    values: dict[str, Values] = {key: {} for key in keys}
-
-    def see(answer: Answer) -> Iterable[str]:
+def _told_of_index(answers: Sequence[Answer], key: str) -> list[Any]:
+    """Return the different values that answers tell of their index under a key, in order."""
+    values: dict[str, Any] = {}
+    for answer in answers:
         coverage = answer.response.coverage or {}
-        for key, known in values.items():
-            if key in coverage:
-                known.setdefault(repr(coverage[key]), coverage[key])
-        return ()
-
-    return Rule(see, lambda: broken(values))
+        if key in coverage:
+            # a number in one answer may be a text in another
+            values.setdefault(repr(coverage[key]), coverage[key])
+    return list(values.values())
 
 
-def _index_complete(suite: Suite) -> Rule:
-    if not _vault_known(suite.run):
-        return Rule()
-    expected = len(notes_of(suite.run.fingerprint))
+def _index_complete(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    if not _vault_known(run):
+        return
+    expected = len(notes_of(run.fingerprint))
     # an API may leave private notes out of its index, or out of its answers
-    without_private = expected - len(suite.run.probes.private)
-
-    def broken(values: Mapping[str, Values]) -> Iterator[str]:
-        counts = set(map(str, values["docs_processed"].values()))
-        for count in sorted(counts - {str(expected), str(without_private)}):
-            yield (
-                f"the index has {count} of the vault's {expected} notes with text; if it was still growing, "
-                "raise api.ready.settle"
-            )
-
-    return _of_index(["docs_processed"], broken)
+    without_private = expected - len(run.probes.private)
+    counts = set(map(str, _told_of_index(answers, "docs_processed")))
+    for count in sorted(counts - {str(expected), str(without_private)}):
+        yield (
+            f"the index has {count} of the vault's {expected} notes with text; if it was still growing, "
+            "raise api.ready.settle"
+        )
 
 
-def _index_constant(_: Suite) -> Rule:
-    nouns = {"docs_processed": "documents", "chunks_embedded": "chunks"}
-
-    def broken(values: Mapping[str, Values]) -> Iterator[str]:
-        versions = set(map(str, values["index_version"].values()))
-        if len(versions) > 1:
-            yield f"index versions {', '.join(sorted(versions))} in one run"
-        for key, noun in nouns.items():
-            counts = [count for count in values[key].values() if type(count) is int]
-            if len(counts) > 1:
-                counted_twice = f"{min(counts)} to {max(counts)} {noun} in one run"
-                yield f"{counted_twice}; if it was still growing, raise api.ready.settle"
-
-    return _of_index(["index_version", *nouns], broken)
+def _index_constant(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    versions = set(map(str, _told_of_index(answers, "index_version")))
+    if len(versions) > 1:
+        yield f"index versions {', '.join(sorted(versions))} in one run"
+    for key, noun in (("docs_processed", "documents"), ("chunks_embedded", "chunks")):
+        counts = [count for count in _told_of_index(answers, key) if type(count) is int]
+        if len(counts) > 1:
+            counted_twice = f"{min(counts)} to {max(counts)} {noun} in one run"
+            yield f"{counted_twice}; if it was still growing, raise api.ready.settle"
 
 
-def _no_empty_documents(_: Suite) -> Rule:
-    def broken(values: Mapping[str, Values]) -> Iterator[str]:
-        for count in sorted({str(count) for count in values["docs_with_0_chunks"].values() if count}):
-            yield f"{count} indexed document(s) without chunks"
-
-    return _of_index(["docs_with_0_chunks"], broken)
+def _no_empty_documents(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    for count in sorted({str(count) for count in _told_of_index(answers, "docs_with_0_chunks") if count}):
+        yield f"{count} indexed document(s) without chunks"
 
 
-def _list_deep_enough(suite: Suite) -> Rule:
+def _list_deep_enough(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
     """Find modes in which most lists end at one rank: a threshold, or an index of few chunks, ends them otherwise."""
-    deepest = max(suite.run.config.score.k)
+    deepest = max(run.config.score.k)
     lengths: dict[str, Counter[int]] = {}
     seen: dict[str, set[str]] = {}
-
-    def see(answer: Answer) -> Iterable[str]:
+    for answer in answers:
         mode, chunks = answer.item.result.mode, answer.response.chunks
-        known = seen.setdefault(mode, set())
+        seen.setdefault(mode, set()).update(chunk.chunk_id for chunk in chunks)
         if chunks:
             lengths.setdefault(mode, Counter())[len(chunks)] += 1
-        if len(known) < deepest:
-            known.update(chunk.chunk_id for chunk in chunks)
-        return ()
-
-    def close() -> Iterator[str]:
-        for mode, counts in lengths.items():
-            longest, total = max(counts), counts.total()
-            if longest < min(deepest, len(seen[mode])) and 2 * counts[longest] > total:
-                lists = f"{counts[longest]} of {counted(total, 'list')}"
-                yield f"{mode}: {lists} end at rank {longest}, and none goes on; scored to depth {deepest}"
-
-    return Rule(see, close)
+    for mode, counts in lengths.items():
+        longest, total = max(counts), counts.total()
+        if longest < min(deepest, len(seen[mode])) and 2 * counts[longest] > total:
+            lists = f"{counts[longest]} of {counted(total, 'list')}"
+            yield f"{mode}: {lists} end at rank {longest}, and none goes on; scored to depth {deepest}"
 
 
-def _must_be_deterministic(suite: Suite) -> Iterator[str]:
-    repeated = Repeated.of(suite.run.fingerprint)
-    # of what was not seen twice `probe_coverage` tells
-    if suite.run.stopped is None and repeated is not None and repeated.differ:
+def _must_be_deterministic(run: Run, _: Sequence[Answer]) -> Iterator[str]:
+    repeated = Repeated.of(run.fingerprint)
+    # of what was not seen twice `coverage_gaps` tells
+    if run.stopped is None and repeated is not None and repeated.differ:
         names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
         yield f"{noise.other_rankings(repeated)}{names}"
 
 
-def _ties_at_cutoff(suite: Suite) -> Rule:
-    cutoffs = suite.run.config.score.k
+def principals_of(run: Run) -> Mapping[str, Principal]:
+    """Return the principals of the configuration that the run was made with."""
+    return run.config.ask.probes.principals if isinstance(run.config, Config) else {}
 
-    def see(answer: Answer) -> Iterator[str]:
-        chunks = answer.response.chunks
-        for k in cutoffs:
-            if k < len(chunks):
-                upper, lower = chunks[k - 1].score_final, chunks[k].score_final
-                if upper is not None and upper == lower:
-                    yield f"{answer.place}: ranks {k} and {k + 1} tie at {upper}"
 
-    return Rule(see)
+def _place_of(answer: ProbeAnswer) -> str:
+    who = f" as {answer.probe.principal}" if answer.probe.principal else ""
+    return f"{quoted(answer.probe.question, limit=80)} ({answer.probe.mode}{who})"
+
+
+def _places(response: Response) -> Iterator[tuple[str, Chunk | Reference]]:
+    for rank, chunk in enumerate(response.chunks, 1):
+        yield f"rank {rank}", chunk
+    for number, reference in enumerate(response.references, 1):
+        yield f"cited place {number}", reference
+
+
+def _texts(response: Response, leaks: Iterable[Leak]) -> Iterator[str]:
+    """Yield where texts of notes stand that are kept back, whatever place they are said to be of."""
+    for leak in leaks:
+        chunk = response.chunks[leak.rank - 1] if leak.rank else None
+        if chunk is None:
+            yield f"{leak.part or 'the answer'} contains text of {cut(leak.note)}"
+        else:
+            part = f" in its {leak.part}" if leak.part else ""
+            yield f"rank {leak.rank}, {cut(chunk.rel_path or chunk.chunk_id)}, contains text of {cut(leak.note)}{part}"
+
+
+def _first(place: str, clues: Iterator[str]) -> Iterator[str]:
+    yield from (f"{place}: {clue}" for clue in islice(clues, 1))
+
+
+def _private_withheld(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
+    private = frozenset(run.probes.private)
+    if not private:
+        return
+    known, notes = passages.holders(run), frozenset(notes_of(run.fingerprint))
+    for answer in answers:
+        # of a path that no vault holds `notes_exist` tells here
+        clues = _private_clues(answer.response, answer.item.labels.leaks, private, known, frozenset())
+        yield from _first(answer.place, clues)
+    for probe in run.probes.answers:
+        if probe.result.response is not None:
+            yield from _first(
+                _place_of(probe), _private_clues(probe.result.response, probe.leaks, private, known, notes)
+            )
+
+
+def _private_clues(
+    response: Response,
+    leaks: Iterable[Leak],
+    private: frozenset[str],
+    known: passages.Holders,
+    notes: frozenset[str],
+) -> Iterator[str]:
+    """Name what of an answer is of private notes, or may be: of none of the `notes`, where any are given."""
+    for where, chunk in _places(response):
+        possible = passages.possible(chunk, known)
+        # where the API does not tell the vault, a public note of the same path gets the benefit of the doubt
+        if possible and private.issuperset(possible):
+            yield f"{where} is {cut(possible[0])}"
+        # a private note under another spelling of its path is private still
+        elif notes and chunk.rel_path and notes.isdisjoint(possible):
+            yield f"{where} is {cut(chunk.rel_path)}, a path that is in no vault, so it may be any note"
+    yield from _texts(response, (leak for leak in leaks if leak.note in private))
+
+
+def _principals_isolated(run: Run, _: Sequence[Answer]) -> Iterator[str]:
+    principals, known = principals_of(run), passages.holders(run)
+    for answer in run.probes.of("principal"):
+        probe, response, principal = answer.probe, answer.result.response, principals.get(answer.probe.principal)
+        if response is not None and principal is not None:
+            clues = _beyond(response, answer.leaks, principal, known)
+            yield from _first(f"{probe.case_id} ({probe.mode}) as {probe.principal}", clues)
+
+
+def _beyond(response: Response, leaks: Iterable[Leak], principal: Principal, known: passages.Holders) -> Iterator[str]:
+    """Name what of an answer a principal may not see."""
+    for where, chunk in _places(response):
+        # of a path that no vault holds nobody knows who may see it, and so nobody may
+        if not any(inside_place(note, principal.sees) for note in passages.possible(chunk, known)):
+            yield f"{where} is {cut(f'{chunk.vault}/{chunk.rel_path}' if chunk.vault else chunk.rel_path)}"
+    yield from _texts(response, (leak for leak in leaks if not inside_place(leak.note, principal.sees)))
 
 
 CHECKS: dict[str, Check] = {
-    "ranks_contiguous": of_each(_ranks_contiguous),
-    "scores_ordered": of_each(_scores_ordered),
-    "chunk_ids_unique": of_each(_chunk_ids_unique),
-    "chunks_distinct": of_each(_chunks_distinct),
+    "ranks_contiguous": _each(_ranks_contiguous),
+    "scores_ordered": _each(_scores_ordered),
+    "chunk_ids_unique": _each(_chunk_ids_unique),
+    "chunks_distinct": _each(_chunks_distinct),
     "chunk_ids_stable": _chunk_ids_stable,
     "scope_respected": _scope_respected,
     "vaults_known": _vaults_known,
     "notes_exist": _notes_exist,
-    "headings_exist": of_each(_headings_exist),
+    "headings_exist": _each(_headings_exist),
     "text_in_note": _text_in_note,
     "chunks_have_text": _chunks_have_text,
-    "golden_kept_apart": at_end(_golden_kept_apart),
-    "abstained_is_empty": of_each(_abstained_is_empty),
+    "golden_kept_apart": _golden_kept_apart,
+    "abstained_is_empty": _each(_abstained_is_empty),
     "index_complete": _index_complete,
     "index_constant": _index_constant,
     "no_empty_documents": _no_empty_documents,
     "list_deep_enough": _list_deep_enough,
-    "must_be_deterministic": at_end(_must_be_deterministic),
-    "ties_at_cutoff": _ties_at_cutoff,
-    **probe_rules.CHECKS,
+    "must_be_deterministic": _must_be_deterministic,
+    "private_withheld": _private_withheld,
+    "principals_isolated": _principals_isolated,
 }

@@ -2,66 +2,70 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
+from heapq import nsmallest
 from typing import Literal
 
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants, sentences
 from raggate.config.schema import Config
-from raggate.gate.invariants import probe_rules
-from raggate.gate.invariants.answer_invariants import CHECKS
-from raggate.gate.invariants.answer_rules import Suite, broken as broken_rules
+from raggate.gate.invariants.answer_invariants import CHECKS, answers_of, principals_of
 from raggate.models.comparison import Finding
-from raggate.models.run import ProbeAnswer, ProbeKind, Run
+from raggate.models.run import ProbeAnswer, Run
 from raggate.models.scorecard import EPSILON
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted, setting
 
+SHOWN_EXAMPLES = 5
+
 Gap = tuple[bool, str]
 """Whether nothing at all was seen, and why not."""
 
-_KINDS: dict[str, ProbeKind] = {
-    "top_is_prefix": "prefix",
-    "headings_findable": "heading",
-    "spelling_ignored": "spelling",
-    "nonsense_abstains": "nonsense",
-    "reindex_idempotent": "reindex",
-    "private_withheld": "private",
-    "principals_isolated": "principal",
-}
-"""By invariant: the probes that are asked for it."""
 
-_NO_DOUBTS: Mapping[tuple[str, str], str] = MappingProxyType({})
-_HELD_AGAINST_SUITE = frozenset(("prefix", "spelling", "reindex"))
+def check_answers(run: Run, levels: Invariants, gate: Gate) -> tuple[Finding, ...]:
+    """Check every invariant that is not off; findings that break the gate come first.
 
-
-def coverage_gaps(suite: Suite, levels: Invariants, gate: Gate) -> Iterator[tuple[str, Literal["error", "warn"], str]]:
-    """Name each invariant that is switched on and that not all was seen of, with a level and why.
-
-    The level is its own where nothing was seen of it, else a warning. A run that was cut short has not come to it,
-    which is told by itself; a partial run asks none of that.
+    Args:
+        gate: says how many calls may fail when a question is asked again.
     """
-    run = suite.run
-    for name in (*_KINDS, "must_be_deterministic") if run.stopped is None and run.selection is None else ():
+    answers = answers_of(run)
+    findings = []
+    for name, check in CHECKS.items():
         level = getattr(levels, name)
-        gap = None if level == "off" else _gap(suite, _KINDS[name]) if name in _KINDS else _repeats_gap(run, gate)
-        if gap is not None:
+        examples = [] if level == "off" else list(check(run, answers))
+        if examples:
+            shortest = tuple(nsmallest(SHOWN_EXAMPLES, examples, key=len))
+            findings.append(_finding(name, level, shortest, len(examples)))
+    for name, level, why in _coverage_gaps(run, levels, gate):
+        findings.append(_finding(name, level, (why,), unseen=True))
+    return tuple(sorted(findings, key=lambda finding: finding.level))
+
+
+def _finding(
+    name: str, level: Literal["error", "warn"], examples: tuple[str, ...], count: int = 1, *, unseen: bool = False
+) -> Finding:
+    message = sentences()[name]
+    return Finding(invariant=name, level=level, message=message, count=count, examples=examples, unseen=unseen)
+
+
+def _coverage_gaps(run: Run, levels: Invariants, gate: Gate) -> Iterator[tuple[str, Literal["error", "warn"], str]]:
+    """Name each invariant that is switched on and that was not wholly seen, with a level and why.
+
+    The level is its own if nothing was seen of it, else a warning. A run that was cut short, or a part of one, has not
+    come to it.
+    """
+    if run.stopped is not None or run.selection is not None:
+        return
+    gaps = {
+        "private_withheld": _private_gap(run),
+        "principals_isolated": _principals_gap(run),
+        "must_be_deterministic": _repeats_gap(run, gate),
+    }
+    for name, gap in gaps.items():
+        level = getattr(levels, name)
+        if gap is not None and level != "off":
             nothing_seen, why = gap
             yield name, level if nothing_seen else "warn", why
-
-
-def _gap(suite: Suite, kind: ProbeKind) -> Gap | None:
-    run, asked = suite.run, suite.run.probes.of(kind)
-    if kind == "private":
-        return _private_gap(run, asked)
-    if kind == "principal":
-        unseen = "; ".join(_principal_gaps(run, asked))
-        return (True, unseen) if unseen else None
-    if not asked:
-        return True, "nothing was asked: no question or heading is fit for it"
-    return _unjudged(asked, probe_rules.doubts(suite) if kind in _HELD_AGAINST_SUITE else {})
 
 
 def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
@@ -80,69 +84,32 @@ def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
     return None
 
 
-def _private_gap(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
+def _private_gap(run: Run) -> Gap | None:
     # the suite's own answers are looked at too, and are all there is of a program
     if not isinstance(run.config, Config) or not run.config.private.marks or run.config.api.program is not None:
         return None
     if not run.probes.private:
         return True, "no note of the vaults is marked as private or deleted"
-    return _unjudged(asked) if asked else (True, "no private note was asked for")
+    asked = run.probes.of("private")
+    return _unanswered(asked) if asked else (True, "no private note was asked for")
 
 
-def _principal_gaps(run: Run, asked: Sequence[ProbeAnswer]) -> Iterator[str]:
+def _principals_gap(run: Run) -> Gap | None:
     """Name principals that got nothing at all, by which nobody knows whether they could have."""
-    for name in probe_rules.principals_of(run):
-        own = _of_principal(asked, name)
-        if not any(answer.result.response and answer.result.response.chunks for answer in own):
-            gap = _unjudged(own)
+    unseen = []
+    for name in principals_of(run):
+        own = [answer for answer in run.probes.of("principal") if answer.probe.principal == name]
+        if not any(answer.result.chunks for answer in own):
+            gap = _unanswered(own)
             why = f": {gap[1]}" if gap else ""
-            yield f"{name} got no chunk for {counted(len(own), 'question')}{why}"
+            unseen.append(f"{name} got no chunk for {counted(len(own), 'question')}{why}")
+    return (True, "; ".join(unseen)) if unseen else None
 
 
-def _of_principal(asked: Sequence[ProbeAnswer], name: str) -> Sequence[ProbeAnswer]:
-    return [answer for answer in asked if answer.probe.principal == name]
-
-
-def _unjudged(asked: Sequence[ProbeAnswer], doubts: Mapping[tuple[str, str], str] = _NO_DOUBTS) -> Gap | None:
-    """Return how many probes could not be judged, and why: no answer, or a doubt about what it is held against."""
-    failures, first_failure, left_out = 0, "", Counter[str | None]()
-    for answer in asked:
-        if answer.result.failure is None:
-            left_out[doubts.get((answer.probe.mode, answer.probe.case_id))] += 1
-        else:
-            first_failure = first_failure if failures else answer.result.failure.message
-            failures += 1
-    parts = []
-    if failures:
-        parts.append(f"{failures} of {counted(len(asked), 'question')} got no answer: {first_failure}")
-    for doubt, count in left_out.items():
-        if doubt is not None:
-            parts.append(f"{count} of {counted(len(asked), 'answer')} left out: {doubt}")
-    judged = left_out[None]
-    return ((len(asked) - judged) * 2 > len(asked), "; ".join(parts)) if parts else None
-
-
-def check_answers(run: Run, levels: Invariants, gate: Gate) -> tuple[Finding, ...]:
-    """Check every invariant that is not off; findings that break the gate come first.
-
-    Of a question that is asked again, `gate` says how many calls may fail.
-    """
-    checks = {name: check for name, check in CHECKS.items() if getattr(levels, name) != "off"}
-    suite, broken = broken_rules(run, checks)
-    findings = [_finding(name, getattr(levels, name), its.count, its.shortest) for name, its in broken.items()]
-    gaps = coverage_gaps(suite, levels, gate)
-    findings += [_finding(name, level, 1, (why,), unseen=True) for name, level, why in gaps]
-    return tuple(sorted(findings, key=lambda finding: finding.level))
-
-
-def _finding(
-    name: str, level: Literal["error", "warn"], count: int, examples: Sequence[str], *, unseen: bool = False
-) -> Finding:
-    return Finding(
-        invariant=name,
-        level=level,
-        message=sentences()[name],
-        count=count,
-        examples=tuple(examples),
-        unseen=unseen,
-    )
+def _unanswered(asked: Sequence[ProbeAnswer]) -> Gap | None:
+    """Return how many probes got no answer, and why the first did not."""
+    failures = [answer.result.failure.message for answer in asked if answer.result.failure is not None]
+    if not failures:
+        return None
+    why = f"{len(failures)} of {counted(len(asked), 'question')} got no answer: {failures[0]}"
+    return len(failures) * 2 > len(asked), why

@@ -88,12 +88,7 @@ def plan(
         shards: how many, from 1.
         latencies: milliseconds by question, of a stored run; None to deal by a hash of the ids.
         nonce: tells the plan from others of the same inputs.
-
-    Raises:
-        UsageError: when an API that all shards share would be made to index again while they ask it.
     """
-    if shards > 1:
-        _refuse_reindexing(inputs)
     ids = sorted((case.id for case in inputs.golden.cases), key=lambda name: (lot(name), name))
     dealt = _by_hash(ids, shards) if latencies is None else _by_latency(ids, shards, latencies)
     by: PlannedBy = "hash" if latencies is None else "latency"
@@ -105,15 +100,6 @@ def plan(
         hash="",
     )
     return replace(unsigned, hash=digest(unsigned))
-
-
-def _refuse_reindexing(inputs: Inputs) -> None:
-    probes = inputs.config.ask.probes
-    if inputs.config.api.url is not None and probes.reindex is not None:
-        raise UsageError(
-            "ask.probes.reindex makes an API that runs already index again, which other shards would ask meanwhile",
-            hint="Measure it in one process (`raggate check`), or switch invariants.reindex_idempotent off.",
-        )
 
 
 def _by_hash(ids: Sequence[str], shards: int) -> list[Sequence[str]]:

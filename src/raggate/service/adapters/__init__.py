@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 from raggate import plugins
-from raggate.config.probe_settings import Reindex
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -27,13 +26,6 @@ class Adapter(Protocol):
 
         Raises:
             httpx.HTTPError: when it cannot be reached yet.
-        """
-
-    def reindex(self, api: Started, call: Reindex) -> str:
-        """Have the API index its notes again; says what went wrong, if anything.
-
-        Raises:
-            NotImplementedError: of what makes no HTTP calls, of which no configuration asks this.
         """
 
     def with_headers(self, headers: Mapping[str, str]) -> Adapter:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
 from raggate.config.mcp_settings import Mcp
-from raggate.config.probe_settings import Reindex
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.errors import CannotTell, UsageError
@@ -22,7 +21,6 @@ from raggate.models.service import IndexState, Started
 from raggate.service import ask, misses
 from raggate.service.adapters.mapped_request import filled_json, filled_text, values_of, variables
 from raggate.service.adapters.mapped_response import Prefixes, prefixes, read, state_of
-from raggate.service.adapters.over_http import reindex
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
 from raggate.service.mcp import exchange, protocol
@@ -75,10 +73,6 @@ class McpAdapter(Guarded, Struct, frozen=True):
     ) -> AskResult:
         """Ask these cases, each in the mode beside it, in one session."""
         return ask.ask(questions, partial(self._opened, api), api, self._settings, on_result=on_result, collect=collect)
-
-    def reindex(self, api: Started, call: Reindex) -> str:
-        """Have the server index its notes again by a plain HTTP call. Says what went wrong, if anything."""
-        return reindex(api, call, self._headers, self._settings)
 
     def with_headers(self, headers: Mapping[str, str]) -> McpAdapter:
         """Return an adapter that sends these headers too, in place of others of the same name."""

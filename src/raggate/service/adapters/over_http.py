@@ -9,20 +9,14 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
-from raggate.config.probe_settings import Reindex
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask
-from raggate.service.adapters.ask import fetch, status_text
 from raggate.service.ask import AskResult, OnResult
 from raggate.service.http_channel import Dialogue, HttpProtocol, opened
-from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
-from raggate.text.quote import cut
-
-_ANY = Case(id="reindex", question="What are these notes about?", answerable=True)
 
 
 class HttpAdapter(HttpProtocol, Protocol):
@@ -83,22 +77,6 @@ class OverHttp:
         connect = partial(opened, self._adapter, api, self._settings)
         return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
 
-    def reindex(self, api: Started, call: Reindex) -> str:
-        """Have the API index its notes again, with the headers of a question. Says what went wrong, if anything."""
-        return reindex(api, call, self._adapter.call(_ANY, self._settings.modes[0]).headers, self._settings)
-
     def with_headers(self, headers: Mapping[str, str]) -> OverHttp:
         """Return an adapter that sends these headers too, in place of others of the same name."""
         return OverHttp(_WithHeaders(self._adapter, headers), self._settings)
-
-
-def reindex(api: Started, call: Reindex, headers: Mapping[str, str], settings: Ask) -> str:
-    """Have an API index its notes again by one HTTP call. Says what went wrong, if anything."""
-    timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
-    verify = checked_by(api.base_url)
-    with httpx.Client(base_url=api.base_url, timeout=timeout, trust_env=False, verify=verify) as client:
-        try:
-            status, body = fetch(client, call.method, call.path, headers=headers, seconds=settings.total_timeout)
-        except httpx.HTTPError as error:
-            return f"{call.method} {call.path}: {cut(error) or type(error).__name__}"
-    return "" if 200 <= status < 300 else f"{call.method} {call.path}: {status_text(status, body)}"
