@@ -16,10 +16,9 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case
-from raggate.text.files import read_file
-from raggate.text.jsonio import dumps, write_atomic
+from raggate.text.files import read_file, scratch_directory, write_atomic
+from raggate.text.jsonio import dumps
 from raggate.text.quote import cut
-from raggate.text.scratch import scratch_directory
 from raggate_interop import golden_rows
 from raggate_interop.golden_rows import Note, Row, case_row, differences, note
 from raggate_interop.kebab import golden as kebab_golden

@@ -13,9 +13,8 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.inputs.golden import broken_rule
 from raggate.models.golden import Case, Golden, Support, digest
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import as_dict, dumps, loads
 from raggate.text.quote import cut, problems_of, quoted
-from raggate.text.shapes import as_dict
 
 Row = Mapping[str, Any]
 Kind = Literal["dropped", "changed", "filled"]

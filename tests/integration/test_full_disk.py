@@ -14,7 +14,7 @@ import pytest
 
 import preloaded
 from project import Project, make_project
-from raggate.text import disk
+from raggate.text import files
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_limit_on_the_size_of_files(project: Project) -> None:
     assert "ulimit -f" in err
 
 
-# what else the system says of a disk is told in the same way: `unit/text/test_disk.py` has them all
+# what else the system says of a disk is told in the same way: `unit/text/test_files.py` has them all
 @pytest.mark.parametrize(
     ("number", "name"),
     [
@@ -85,7 +85,7 @@ def test_whichever_file_cannot_be_written(
     done = project.command("check")
     assert done.code == 3, done.err
     # what is left of the room is told where it is the room that lacks
-    assert f"{name}: {os.strerror(number)}{'; ' if number in disk.FULL else chr(10)}" in done.err
+    assert f"{name}: {os.strerror(number)}{'; ' if number in files.FULL else chr(10)}" in done.err
     assert not list(project.last_run().glob(".*.tmp"))
 
 

@@ -15,9 +15,8 @@ from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text import dates
 from raggate.text.escape import log_line, plain
-from raggate.text.jsonio import dumps
+from raggate.text.jsonio import as_dict, dumps
 from raggate.text.quote import cut, quoted
-from raggate.text.shapes import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

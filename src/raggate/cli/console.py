@@ -18,10 +18,10 @@ from raggate.cli import output
 from raggate.errors import NO_MEMORY, CannotTell, ExitCode, RaggateError, out_of_memory
 from raggate.models.answer import Answer
 from raggate.service import signals
-from raggate.text import disk, files
+from raggate.text import files
 from raggate.text.escape import log_line
+from raggate.text.jsonio import as_dict
 from raggate.text.numbers import counted, fixed, often
-from raggate.text.shapes import as_dict
 
 if TYPE_CHECKING:
     from raggate.cli.results.measured import Measured
@@ -171,7 +171,7 @@ def guarded(
         click.echo("raggate: interrupted", err=True)
         return int(ExitCode.INTERRUPTED), None
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
-        refused = disk.unwritable(error) or files.unreachable(error) if isinstance(error, OSError) else None
+        refused = files.unwritable(error) or files.unreachable(error) if isinstance(error, OSError) else None
         if refused is None:
             say_crash(error, environment)
             return int(ExitCode.INTERNAL), None
@@ -367,7 +367,7 @@ def _report_crash(error: BaseException, environment: Mapping[str, str]) -> None:
     """Say what failed, and keep the details in a file, without the environment's secrets."""
     from traceback import format_exception
 
-    from raggate.text.jsonio import write_atomic
+    from raggate.text.files import write_atomic
     from raggate.text.quote import without_userinfo
     from raggate.text.redact import of_environment, redact
 

@@ -287,7 +287,7 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
     from raggate.models.service import Workspace
     from raggate.pipeline.discovery import discover
     from raggate.pipeline.tool_discovery import discover_started
-    from raggate.text.scratch import scratch_directory
+    from raggate.text.files import scratch_directory
 
     if known.stdio is None:
         return discover(wanted)

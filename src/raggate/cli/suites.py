@@ -213,8 +213,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         UsageError: when one cannot be written.
         CannotTell: when there is no space left for it.
     """
-    from raggate.text.files import writing
-    from raggate.text.jsonio import beside
+    from raggate.text.files import beside, writing
 
     ready: dict[Path, Path] = {}
     before: dict[Path, bytes | None] = {}
@@ -244,7 +243,7 @@ def _rename(ready: Mapping[Path, Path], before: Mapping[Path, bytes | None]) -> 
 
 
 def _put_back(files: Iterable[tuple[Path, bytes | None]]) -> None:
-    from raggate.text.jsonio import write_atomic
+    from raggate.text.files import write_atomic
 
     for path, data in files:
         if data is None:

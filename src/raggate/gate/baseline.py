@@ -17,11 +17,10 @@ from raggate.gate import baseline_integrity, other_systems
 from raggate.gate.other_systems import MAX_VALUE, OWN_METRICS_KEY, Count, Number, OtherSystem, installed
 from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
-from raggate.text import shapes
-from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
+from raggate.text import jsonio
+from raggate.text.jsonio import MERGE_MARKERS, Shape, dumps, loads
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 from raggate.text.quote import first_problem
-from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
@@ -210,7 +209,7 @@ def read(
     if content.get("schema") != SCHEMA:
         other = content.get("schema")
         if isinstance(other, str) and other.startswith("raggate/baseline/"):
-            raise FileError(source, shapes.problem(other, SCHEMA) or "", hint=_REPAIR)
+            raise FileError(source, jsonio.schema_problem(other, SCHEMA) or "", hint=_REPAIR)
         raise FileError(source, _not_one(), hint=_REPAIR)
     try:
         stored = _ADAPTER.validate_python(content)

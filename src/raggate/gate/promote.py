@@ -35,9 +35,9 @@ from raggate.models.verdict import Reason
 from raggate.scoring import figures
 from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
+from raggate.text.jsonio import as_dict
 from raggate.text.numbers import counted, rounded
 from raggate.text.quote import cut, quoted
-from raggate.text.shapes import as_dict
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""

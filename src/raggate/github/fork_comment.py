@@ -42,9 +42,9 @@ from raggate.pipeline.request import Request, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
 from raggate.text.dates import now, within
+from raggate.text.files import scratch_directory
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
-from raggate.text.scratch import scratch_directory
 
 _ARTIFACT_S = 240.0
 """Seconds that reading an artifact may take: a job that is ended for its time writes no comment."""

@@ -19,9 +19,9 @@ from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.pipeline.claimed_run import ITS_WORDS
+from raggate.text.files import scratch_directory
 from raggate.text.jsonio import fields, loads
 from raggate.text.quote import cut, quoted
-from raggate.text.scratch import scratch_directory
 
 MOST_VERDICT_BYTES = 4 << 20
 """Of a `verdict.json` that is looked at, which is one of a run that measured nothing: a headline and lines of a log."""

@@ -19,7 +19,7 @@ from raggate.errors import UsageError
 from raggate.inputs import working_files
 from raggate.inputs.git import Checkout
 from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
-from raggate.text import disk
+from raggate.text import files
 from raggate.text.files import below
 from raggate.text.quote import quoted
 
@@ -132,7 +132,7 @@ class Commit(Struct, frozen=True, dict=True):
             self._fill(path, unfinished / target.relative_to(place), self._listed(path, entry))
             unfinished.rename(place)
         except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and error.errno in disk.FULL:
+            if isinstance(error, OSError) and error.errno in files.FULL:
                 raise
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise UsageError(f"{self.place(path)} cannot be written: {reason}") from error

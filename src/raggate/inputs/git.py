@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs.git_objects import is_id
-from raggate.text import disk
+from raggate.text import files
 from raggate.text.quote import cut, quoted
 
 TIMEOUT_S = 60
@@ -224,7 +224,7 @@ class Reader:
                 _hand_over(self._scratch / file.name, self._checkout)
             except OSError as error:
                 # a half of it would be told as a broken index
-                if error.errno in disk.FULL:
+                if error.errno in files.FULL:
                     raise
 
     def listed(self, *paths: str) -> tuple[str, ...]:

@@ -16,10 +16,9 @@ from raggate.errors import FileProblems, Problem, UsageError
 from raggate.models.golden import Case, Golden, Support, digest, with_hash
 from raggate.text import yamlio
 from raggate.text.headings import elements
-from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
+from raggate.text.jsonio import MERGE_MARKERS, as_dict, dumps, loads
 from raggate.text.numbers import counted
 from raggate.text.quote import Problems, cut, nearest, problems_of, quoted
-from raggate.text.shapes import as_dict
 
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 1 << 20

@@ -17,9 +17,8 @@ from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
-from raggate.text.files import MOST_LINE_BYTES, UNREACHABLE, below, content, opened
+from raggate.text.files import MOST_LINE_BYTES, UNREACHABLE, below, content, opened, scratch_directory
 from raggate.text.quote import cut, quoted
-from raggate.text.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from raggate.models.provenance import Checkout

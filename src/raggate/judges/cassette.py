@@ -21,9 +21,8 @@ from raggate.errors import FileError, UsageError
 from raggate.judges.replies import distinct
 from raggate.models.judging import JudgeRequest, Reply
 from raggate.text.files import read_file, write_file, writing
-from raggate.text.jsonio import dump_line, loads
+from raggate.text.jsonio import as_dict, dump_line, loads
 from raggate.text.quote import first_problem
-from raggate.text.shapes import as_dict
 
 MOST_BYTES = 512 << 20
 """The largest cassette that is read."""

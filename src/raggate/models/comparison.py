@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
 from raggate.models.scorecard import EPSILON, ListEntry, MetricValue, Scorecard, oriented
+from raggate.text.jsonio import Stored, as_dict
 from raggate.text.numbers import counted
-from raggate.text.shapes import Stored, as_dict
 
 CauseCode = Literal[
     "not-asked",

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.text.jsonio import dumps
+from raggate.text.jsonio import Stored, dumps
 from raggate.text.numbers import counted
-from raggate.text.shapes import Stored
 
 MOST_NAMED = 20
 """Questions that a command line names one by one."""

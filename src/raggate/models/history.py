@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from raggate.models.baseline import Baseline
-from raggate.text.shapes import Stored
+from raggate.text.jsonio import Stored
 
 
 class Revision(Struct, frozen=True, kw_only=True):

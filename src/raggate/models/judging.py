@@ -16,8 +16,7 @@ from pydantic import Field, ValidationError
 
 from raggate.config.judge_settings import IN_POINTS, Endpoint, JudgingMode
 from raggate.models.provenance import Fingerprint
-from raggate.text.jsonio import JsonObject, dumps
-from raggate.text.shapes import Shape, Stored, as_dict
+from raggate.text.jsonio import JsonObject, Shape, Stored, as_dict, dumps
 
 MOST_TOKENS = 1_000_000_000
 """The largest count of tokens that is believed of one reply."""

@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 from pydantic import Field, StrictBool
 
-from raggate.text.jsonio import JsonObject
+from raggate.text.jsonio import JsonObject, Stored
 from raggate.text.quote import cut
-from raggate.text.shapes import Stored
 
 RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
 """A command that makes a run."""

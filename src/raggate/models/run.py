@@ -13,8 +13,7 @@ from raggate.models.golden import Case, Golden, Selection
 from raggate.models.judging import Judgement, Judging
 from raggate.models.provenance import Fingerprint, Provenance
 from raggate.models.shards import Means
-from raggate.text.jsonio import JsonObject
-from raggate.text.shapes import Stored, share_texts
+from raggate.text.jsonio import JsonObject, Stored, share_texts
 
 ProbeKind = Literal["private", "principal"]
 """What a probe is for: a private note, or one that the principal may not see."""

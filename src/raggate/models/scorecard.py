@@ -8,8 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from raggate.models.provenance import Fingerprint
-from raggate.text.jsonio import JsonObject
-from raggate.text.shapes import Stored, share_texts
+from raggate.text.jsonio import JsonObject, Stored, share_texts
 
 Values = Mapping[str, float | None]
 """The values of one question by metric, in their order; None for a metric that does not apply."""

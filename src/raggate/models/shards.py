@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import field
 
 from raggate.models.golden import Case, Golden
-from raggate.text.shapes import Stored
+from raggate.text.jsonio import Stored
 
 PlannedBy = Literal["hash", "latency"]
 """How questions are dealt to shards: by a hash of their ids, or the slowest first to the shard with least to do."""

@@ -15,8 +15,8 @@ from raggate.models.history import TrendPoint
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.waiver import WaiverStatus
+from raggate.text.jsonio import Stored
 from raggate.text.numbers import counted
-from raggate.text.shapes import Stored
 
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated", "advisory"]
 Unproven = Literal["", "few cases", "no evidence"]

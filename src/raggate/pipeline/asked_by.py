@@ -17,11 +17,10 @@ from raggate.models.run import Asking
 from raggate.models.shards import Plan
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning
-from raggate.text import shapes
+from raggate.text import jsonio
 from raggate.text.files import read_file
-from raggate.text.jsonio import dumps, parse_object
+from raggate.text.jsonio import Shape, as_dict, dumps, parse_object
 from raggate.text.quote import first_problem
-from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/asking/1"
 ANEW = "Start again without --resume."
@@ -90,7 +89,7 @@ def read(path: Path) -> Asking:
         UsageError: when it does not hold what it should.
     """
     stored = parse_object(read_file(path, ANEW, most_bytes=_MOST_BYTES), str(path))
-    if problem := shapes.problem(stored.pop("schema", None), SCHEMA):
+    if problem := jsonio.schema_problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{path}: {problem}", hint=ANEW)
     try:
         return _ASKING.validate_python(stored)

@@ -31,8 +31,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import directions
 from raggate.text.dates import beside_notes, within
-from raggate.text.files import read_file, write_file
-from raggate.text.scratch import scratch_directory
+from raggate.text.files import read_file, scratch_directory, write_file
 
 SHOWN = 10
 """Passages of an answer that are shown."""

@@ -42,7 +42,7 @@ from raggate.scoring.score import slices_of
 from raggate.service import signals
 from raggate.service.ask import questions_of
 from raggate.text import dates
-from raggate.text.jsonio import write_atomic
+from raggate.text.files import write_atomic
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, listed, nearest_few, quoted, suggestion
 

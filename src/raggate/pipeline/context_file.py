@@ -11,10 +11,9 @@ from raggate.errors import UsageError
 from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.verdict import ReportContext
 from raggate.pipeline.run_directory import HINT
-from raggate.text.files import read_file
-from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
+from raggate.text.files import read_file, write_atomic
+from raggate.text.jsonio import JsonObject, Shape, as_dict, dumps, parse_object
 from raggate.text.quote import first_problem
-from raggate.text.shapes import Shape, as_dict
 
 FILE = "aside.json"
 """What the file is called."""

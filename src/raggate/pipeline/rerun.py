@@ -36,8 +36,8 @@ from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.score import judged_places
-from raggate.text.files import read_file, write_file
-from raggate.text.jsonio import parse_object, write_atomic
+from raggate.text.files import read_file, write_atomic, write_file
+from raggate.text.jsonio import parse_object
 from raggate.text.quote import cut, quoted
 
 COMPARED = "compared"

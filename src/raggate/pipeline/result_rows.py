@@ -21,12 +21,10 @@ from raggate.models.judging import Judgement, highest
 from raggate.models.run import CUT, Chunk, LabelledResult, Labels, Leak, ProbeAnswer, Result, Run
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
-from raggate.text.files import MOST_LINE_BYTES, stored_lines
-from raggate.text.jsonio import JsonObject, dump_line, holds_more, parse_object, write_atomic
+from raggate.text.files import MOST_LINE_BYTES, stored_lines, write_atomic, zipped, zipped_lines
+from raggate.text.jsonio import JsonObject, Shape, as_dict, dump_line, holds_more, parse_object
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, first_problem, quoted
-from raggate.text.shapes import Shape, as_dict
-from raggate.text.zipped import zipped, zipped_lines
 
 RESULTS = "results.jsonl.gz"
 PLAIN = "results.jsonl"

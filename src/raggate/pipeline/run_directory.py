@@ -26,12 +26,10 @@ from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import shard_directory
 from raggate.reports import Reports, encoded, trace_file
-from raggate.text import disk, shapes
-from raggate.text.files import read_file, stored_lines
-from raggate.text.jsonio import JsonObject, dumps, fields, holds_more, parse_object, write_atomic
+from raggate.text import files, jsonio
+from raggate.text.files import read_file, stored_lines, write_atomic, zipped
+from raggate.text.jsonio import JsonObject, Shape, as_dict, dumps, fields, holds_more, parse_object
 from raggate.text.quote import cut, first_problem, quoted
-from raggate.text.shapes import Shape, as_dict
-from raggate.text.zipped import zipped
 
 T = TypeVar("T")
 SCHEMA = "raggate/run/1"
@@ -125,7 +123,7 @@ def create(parent: Path, started: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            if error.errno in disk.FULL:
+            if error.errno in files.FULL:
                 raise
             raise UsageError(
                 f"cannot make the run directory {path}: {error.strerror}",
@@ -266,7 +264,7 @@ def _cases(directory: Path, shown: Path) -> Golden:
 
 def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:
     stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
-    if problem := shapes.problem(stored.get("schema"), SCHEMA):
+    if problem := jsonio.schema_problem(stored.get("schema"), SCHEMA):
         raise UsageError(f"{config_path}: {problem}", hint="Measure again, or read it by the raggate that wrote it.")
     return stored
 

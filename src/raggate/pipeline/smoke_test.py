@@ -21,8 +21,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import label
 from raggate.text import dates
-from raggate.text.files import read_file
-from raggate.text.scratch import scratch_directory
+from raggate.text.files import read_file, scratch_directory
 
 SECONDS = 10.0
 """For everything, where the API runs already; otherwise for the question alone."""

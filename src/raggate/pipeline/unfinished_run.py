@@ -31,7 +31,7 @@ from raggate.pipeline.asked_by import ANEW, QuestionNumbers
 from raggate.pipeline.request import Request, unheard
 from raggate.pipeline.shards import shard_directory
 from raggate.pipeline.shards.shard_directory import Journal
-from raggate.text.jsonio import write_atomic
+from raggate.text.files import write_atomic
 from raggate.text.numbers import counted
 
 HEADER = "asking.json"

@@ -42,10 +42,9 @@ from raggate.scoring import figures
 from raggate.service import ask
 from raggate.service.ask import AskResult
 from raggate.text.dates import now
-from raggate.text.files import read_file
+from raggate.text.files import read_file, scratch_directory
 from raggate.text.numbers import counted, points, rounded, setting
 from raggate.text.quote import cut, enumerated, quoted
-from raggate.text.scratch import scratch_directory
 
 EXCUSED = frozenset(("few-cases", "no-evidence", "waived"))
 """Codes of warnings about a loss that would be red but for the policy or a waiver."""

@@ -12,9 +12,8 @@ from raggate.reports.parts.markup import inert, table
 from raggate.reports.verdict_file import verdict_of
 from raggate.scoring import figures
 from raggate.text.escape import log_line, markdown as safe, plain
-from raggate.text.jsonio import dumps
+from raggate.text.jsonio import as_dict, dumps
 from raggate.text.numbers import rounded_or_none
-from raggate.text.shapes import as_dict
 
 SCHEMA = "raggate/diff/1"
 

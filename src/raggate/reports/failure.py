@@ -12,8 +12,7 @@ from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import live_link
 from raggate.reports.verdict_file import SCHEMA
 from raggate.text.escape import markdown as safe, plain
-from raggate.text.jsonio import dumps
-from raggate.text.shapes import as_dict
+from raggate.text.jsonio import as_dict, dumps
 
 SHOWN_LINES = 30
 """Lines of a message of several problems."""

@@ -19,10 +19,9 @@ from raggate.models.lint import (
     in_order,
 )
 from raggate.text.escape import log_line
-from raggate.text.jsonio import dumps
+from raggate.text.jsonio import as_dict, dumps
 from raggate.text.numbers import counted, percent, points
 from raggate.text.quote import enumerated
-from raggate.text.shapes import as_dict
 
 SHOWN = 10
 """Findings of one check that a terminal shows."""

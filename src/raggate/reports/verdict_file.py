@@ -12,9 +12,8 @@ from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, 
 from raggate.reports.parts import evidence, formatting
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
-from raggate.text.jsonio import pieces
+from raggate.text.jsonio import as_dict, pieces
 from raggate.text.numbers import rounded, rounded_or_none
-from raggate.text.shapes import as_dict
 
 if TYPE_CHECKING:
     from pathlib import Path

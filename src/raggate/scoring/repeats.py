@@ -17,8 +17,8 @@ from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
+from raggate.text.jsonio import as_dict
 from raggate.text.numbers import lot
-from raggate.text.shapes import as_dict
 
 PERSISTENCE = 0.9
 """The chance that a reader looks at the next rank too: the first ten ranks then make up 86% of the value."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from raggate.errors import ExitCode
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, improvement, oriented
 from raggate.scoring.metrics import METRICS, Metric
-from raggate.text.shapes import as_dict
+from raggate.text.jsonio import as_dict
 from raggate_interop.substrate.metrics_files import Bucket, Table
 
 Limits = Mapping[str, Mapping[str, Mapping[str, float]]]

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from raggate.errors import UsageError
-from raggate.text import disk
+from raggate.text import files
 from raggate.text.files import reading
 from raggate.text.quote import quoted
 
@@ -191,5 +191,5 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
         except BaseException as error:
             place.unlink(missing_ok=True)
             if isinstance(error, OSError) and error.filename is None:
-                raise disk.naming(error, path) from error
+                raise files.naming(error, path) from error
             raise

@@ -17,7 +17,7 @@ from raggate.reports import verdict_file
 from raggate.reports.parts import formatting
 from raggate.reports.verdict_file import verdict_of
 from raggate.text.escape import plain
-from raggate.text.shapes import as_dict
+from raggate.text.jsonio import as_dict
 from reviews import HOSTILE, REVIEWS, bare, cannot_tell, first_run, hostile, passing, regression, review
 from tables import each_row
 

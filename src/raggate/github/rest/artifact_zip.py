@@ -13,8 +13,8 @@ from pathlib import Path
 
 from raggate.errors import CannotTell
 from raggate.pipeline import result_rows
+from raggate.text.files import unzipped
 from raggate.text.quote import cut, quoted
-from raggate.text.zipped import unzipped
 
 RESULTS, PACKED_RESULTS = result_rows.PLAIN, result_rows.RESULTS
 """The answers of a run: what is packed in the artifact is given unpacked."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from raggate.inputs import golden
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case
-from raggate.text.shapes import as_dict
+from raggate.text.jsonio import as_dict
 
 _MARK = b"\xef\xbb\xbf"
 

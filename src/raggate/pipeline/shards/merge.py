@@ -29,7 +29,8 @@ from raggate.pipeline.shards.shard_directory import ShardAnswers
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.service.ask import questions_of
 from raggate.text.dates import stamp
-from raggate.text.jsonio import dumps, write_atomic
+from raggate.text.files import write_atomic
+from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 

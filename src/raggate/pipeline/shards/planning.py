@@ -24,12 +24,11 @@ from raggate.pipeline import result_rows, stored_runs
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring.score import METRICS_VERSION
-from raggate.text import shapes
+from raggate.text import jsonio
 from raggate.text.files import read_file, write_file
-from raggate.text.jsonio import dumps, parse_object
+from raggate.text.jsonio import Shape, as_dict, dumps, parse_object
 from raggate.text.numbers import lot
 from raggate.text.quote import first_problem
-from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/plan/1"
 MOST_SHARDS = 10_000
@@ -193,7 +192,7 @@ def read(file: Path) -> Plan:
         UsageError: when it cannot be read, or was changed after it was made.
     """
     stored = parse_object(read_file(file, _AGAIN), str(file))
-    if problem := shapes.problem(stored.pop("schema", None), SCHEMA):
+    if problem := jsonio.schema_problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{file}: not a plan: {problem}", hint=_AGAIN)
     try:
         made = _PLAN.validate_python(stored)

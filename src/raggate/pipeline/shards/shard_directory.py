@@ -24,11 +24,10 @@ from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import result_rows
 from raggate.pipeline.result_rows import check_result, parse_row
-from raggate.text import disk, shapes
-from raggate.text.files import read_file, stored_lines
-from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
+from raggate.text import files, jsonio
+from raggate.text.files import read_file, stored_lines, write_atomic
+from raggate.text.jsonio import Shape, as_dict, dump_line, dumps, parse_object
 from raggate.text.quote import first_problem
-from raggate.text.shapes import Shape, as_dict
 
 SCHEMA = "raggate/shard/1"
 RECEIPT = "receipt.json"
@@ -104,7 +103,7 @@ class Journal:
             while self._stream is not None and left:
                 left = left[self._stream.write(left) :]
         except OSError as error:
-            raise disk.naming(error, self._path) from error
+            raise files.naming(error, self._path) from error
 
     @property
     def digest(self) -> str:
@@ -215,7 +214,7 @@ def read_receipt(directory: Path) -> Receipt:
     content = read_file(directory / RECEIPT, most_bytes=MOST_RECEIPT, name=Path(RECEIPT), follow=False)
     stored = parse_object(content, RECEIPT)
     own = stored.pop("hash", None)
-    if problem := shapes.problem(stored.pop("schema", None), SCHEMA):
+    if problem := jsonio.schema_problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{RECEIPT}: not a receipt: {problem}")
     try:
         receipt = _RECEIPT.validate_python(stored)

@@ -16,9 +16,9 @@ from raggate.reports.parts.reasons import greeted
 from raggate.scoring.figures import title
 from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
+from raggate.text.jsonio import as_dict
 from raggate.text.numbers import chance, counted, dollars, often, percent, points, rounded, setting, written
 from raggate.text.quote import enumerated
-from raggate.text.shapes import as_dict
 
 
 def sentence(scorecard: Scorecard) -> str:

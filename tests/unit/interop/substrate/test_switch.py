@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from raggate.errors import ExitCode, RaggateError
 from raggate.inputs import golden
-from raggate.text.shapes import as_dict
+from raggate.text.jsonio import as_dict
 from raggate_interop.substrate import (
     gate,
     golden as substrate_golden,
