@@ -26,7 +26,6 @@ from builders import make_failure
 from project import Project, make_project
 from raggate.cli.main import run_command
 from raggate.errors import ExitCode, UsageError
-from raggate.gate.evaluation import evaluate_run
 from raggate.models.golden import Case, Choice
 from raggate.models.run import Result
 from raggate.models.service import IndexState
@@ -35,7 +34,6 @@ from raggate.pipeline.booted import Booted
 from raggate.pipeline.request import RunFailed
 from raggate.pipeline.shards import merge, planning, running
 from raggate.pipeline.trusted_inputs import load_inputs
-from raggate.scoring import score
 from stored_rows import plain_rows
 from suite_in_process import Api, FakeAdapter, asked_by, contents, make_suite
 from tries import tried
@@ -314,17 +312,24 @@ def test_a_directory_behind_a_link_and_the_action_do_not_go_on(
     assert not [*(tmp_path / "action").glob(f"*/{unfinished_run.HEADER}")]
 
 
-def test_a_directory_in_which_another_process_asks_does_not_go_on(suite: Project, tmp_path: Path, api: Fake) -> None:
+def test_a_directory_in_which_another_process_asks_does_not_go_on(
+    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two processes never add to the same answers, and `runs prune` does not see them; one that was killed it does."""
     seen: list[str] = []
 
-    def answered(result: Result) -> None:
+    keep = unfinished_run.UnfinishedRun.add
+
+    def add(run: unfinished_run.UnfinishedRun, result: Result) -> None:
+        keep(run, result)
         if not seen:
             directory = next(tmp_path.glob("[0-9]*"))
             seen.append(refusal(suite, directory).message)
             assert not stored_runs.stored_runs(tmp_path)
 
-    check.run(asked_by(suite, out=tmp_path, answered=answered))
+    with monkeypatch.context() as patched:
+        patched.setattr(unfinished_run.UnfinishedRun, "add", add)
+        check.run(asked_by(suite, out=tmp_path))
     assert "another process asks there right now" in seen[0]
     (place,) = stored_runs.stored_runs(killed(suite, api, tmp_path / "killed", 5).parent)
     assert (place.suite, place.stopped, place.measured) == ("small", True, False)
@@ -349,35 +354,6 @@ def test_answers_of_two_indexes_are_never_mixed(
     api.documents = 12
     if version != "v7":
         assert sentence in refusal(suite, directory).message
-
-
-def test_failed_calls_alone_are_asked_again_and_that_is_told(
-    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With --retry-failed failed calls are asked again, which the record tells; without it they stay as they were."""
-    api.refuses = lambda case, mode: case.endswith("-again")
-    directory = killed(suite, api, tmp_path, 15)
-    shutil.copytree(directory, tmp_path / "copy" / directory.name)
-    api.refuses = lambda case, mode: False
-    refused = sum(case.endswith("-again") for case, _ in api.calls)
-    assert refused > 2
-    plain = check.run(asked_by(suite, out=tmp_path / "copy", resume=tmp_path / "copy" / directory.name)).run
-    assert plain.provenance.asked_again == 0
-    assert sum(item.result.failure is not None and item.result.failure.message == "busy" for item in plain.results)
-    # killed once more on the way: what was asked again by then is told all the same
-    api.kill_after = len(api.calls) + 2
-    with pytest.raises(Killed):
-        check.run(asked_by(suite, out=tmp_path, resume=directory, retry_failed=True))
-    api.kill_after = 1 << 30
-    again = check.run(asked_by(suite, out=tmp_path, resume=directory, retry_failed=True)).run
-    lines = plain_rows(tmp_path / "copy" / directory.name).read_text().splitlines()
-    failed = sum(json.loads(line)["result"]["failure"] is not None for line in lines)
-    assert refused <= again.provenance.asked_again <= failed
-    stored = json.loads((directory / "config.json").read_text())["config"]
-    assert stored["asked_again"] == again.provenance.asked_again
-    warnings = evaluate_run(again, score.score(again, (1, 5)), None).verdict.warnings
-    sentence = f"{again.provenance.asked_again} calls failed first and were asked again"
-    assert [reason.message for reason in warnings if reason.code == "asked-again"] == [sentence]
 
 
 def goes_on_by(hint: str) -> int:

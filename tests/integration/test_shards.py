@@ -26,7 +26,7 @@ from raggate.models.golden import Choice
 from raggate.models.run import Chunk, Response, Result
 from raggate.models.service import IndexState
 from raggate.models.shards import Plan
-from raggate.pipeline import asking, check, stored_check
+from raggate.pipeline import asking, check, stored_check, unfinished_run
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.shards import merge, planning, running, shard_directory
@@ -346,9 +346,15 @@ def test_answers_of_a_process_that_is_killed_are_there(
     seen: list[int] = []
     request = asked_by(suite, out=tmp_path)
     path = tmp_path / "shard-1-of-2" / "results.jsonl"
-    listening = replace(request, answered=lambda result: seen.append(len([*shard_directory.lines_of(path)])))
+    keep = unfinished_run.UnfinishedRun.add
+
+    def add(run: unfinished_run.UnfinishedRun, result: Result) -> None:
+        keep(run, result)
+        seen.append(len([*shard_directory.lines_of(path)]))
+
+    monkeypatch.setattr(unfinished_run.UnfinishedRun, "add", add)
     with load_inputs(request) as inputs:
-        running.ask(listening, inputs, planning.plan(request, inputs, 2), 1)
+        running.ask(request, inputs, planning.plan(request, inputs, 2), 1)
     assert seen == [*range(1, len(seen) + 1)]
     assert len(seen) > 10
 

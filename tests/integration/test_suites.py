@@ -82,7 +82,6 @@ def test_a_change_that_takes_a_suite_away_is_no_pass(monorepo: Project, tmp_path
 REFUSED = {
     "a part of the questions": ("-k x", "a choice of questions is for one suite"),
     "a baseline": ("--baseline b.json", "--baseline is for one suite"),
-    "a name": ("--suite good", "--suite is for one suite"),
     "a stored run": ("--run x/y", "--run is for one suite"),
     "to go on": ("--resume x", "--resume is for one suite"),
     "to watch": ("--watch", "--watch is for one suite"),

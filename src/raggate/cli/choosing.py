@@ -18,20 +18,19 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Ask only questions that fit words with and, or, not and parentheses: in id, question, tags or category.",
     ),
     click.option("--case", "cases", metavar="ID", multiple=True, help="Ask only this question. Repeatable."),
-    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Ask only questions with this tag. Repeatable."),
     click.option(
         "--slice",
         "slices",
         metavar="NAME=VALUE",
         multiple=True,
-        help="Ask only this slice: difficulty=hard. Repeatable.",
+        help="Ask only this slice: difficulty=hard, or tag=money. Repeatable.",
     ),
     click.option("--failed", is_flag=True, help="Ask only what was broken when it was last asked."),
     click.option(
         "--limit", type=click.IntRange(1), help="Ask at most so many of them, in the order of the golden set."
     ),
 )
-_NAMES = ("matching", "cases", "tags", "slices", "failed", "limit")
+_NAMES = ("matching", "cases", "slices", "failed", "limit")
 
 
 def options(function: Any) -> Any:

@@ -21,14 +21,13 @@ from raggate.service import signals
 from raggate.text import files
 from raggate.text.escape import log_line
 from raggate.text.jsonio import as_dict
-from raggate.text.numbers import counted, fixed, often
+from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate.cli.results.measured import Measured
     from raggate.cli.results.stored import MetricRow
     from raggate.inputs.suite_list import SuiteFile
     from raggate.models.promotion import BaselineCandidate
-    from raggate.models.run import Result
     from raggate.models.scorecard import MetricValue
     from raggate.models.suites import SuiteOutcome
     from raggate.models.verdict import Review
@@ -281,7 +280,6 @@ def show_run(result: RunResult) -> Answer[Measured]:
             failed=failed,
             partial=None if part is None else Part(asked=len(part.asked), of=part.of),
             resumed=run.provenance.resumed,
-            asked_again=run.provenance.asked_again,
         )
     )
 
@@ -312,19 +310,10 @@ def say(line: str) -> None:
 
 
 def hearing() -> dict[str, Any]:
-    """How a request is heard of on the way, as fields of it: quietly, with its progress, or with every answer."""
+    """How a request is heard of on the way, as fields of it: quietly, or with its progress."""
     from raggate.reports.progress import Progress
 
-    if output.quiet():
-        return {"progress": lambda: Progress(io.StringIO())}
-    return {"answered": _say_answer} if output.verbose() else {}
-
-
-def _say_answer(result: Result) -> None:
-    failure, response = result.failure, result.response
-    came = f"{failure.kind}: {failure.message}" if failure else f"{len(response.chunks) if response else 0} chunks"
-    again = f", retried {often(result.retries)}" if result.retries else ""
-    say(f"{result.mode} {result.case_id}: {came} in {fixed(result.elapsed_ms, 0)} ms{again}")
+    return {"progress": lambda: Progress(io.StringIO())} if output.quiet() else {}
 
 
 def say_error(error: RaggateError, fence: Fence = nullcontext) -> None:

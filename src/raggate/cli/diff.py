@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("base")
 @click.argument("head", default=".")
-@options.gate("config", "suite", "out")
+@options.gate("config", "out")
 @choosing.options
 @click.pass_obj
 def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> Answer[Compared]:

@@ -29,7 +29,7 @@ SHOWN_ANNOTATIONS = 10
 
 
 @click.command(cls=OptionsOnly)
-@options.gate("config", "suite")
+@options.gate("config")
 @click.option("--against", metavar="REF", help="Check the files of this git revision, not the working tree.")
 @click.option("--baseline", "baseline_file", type=PATH, help="Use this baseline file.")
 @click.option(
@@ -52,7 +52,6 @@ SHOWN_ANNOTATIONS = 10
 def lint(
     environment: dict[str, str],
     config_file: Path,
-    suite: str | None,
     against: str | None,
     baseline_file: Path | None,
     form: str,
@@ -72,7 +71,7 @@ def lint(
         config_file=config_file,
         environment=environment,
         say=console.say,
-        overrides=Overrides(suite=suite, contained=False, replayed=False),
+        overrides=Overrides(contained=False, replayed=False),
         against=against,
         baseline_file=baseline_file,
     )

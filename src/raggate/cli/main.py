@@ -165,8 +165,7 @@ def cli() -> None:
 
 
 @cli.command(cls=OptionsOnly)
-@options.gate("configs", "suite", *API, "base-image", "against", "baseline", "out", "full-text")
-@options.resuming()
+@options.gate("configs", *API, "base-image", "against", "baseline", "out", "full-text", "resume")
 @choosing.options
 @click.option(
     "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
@@ -178,7 +177,7 @@ def check(
 ) -> Answer[Verdict] | Answer[SuitesChecked]:
     """Start the API, ask the questions, compare with the baseline, and give the verdict.
 
-    With -k, --case, --tag, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
+    With -k, --case, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
     that is never a pass (exit 5), and cannot be promoted.
 
     Several configurations (-c 'services/*/raggate.yml') are checked one after another, and the exit code is that of
@@ -209,8 +208,7 @@ def _check(request: Request, files: Files, stored: Path | None = None) -> Answer
 
 
 @cli.command(cls=OptionsOnly)
-@options.gate("config", "suite", *API, "against", "out", "full-text")
-@options.resuming()
+@options.gate("config", *API, "against", "out", "full-text", "resume")
 @choosing.options
 @click.option("--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")
 @click.option("--shard", metavar="I/N", help="Which shard, from 1. Default: what the environment says.")
@@ -232,7 +230,7 @@ def run(*, plan_file: Path | None, shard: str | None, **flags: Any) -> Answer[Me
 
 
 @cli.command(cls=OptionsOnly)
-@options.gate("config", "suite", *API, "against", "out", "full-text")
+@options.gate("config", *API, "against", "out", "full-text")
 @click.option(
     "--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How many times to ask all questions."
 )
@@ -252,7 +250,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     if result.run.stopped is None:
         click.echo(calibration.render(measured))
         promoting = request.promoting(str(console.short_path(result.directory)))
-        click.echo(log_line(f"to make it the baseline, with its noise: {promoting} --from calibrate"))
+        click.echo(log_line(f"to make it the baseline, with its noise: {promoting}"))
     shown = console.show_run(result).result
     return Answer(Calibrated(**asdict(shown), noise=cast("Any", measured.scorecard.fingerprint.get("noise"))))
 
@@ -312,13 +310,6 @@ def compare(
     help="Accept that no question of this mode, or of this slice, has a match. A mode includes its slices; "
     "what is accepted is listed. Repeatable.",
 )
-@click.option(
-    "--from",
-    "accepted_commands",
-    type=click.Choice(("calibrate", "diff", "prove")),
-    multiple=True,
-    help="Accept a run of this command, which is none of `check` and `run`. Repeatable.",
-)
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
 def promote(
@@ -329,9 +320,7 @@ def promote(
     With several configurations (-c 'services/*/raggate.yml') a run of each suite that is promoted, or `latest` for the
     newest of every suite. Each passes the checks of its own suite, or nothing is written at all.
     """
-    terms = {
-        name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "accepted_commands", "by")
-    }
+    terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "by")}
     request = request_of(config_file=Path(config_files[0]), **flags)
     return suites.promote(request, config_files, runs, terms, dry_run=dry_run)
 

@@ -69,17 +69,6 @@ def configs() -> Callable[[Any], Any]:
     )
 
 
-def resuming() -> Callable[[Any], Any]:
-    """Make the options of a run that goes on after it was killed: `resume` and `retry_failed`."""
-    resume = click.option(
-        "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
-    )
-    retry = click.option(
-        "--retry-failed", is_flag=True, help="With --resume: ask calls that failed again; the result says so."
-    )
-    return lambda function: resume(retry(function))
-
-
 def gate(*names: str) -> Callable[[Any], Any]:
     """Make the options of these names, which commands of the gate share."""
     by_name: dict[str, Callable[[Any], Any]] = {
@@ -100,7 +89,9 @@ def gate(*names: str) -> Callable[[Any], Any]:
         "full-text": click.option(
             "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
         ),
-        "suite": click.option("--suite", help="Stop if the configuration is for another suite."),
+        "resume": click.option(
+            "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
+        ),
         "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
         "api-build": click.option("--api-build", metavar="DIR", help="Build the API from this directory and gate it."),
         "api-url": click.option(

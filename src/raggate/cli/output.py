@@ -1,4 +1,4 @@
-"""How much a command says, and to whom: `--json`, `--quiet`, `--verbose`, and colours."""
+"""How much a command says, and to whom: `--json`, `--quiet`, and colours."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ _UNTOLD: Mapping[int, RaggateError] = {
 
 
 class Output(Struct):
-    """How one command is to speak: as JSON or not, quietly, usually or verbosely, and which command it is."""
+    """How one command is to speak: as JSON or not, quietly or not, and which command it is."""
 
     json: bool = False
     quiet: bool = False
-    verbose: bool = False
     command: str = ""
 
 
@@ -69,11 +68,6 @@ def as_json() -> bool:
     return _current is not None and _current.json
 
 
-def verbose() -> bool:
-    """Return whether each question is told as it is answered."""
-    return _current is not None and _current.verbose
-
-
 def coloured(environment: Mapping[str, str]) -> bool:
     """Return whether standard output takes colours: NO_COLOR says no, else FORCE_COLOR yes, else a terminal does."""
     if environment.get("NO_COLOR"):
@@ -86,7 +80,6 @@ def add_flags(command: click.Command) -> None:
     if not any(FLAG in parameter.opts for parameter in command.params):
         command.params.append(_flag([FLAG], _json, "Print one JSON document; messages go to standard error."))
     command.params.append(_flag(["-q", "--quiet"], _quiet, "Say nothing on the way, only results and errors."))
-    command.params.append(_flag(["-v", "--verbose"], _verbose, "Say how each question was answered."))
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             add_flags(inner)
@@ -111,10 +104,6 @@ def _json(output: Output, context: click.Context) -> None:
 
 def _quiet(output: Output, _: click.Context) -> None:
     output.quiet = True
-
-
-def _verbose(output: Output, _: click.Context) -> None:
-    output.verbose = True
 
 
 def wanted(output: Output, words: Sequence[str]) -> bool:

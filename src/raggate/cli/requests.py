@@ -23,7 +23,6 @@ def request_of(
     out: Path | None = None,
     full_text: bool = False,
     resume: Path | None = None,
-    retry_failed: bool = False,
     **overrides: str | None,
 ) -> Request:
     """Make the request of a command: which questions, and the flags that commands of the gate share."""
@@ -43,5 +42,4 @@ def request_of(
         **console.hearing(),
         choice=choice or EVERYTHING,
         resume=resume,
-        retry_failed=retry_failed,
     )

@@ -26,7 +26,7 @@ PLAN = Path("plan.json")
 
 
 @click.command(cls=OptionsOnly)
-@options.gate("config", "suite", *API, "against")
+@options.gate("config", *API, "against")
 @click.option("--shards", type=click.IntRange(1, 10_000), required=True, metavar="N", help="How many shards.")
 @click.option(
     "--by",
@@ -58,7 +58,7 @@ def plan(*, shards: int, by: str, out: Path, **flags: Any) -> Answer[Planned]:
 
 @click.command()
 @click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=PATH)
-@options.gate("config", "suite", *API, "against", "out", "full-text")
+@options.gate("config", *API, "against", "out", "full-text")
 @click.option("--plan", "plan_file", type=PATH, help="The plan. Default: the one by hash, made again.")
 def merge(directories: tuple[Path, ...], *, plan_file: Path | None, **flags: Any) -> Answer[Merged]:
     """Merge the directories of all shards into one run directory, as one process would have written it.
@@ -83,8 +83,6 @@ def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[Sha
         raise UsageError(
             f"{request.choice.words}: a plan deals all questions", hint="Leave --plan out to ask a part of them."
         )
-    if request.retry_failed:
-        raise UsageError("--retry-failed: a shard's calls stay as they were", hint="Ask the shard again as a whole.")
     shard = numbers.shard_of(flag, request.environment, len(planning.read(plan_file).shards))
     result = running.run(request, plan_file, shard, numbers.attempt_of(request.environment))
     click.echo(log_line(str(console.short_path(result.directory))))

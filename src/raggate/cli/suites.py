@@ -65,7 +65,6 @@ def _given(request: Request, *, watch: bool, stored: Path | None) -> dict[str, o
     from raggate.models.golden import EVERYTHING
 
     return {
-        "--suite": request.overrides.suite,
         "--baseline": request.baseline_file,
         "--watch": watch,
         "--run": stored,

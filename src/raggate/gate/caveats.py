@@ -133,13 +133,6 @@ def unwatched(comparison: Comparison) -> Iterator[Reason]:
         yield Reason("new-mode", f"mode {mode} has no baseline, so nothing of it is gated until a run is promoted")
 
 
-def asked_again(comparison: Comparison) -> Iterator[Reason]:
-    """Say that calls failed first and were asked again, where there are such."""
-    if calls := comparison.asked_again:
-        were = "was" if calls == 1 else "were"
-        yield Reason("asked-again", f"{counted(calls, 'call')} failed first and {were} asked again")
-
-
 def warnings(comparison: Comparison) -> Iterator[Reason]:
     """Say what of the API's conduct costs money, time or certainty. None of it is red by itself."""
     operations = comparison.scorecard.operations

@@ -104,7 +104,6 @@ def _bare(
         idle=questions,
         idle_modes=modes,
         uncommitted=file if file in run.provenance.ignored else "",
-        asked_again=run.provenance.asked_again,
         keeps_none=_keeps_none(run),
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any, get_args
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,10 +51,7 @@ MEND_FIRST = (
 
 OF_THE_SUITE: frozenset[RunCommand] = frozenset({"check", "run"})
 """Commands that ask the whole suite once, of the build that is gated."""
-OTHERS: tuple[RunCommand, ...] = tuple(name for name in get_args(RunCommand) if name not in OF_THE_SUITE)
-"""Commands whose runs become a baseline only where that is said."""
 _MADE = {
-    "calibrate": "several equal runs in one, whose means it has",
     "diff": "one of two builds that were held against each other",
     "prove": "what faults were put into",
 }
@@ -70,7 +67,6 @@ class Terms(Struct, frozen=True, kw_only=True):
         permission: how whoever promotes would say so, for hints.
         allow_no_match: the modes and slices that may have no match at all, by name.
         naming: how whoever promotes would name one of these, in words for hints.
-        accepted_commands: commands other than `check` and `run` whose runs may become the baseline.
     """
 
     reason: str = ""
@@ -79,7 +75,6 @@ class Terms(Struct, frozen=True, kw_only=True):
     permission: str = ALLOW
     allow_no_match: tuple[str, ...] = ()
     naming: Naming = on_a_command_line
-    accepted_commands: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, reason: str, by: str, *, allow_regression: bool, allow_no_match: Sequence[str] = ()) -> Terms:
@@ -371,19 +366,19 @@ def unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield from completeness.other_denominators(comparison, gate)
 
 
-def refuse_other_origin(run: Run, accepted: Collection[str]) -> None:
-    """Refuse a run of another command than `check` and `run`, or of another build, unless its command is accepted.
+def refuse_other_origin(run: Run) -> None:
+    """Refuse a run of a command that asks another build than the configuration's, or breaks it on purpose.
 
-    A run that does not say what made it, as of earlier versions and other systems, passes.
+    A run that does not say what made it, as of other systems, passes.
 
     Raises:
-        UsageError: naming command and build, with how it is promoted all the same.
+        UsageError: naming command and build.
     """
     command, build = run.provenance.command, run.provenance.build
-    if command is None or command in OF_THE_SUITE or command in accepted:
+    if command not in _MADE:
         return
     what = f"{cut(build, limit=80)}, {_MADE[command]}" if build else _MADE[command]
     raise UsageError(
         f"run {quoted(run.run_id)} is one of `raggate {command}`: {what}",
-        hint=f"Promote one of `raggate check` or `raggate run`; or, if you mean this one, add --from {command}.",
+        hint="Promote one of `raggate check`, `raggate run` or `raggate calibrate`.",
     )

@@ -111,7 +111,6 @@ def _warnings(
     yield from finding_reasons(findings, "warn")
     yield from baseline_age.reasons(comparison.baseline, started, gate.stale_after_days)
     yield from caveats.differences(comparison, gate)
-    yield from caveats.asked_again(comparison)
     yield from caveats.thinner(comparison, rows, gate)
     yield from caveats.unwatched(comparison)
     yield from completeness.reasons(comparison) if comparison.baseline is not None else ()

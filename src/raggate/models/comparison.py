@@ -453,7 +453,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
     `keeps_none` says what kind of run it is, of those that keep no baseline; empty for others.
-    `asked_again` counts calls of the run that failed first. `evidence` is what causes are looked for in
+    `evidence` is what causes are looked for in
     beside the answers. `reach` tells how far the answers come, of modes without a baseline and of those in which
     nothing matches. `untold_headings` are the modes in which the API tells no heading though labels name some.
     """
@@ -471,7 +471,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     idle: tuple[str, ...] = ()
     idle_modes: tuple[str, ...] = ()
     uncommitted: str = ""
-    asked_again: int = 0
     keeps_none: str = ""
     evidence: CauseEvidence | None = None
     reach: tuple[Reach, ...] = ()

@@ -180,7 +180,6 @@ class Choice(Struct, frozen=True, kw_only=True):
     Attributes:
         matching: an expression of words over id, question, tags and category (`-k`).
         cases: ids (`--case`); any of them.
-        tags: tags (`--tag`); any of them.
         slices: slices as in reports, `difficulty=hard` (`--slice`); any of those of one dimension, in every dimension.
         failed: whether those that were broken when they were last asked (`--failed`).
         limit: at most so many of them, in the order of the golden set (`--limit`).
@@ -188,7 +187,6 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     matching: str | None = None
     cases: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     failed: bool = False
     limit: int | None = None
@@ -197,7 +195,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """The options as they are typed."""
         given = [] if self.matching is None else ["-k", self.matching]
-        for option, values in (("--case", self.cases), ("--tag", self.tags), ("--slice", self.slices)):
+        for option, values in (("--case", self.cases), ("--slice", self.slices)):
             given += [word for value in values for word in (option, value)]
         given += ["--failed"] if self.failed else []
         given += [] if self.limit is None else ["--limit", str(self.limit)]

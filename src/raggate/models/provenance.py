@@ -48,7 +48,6 @@ class Provenance(Stored, frozen=True, kw_only=True):
             it is not known.
         command: the command that made it; None where that is not known, as of imported runs.
         resumed: how often it was killed or interrupted, and went on.
-        asked_again: calls that had failed by then, and were asked again.
         build: the build of which it is, as `raggate diff` names it, such as `revision main`; empty for the API of the
             configuration.
         measured: when it was asked, ISO 8601, where it was judged later, which is when the run began then; else empty.
@@ -68,7 +67,6 @@ class Provenance(Stored, frozen=True, kw_only=True):
     build: str = ""
     measured: str = ""
     resumed: Annotated[int, Field(ge=0, le=MOST_NUMBER, strict=True)] = 0
-    asked_again: Annotated[int, Field(ge=0, le=MOST_NUMBER, strict=True)] = 0
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

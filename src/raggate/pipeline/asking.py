@@ -184,7 +184,6 @@ class Part(Struct, frozen=True, kw_only=True):
             answers.results.append(cleaned := clean(result))
             if self.kept is not None:
                 self.kept.add(cleaned)
-            self.request.answered(cleaned)
             progress.advance(before + done, total, answers.failed)
 
         asked = up.adapter.ask(questions, up.api, on_result=keep, collect=False)

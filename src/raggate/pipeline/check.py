@@ -189,7 +189,7 @@ def propose(
     scorecard = score.score(run, settings.score.k)
     findings = invariants.check_answers(run, settings.invariants, settings.gate)
     promote.refuse_unmeasured(run, scorecard, findings, settings.gate)
-    promote.refuse_other_origin(run, terms.accepted_commands)
+    promote.refuse_other_origin(run)
     present, problem = None, ""
     try:
         present = read()
@@ -407,9 +407,6 @@ def _keeps(choice: Choice, golden: Golden) -> Iterator[Keeps]:
     if choice.cases:
         check("--case", choice.cases, [case.id for case in cases], "question")
         yield lambda case: case.id in choice.cases
-    if choice.tags:
-        check("--tag", choice.tags, list(dict.fromkeys(tag for case in cases for tag in case.tags)), "tag")
-        yield lambda case: not set(choice.tags).isdisjoint(case.tags)
     if choice.slices:
         names = dict.fromkeys(name for case in cases for name in slices_of(case))
         check("--slice", choice.slices, list(names), "slice")

@@ -16,7 +16,7 @@ from raggate.errors import RaggateError
 from raggate.inputs.sources import Remote
 from raggate.models.golden import EVERYTHING, Choice, Selection, naming
 from raggate.models.publication import RunFailure
-from raggate.models.run import Result, Run
+from raggate.models.run import Run
 from raggate.models.verdict import Review
 from raggate.models.waiver import WaiverStatus
 from raggate.reports.progress import Progress
@@ -37,7 +37,7 @@ _CHANGES = ("CI_MERGE_REQUEST_IID", "CHANGE_ID", "BITBUCKET_PR_ID", "SYSTEM_PULL
 
 
 def unheard(_: object) -> None:
-    """Do nothing about a new run directory, or an answer."""
+    """Do nothing about a new run directory."""
 
 
 class Request(Guarded, Struct, frozen=True, kw_only=True):
@@ -57,11 +57,9 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         introducing: whether a revision without a configuration means a first run, and not an error.
         first_run: what such a run takes from the change's own configuration.
         action: whether raggate was started as the container action.
-        answered: hears each answer and failure of the suite as it comes in.
         choice: which questions are asked; all of them unless it says otherwise.
         broken: the questions that `--failed` stands for; None for those that the stored runs name.
         resume: the directory of a run or shard that was killed and goes on, or its name; None to begin one.
-        retry_failed: whether calls that failed before it was killed are asked again.
         head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
         reports: the reports that also go into files that somebody names, as `FORMAT=FILE`.
@@ -81,11 +79,9 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     introducing: bool = False
     first_run: FirstRun = STRICT
     action: bool = False
-    answered: Callable[[Result], None] = unheard
     choice: Choice = EVERYTHING
     broken: frozenset[str] | None = None
     resume: Path | None = None
-    retry_failed: bool = False
     head: str | None = None
     matched: bool = False
     reports: tuple[str, ...] = ()
@@ -137,7 +133,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     @property
     def _flags(self) -> dict[str, object]:
         given = self.overrides
-        flags = {"suite": given.suite, "api-image": given.api_image, "api-build": given.api_build}
+        flags = {"api-image": given.api_image, "api-build": given.api_build}
         flags |= {"api-url": given.api_url, "base-image": given.base_image, "against": self.against}
         return {**flags, "baseline": self.baseline_file}
 
@@ -159,8 +155,8 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
             more: further flags, without dashes, and their values.
         """
         flags = {**self._flags, **more, "out": self.out, "resume": os.path.relpath(directory)}
-        switches = {"--store-full-text": self.full_text, "--retry-failed": self.retry_failed}
-        words = [_command(command, str(self.config_file), flags), *(word for word, given in switches.items() if given)]
+        words = [_command(command, str(self.config_file), flags)]
+        words += ["--store-full-text"] if self.full_text else []
         reports = (f"--report {shlex.quote(report)}" for report in self.reports)
         return " ".join([*words, *reports, *self._choosing(selection)])
 
@@ -168,7 +164,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         """The command line that holds two builds against each other in the same way."""
         sides = [shlex.quote(side) for side in (base, head)]
         words = [self.choice.words] if self.choice.words else []
-        return " ".join([_command("diff", str(self.config_file), {"suite": self.overrides.suite}), *words, *sides])
+        return " ".join([_command("diff", str(self.config_file), {}), *words, *sides])
 
     def promoting(self, directory: str) -> str:
         """The command line that makes a run directory the baseline of the same suite, in the same place."""

@@ -114,7 +114,7 @@ def promotable(review: Review) -> bool:
     """Return whether a run is one that becomes a baseline, and was measured well enough for it."""
     gate = review.run.config.gate
     try:
-        promote.refuse_other_origin(review.run, ())
+        promote.refuse_other_origin(review.run)
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
         refuse_matchless(review.scorecard, gate.min_slice, (), on_a_command_line)
     except (CannotTell, UsageError):
@@ -185,7 +185,6 @@ def promote_directory(
     by: str = "",
     allow_regression: bool = False,
     allow_no_match: Sequence[str] = (),
-    accepted_commands: Sequence[str] = (),
     dry_run: bool = False,
 ) -> tuple[Path, BaselineCandidate]:
     """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
@@ -196,7 +195,6 @@ def promote_directory(
         by: who promotes it; recorded.
         allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
         allow_no_match: the modes and slices that may have no match at all, by name.
-        accepted_commands: commands other than `check` and `run` whose runs may become it.
 
     Raises:
         UsageError: for a directory or a baseline that cannot be read, a run that is worse and not accepted as that, or
@@ -204,7 +202,6 @@ def promote_directory(
         CannotTell: for a run that was not measured well enough to be a baseline.
     """
     terms = promote.Terms.of(reason, by, allow_regression=allow_regression, allow_no_match=allow_no_match)
-    terms = replace(terms, accepted_commands=tuple(accepted_commands))
     measured = run_directory.read(directory)
     settings = _policy(request, measured)
     here, commit = sources.commit_of(request.root, request.remote), measured.provenance.checkout.commit

@@ -44,7 +44,7 @@ MOST_VALUES = 100_000
 """Values in a stored configuration: what is checked takes a thousand times the memory of one that does not fit."""
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
-_LEFT_OUT = {"api_image", "command", "build", "measured", "resumed", "asked_again"}
+_LEFT_OUT = {"api_image", "command", "build", "measured", "resumed"}
 """Keys that a run has no place for where they say nothing."""
 _PROVENANCE: Shape[Provenance] = Shape(Provenance)
 

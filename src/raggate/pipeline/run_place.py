@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from raggate.errors import UsageError
 from raggate.inputs import golden_part, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Selection
@@ -33,8 +32,6 @@ def directory_of(
     are kept, as of a run that is beside another one.
     """
     started = now()
-    if request.retry_failed and request.resume is None:
-        raise UsageError("--retry-failed needs --resume, the run whose calls failed")
     if command is not None and unfinished_run.keeps(request, command):
         cases = golden_part.asked_of(inputs.golden, selection).cases
         made = partial(run_place, stack, request, inputs, started)

@@ -141,5 +141,4 @@ def _provenance(claimed: Provenance, own: Provenance) -> Provenance:
         checkout=checkout,
         api_image=exact_image(claimed.api_image),
         resumed=claimed.resumed,
-        asked_again=claimed.asked_again,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from itertools import pairwise
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import EVERYTHING, Case
+from raggate.models.golden import Case
 from raggate.models.provenance import Checkout
 from raggate.models.run import Asking, Boot, Result, Run
 from raggate.pipeline import asked_by, index_facts, run_directory
@@ -48,9 +47,7 @@ class UnfinishedRun(Struct, kw_only=True):
         checkout: what was checked out when it began or went on; None for a shard.
         file: the name of the file that they lie in.
         goes_on: whether some are there already.
-        retry_failed: whether calls that failed are asked again.
         say: takes a line about what is there.
-        asked_again: calls that had failed, and were asked again.
     """
 
     directory: Path
@@ -58,9 +55,7 @@ class UnfinishedRun(Struct, kw_only=True):
     checkout: Checkout | None = None
     file: str = ANSWERS
     goes_on: bool = False
-    retry_failed: bool = False
     say: Callable[[str], None] = unheard
-    asked_again: int = 0
     _stack: ExitStack | None = None
     _journal: Journal | None = None
     _questions: QuestionNumbers | None = None
@@ -131,8 +126,6 @@ class UnfinishedRun(Struct, kw_only=True):
     def load(self, answers: AnswersSoFar, cases: Sequence[Case]) -> None:
         """Put the answers that are there into `answers`; they must be to these questions.
 
-        A line after one that failed stands in its place: the call was asked again.
-
         Raises:
             UsageError: when they are to others, or twice to one.
         """
@@ -140,25 +133,15 @@ class UnfinishedRun(Struct, kw_only=True):
         if not self.goes_on:
             return
         path, questions = self.directory / self.file, QuestionNumbers.of(self.asking, cases)
-        last, failed = array("q", [-1]) * len(questions), bytearray(len(questions))
+        self._given, self._questions = bytearray(len(questions)), questions
         for line, result in enumerate(shard_directory.lines_of(path), 1):
             place = questions.place(result.case_id, result.mode, result.repeat)
-            if place is None or (last[place] >= 0 and not failed[place]):
+            if place is None or self._given[place]:
                 raise UsageError(f"{path}:{line}: an answer to no question that is asked, or a second one to it")
-            self.asked_again += last[place] >= 0
-            self._lines = last[place] = line
-            failed[place] = result.failure is not None
-        self._given, self._questions = bytearray(len(questions)), questions
-        for line, result in enumerate(shard_directory.lines_of(path), 1) if self._lines else ():
-            place = questions.place(result.case_id, result.mode, result.repeat)
-            if place is None or last[place] != line:
-                continue
-            if failed[place] and self.retry_failed:
-                self.asked_again += 1
-                continue
             self._given[place] = True
+            self._lines = line
             answers.results.append(result)
-            answers.failed += failed[place]
+            answers.failed += result.failure is not None
             for number, boot in enumerate(self.asking.boots):
                 self._sections[number] += line <= boot.begins
         there = len(answers.results)
@@ -223,9 +206,8 @@ class UnfinishedRun(Struct, kw_only=True):
                 )
 
     def noted_in(self, run: Run) -> Run:
-        """Note in a run how often it has gone on, and how many calls were asked again."""
-        provenance = replace(run.provenance, resumed=self.resumed, asked_again=self.asked_again)
-        return replace(run, provenance=provenance)
+        """Note in a run how often it has gone on."""
+        return replace(run, provenance=replace(run.provenance, resumed=self.resumed))
 
     def done(self) -> None:
         """Remove what is there for going on alone, now that all is whole."""
@@ -241,8 +223,6 @@ def of_run(
     Raises:
         UsageError: as `place`.
     """
-    if request.retry_failed and request.choice != EVERYTHING:
-        raise UsageError("--retry-failed is for a run of all questions", hint="Leave it out, or ask all of them.")
     checkout = sources.head(request.root, request.remote)
     here = asked_by.asking(request, inputs, cases, command, started, checkout)
     if request.resume is None:
@@ -253,7 +233,6 @@ def of_run(
         asking=here,
         checkout=checkout,
         goes_on=True,
-        retry_failed=request.retry_failed,
         say=request.say,
     )
 

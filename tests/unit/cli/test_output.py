@@ -1,4 +1,4 @@
-"""`--json`, `--quiet`, `--verbose` and colours: what programs read, and how much people do."""
+"""`--json`, `--quiet` and colours: what programs read, and how much people do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_command_takes_the_flags() -> None:
     """--json, -q and -v are known to every command, each once."""
     for name, command in output_schema.commands().items():
         flags = [flag for parameter in command.params for flag in parameter.opts]
-        for flag in ("--json", "-q", "--quiet", "-v", "--verbose"):
+        for flag in ("--json", "-q", "--quiet"):
             assert flags.count(flag) == 1, (name, flag)
 
 

@@ -67,7 +67,7 @@ def chosen(**choice: object) -> tuple[str, ...] | None:
         ({"matching": "CARD"}, ("fees-1",)),
         ({"matching": "trick or it and vpn"}, ("vpn-1", "vpn-2")),
         ({"cases": ("vpn-1", "fees-1")}, ("fees-1", "vpn-1")),
-        ({"tags": ("cards", "it")}, ("fees-1", "vpn-1")),
+        ({"slices": ("tag=cards", "tag=it")}, ("fees-1", "vpn-1")),
         ({"slices": ("difficulty=hard",)}, ("fees-1", "vpn-1")),
         ({"slices": ("difficulty=hard", "tag=money")}, ("fees-1",)),
         ({"slices": ("difficulty=hard", "difficulty=easy")}, ("fees-1", "fees-2", "vpn-1")),
@@ -91,10 +91,13 @@ def test_what_is_chosen(choice: dict[str, object], asked: tuple[str, ...] | None
     [
         ({"cases": ("fees-3",)}, "--case: the golden set has no question 'fees-3'", "The nearest: fees-2, fees-1"),
         ({"cases": ("zebra",)}, "--case: the golden set has no question 'zebra'", "It has fees-1, fees-2"),
-        ({"tags": ("mony",)}, "--tag: the golden set has no tag 'mony'", "The nearest: money"),
         ({"slices": ("difficulty=hrad",)}, "--slice: the golden set has no slice", "difficulty=hard"),
         ({"matching": "fes-1"}, "fits -k fes-1: nothing was asked; did you mean 'fees-1'?", "The nearest ids: fees-1"),
-        ({"cases": ("vpn-1",), "tags": ("money",)}, "fits --case vpn-1 --tag money: nothing was asked", "say less"),
+        (
+            {"cases": ("vpn-1",), "slices": ("tag=money",)},
+            "fits --case vpn-1 --slice tag=money: nothing was asked",
+            "say less",
+        ),
     ],
 )
 def test_what_is_refused(choice: dict[str, object], problem: str, hint: str) -> None:
@@ -125,8 +128,8 @@ def test_a_question_that_the_suite_leaves_out_may_stand_in_the_file() -> None:
 
 def test_the_words_of_a_choice() -> None:
     """A choice is written as it is typed, quoted for a shell, and a partial run says so in its first words."""
-    choice = Choice(matching="a and b", cases=("x y",), tags=("t",), slices=("difficulty=hard",), failed=True, limit=2)
-    assert choice.words == "-k 'a and b' --case 'x y' --tag t --slice difficulty=hard --failed --limit 2"
+    choice = Choice(matching="a and b", cases=("x y",), slices=("difficulty=hard",), failed=True, limit=2)
+    assert choice.words == "-k 'a and b' --case 'x y' --slice difficulty=hard --failed --limit 2"
     assert EVERYTHING.words == ""
     part = Selection(asked=("x",), of=203, words="-k x")
     assert part.sentence == "partial: 1 of 203 questions chosen (-k x)"

@@ -27,8 +27,8 @@ def request(file: str = "raggate.yml", **fields: Any) -> Request:
         (request(), []),
         (request("a b/raggate.yml"), ["--config", "a b/raggate.yml"]),
         (
-            request(overrides=Overrides(suite="s", api_url="http://x"), against=SHA, baseline_file=Path("b.json")),
-            ["--suite", "s", "--api-url", "http://x", "--against", SHA, "--baseline", "b.json"],
+            request(overrides=Overrides(api_url="http://x"), against=SHA, baseline_file=Path("b.json")),
+            ["--api-url", "http://x", "--against", SHA, "--baseline", "b.json"],
         ),
         (request(overrides=Overrides(base_image="b")), ["--base-image", "b"]),
         (request(overrides=Overrides(api_image="i", contained=True), full_text=True), ["--api-image", "i"]),

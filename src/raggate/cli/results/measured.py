@@ -33,7 +33,6 @@ class Measured(Struct, frozen=True, kw_only=True):
         failed: those without an answer.
         partial: which part of the golden set was asked; null for all of it.
         resumed: how often it was killed or interrupted, and went on.
-        asked_again: calls that had failed by then, and were asked again.
     """
 
     run_directory: Path
@@ -45,7 +44,6 @@ class Measured(Struct, frozen=True, kw_only=True):
     failed: int
     partial: Part | None
     resumed: int
-    asked_again: int
 
 
 class Calibrated(Measured, frozen=True, kw_only=True):
