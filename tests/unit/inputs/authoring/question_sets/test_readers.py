@@ -121,7 +121,7 @@ def test_the_command_knows_every_format() -> None:
     """Flag, readers, which are loaded only where one is used, and page name the same formats."""
     assert tuple(READERS) == FORMATS
     page = (Path(__file__).parents[5] / "docs" / "golden-set.md").read_text(encoding="utf-8")
-    table = page.partition("## Importing questions")[2].partition("\n## ")[0]
+    table = page.partition("## Import questions")[2].partition("\n## ")[0]
     assert tuple(re.findall(r"^\| `([a-z][a-z-]*)` \|", table, re.MULTILINE)) == (*FORMATS, "beir")
 
 
