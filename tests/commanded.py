@@ -65,7 +65,7 @@ class Conversation:
         )
         token = self.fake.token(self.permissions)
         with self.fake.client(token) as github:
-            return commands.respond(GitHubRepository(github, NAME), gate, token=token, login="")
+            return commands.respond(GitHubRepository(github, NAME), gate, token=token)
 
     def step(self, body: str) -> Done:
         """Let ada comment, and the step of the workflow run as on GitHub's runner, files and environment included."""

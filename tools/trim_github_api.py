@@ -18,20 +18,13 @@ TARGET = Path(__file__).parents[1] / "tests" / "fakes" / "github"
 OLDEST_SERVER = (3, 17)
 OPERATIONS = frozenset(
     """
-    actions/download-artifact actions/get-workflow-run actions/get-workflow-run-attempt
-    actions/list-jobs-for-workflow-run actions/list-workflow-run-artifacts actions/list-workflow-runs
-    actions/re-run-workflow
-    checks/create checks/list-for-ref checks/update
-    git/create-blob git/create-commit git/create-ref git/create-tree git/get-blob git/get-commit git/get-ref
-    git/get-tree git/list-matching-refs git/update-ref
-    issues/add-labels issues/create-comment issues/delete-comment issues/get-comment issues/list-comments
-    issues/update-comment issues/create issues/list-for-repo issues/update
-    pulls/create pulls/get pulls/list pulls/update
-    reactions/create-for-issue-comment
-    repos/compare-commits-with-basehead repos/create-or-update-file-contents repos/get repos/get-branch
-    repos/get-collaborator-permission-level repos/get-commit repos/get-content
-    repos/list-pull-requests-associated-with-commit
-    users/get-authenticated
+    actions/download-artifact actions/get-workflow-run actions/list-workflow-run-artifacts
+    actions/list-workflow-runs actions/re-run-workflow git/create-blob git/create-commit git/create-ref
+    git/create-tree git/get-blob git/get-commit git/get-ref git/get-tree git/update-ref issues/create-comment
+    issues/delete-comment issues/get-comment issues/list-comments issues/update-comment issues/create
+    issues/list-for-repo issues/update pulls/create pulls/get pulls/list pulls/update
+    reactions/create-for-issue-comment repos/compare-commits-with-basehead repos/get
+    repos/get-collaborator-permission-level repos/list-pull-requests-associated-with-commit
 """.split()
 )
 EVENTS = (

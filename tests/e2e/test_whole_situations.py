@@ -399,7 +399,7 @@ def promotable(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     return measure(tmp_path_factory.mktemp("promotable"))
 
 
-@pytest.mark.parametrize("name", ["measured-at-head", "adopted", "adopted-worse", "dry-run"])
+@pytest.mark.parametrize("name", ["measured-at-head", "adopted", "adopted-worse"])
 def test_a_promotion_ends_as_before(
     name: str, promotable: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decided: SnapshotAssertion
 ) -> None:
@@ -407,7 +407,7 @@ def test_a_promotion_ends_as_before(
     monkeypatch.chdir(promotable.project.root)
     error = ""
     with PromotionStage.on(promotable, tmp_path) as stage:
-        inputs: dict[str, str] = {"dry_run": "true"} if name == "dry-run" else {}
+        inputs: dict[str, str] = {}
         if name.startswith("adopted"):
             inputs["run_id"] = stage.ran(worse(promotable.run) if name == "adopted-worse" else None)
         try:

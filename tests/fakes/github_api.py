@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from fakes.github import contents, contract, conversation, git_operations, graphql, issues, runs
+from fakes.github import contract, conversation, git_operations, graphql, issues, runs
 from fakes.github.calls import Call, Refusal, Request, Response
 from fakes.github.contract import Contract, Route
 from fakes.github.faults import (
@@ -66,7 +66,6 @@ __all__ = [
 
 OPERATIONS: dict[str, Callable[[Call], Response]] = {
     **git_operations.OPERATIONS,
-    **contents.OPERATIONS,
     **conversation.OPERATIONS,
     **issues.OPERATIONS,
     **runs.OPERATIONS,

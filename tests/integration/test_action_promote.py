@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from msgspec.structs import replace
 
-from checkouts import git
 from e2e import grammar
 from promotable import INPUTS, Measured, Stage, edited
 from raggate.action import main
@@ -92,7 +89,7 @@ def test_another_branch(stage: Stage) -> None:
 
 def test_the_default_branch_is_asked_for(stage: Stage) -> None:
     """Where the event does not name the default branch, GitHub is asked."""
-    assert stage.step(event={"default_branch": "", "name": "schedule"}, run_id=stage.ran(), dry_run="true") == 0
+    assert stage.step(event={"default_branch": "", "name": "schedule"}, run_id=stage.ran()) == 0
 
 
 def test_a_checkout_that_is_not_the_head(stage: Stage) -> None:
@@ -101,39 +98,6 @@ def test_a_checkout_that_is_not_the_head(stage: Stage) -> None:
     with pytest.raises(CannotTell, match=rf"{stage.measured.commit[:11]}.*{newer[:12]}"):
         stage.step()
     assert stage.state.directory is None
-
-
-def elsewhere(stage: Stage, baseline: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a copy of the repository, whose configuration keeps the baseline in another place, be the one at hand."""
-    root = stage.files / "copy"
-    shutil.copytree(stage.measured.project.root, root, symlinks=True)
-    project = replace(stage.measured.project, root=root)
-    project.config.write_text(f"{project.config.read_text()}baseline: {json.dumps(baseline)}\n")
-    project.commit()
-    stage.measured = Measured(
-        project,
-        git(root, "rev-parse", "HEAD"),
-        {**stage.measured.files, "raggate.yml": project.config.read_bytes()},
-        stage.measured.run,
-    )
-    stage.repository.add_commit(stage.measured.files, [stage.repository.head], sha=stage.measured.commit, branch="main")
-    monkeypatch.chdir(root)
-
-
-@pytest.mark.parametrize(
-    ("path", "why"),
-    [
-        ("baselines/.git/x.json", "cannot be committed: expected"),
-        ("baselines/a\tb.json", "baseline: expected a path of characters that can be seen"),
-    ],
-)
-def test_a_path_that_cannot_be_committed(stage: Stage, path: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A baseline that git would not take is refused before anything is measured."""
-    elsewhere(stage, path, monkeypatch)
-    with pytest.raises(UsageError, match=why):
-        stage.step()
-    assert stage.state.directory is None
-    assert stage.unwritten()
 
 
 def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +136,7 @@ def test_a_baseline_that_changed_while_measuring(stage: Stage) -> None:
         stage.step(run_id=number)
 
 
-GOOD = {"reason": "why not", "suite": "", "run-id": "", "max-age-days": "14"}
+GOOD = {"reason": "why not", "run-id": ""}
 
 
 @given(text=st.text(max_size=40), name=st.sampled_from(sorted(GOOD)))
@@ -188,30 +152,6 @@ def test_any_text(text: str, name: str) -> None:
     assert message.isprintable()
 
 
-LIST = "raggate.yml\nother/raggate.yml"
-
-
-@pytest.mark.parametrize("adopted", [True, False])
-def test_a_suite_of_a_list(stage: Stage, *, adopted: bool) -> None:
-    """The suite that is named is promoted, out of an artifact that has the runs of others too, or by itself."""
-    run = stage.measured.run
-    other = edited(run, lambda config: config.update(suite="other"))
-    both = {f"{folder}/{name}": data for folder, files in (("a", other), ("b", run)) for name, data in files.items()}
-    assert stage.step(config=LIST, suite="small", run_id=stage.ran(both) if adopted else "") == 0
-    assert BASELINE in stage.repository.objects.walk(stage.repository.objects.commits[stage.pull().head_sha].tree)
-
-
-@pytest.mark.parametrize(("suite", "words"), [("", "the input `suite` is empty"), ("others", "not 'others'")])
-def test_a_list_without_the_name_of_a_suite(stage: Stage, suite: str, words: str) -> None:
-    """One suite is promoted at a time: the message names those that there are, and nothing is measured or written."""
-    with pytest.raises(UsageError) as refused:
-        stage.step(config=LIST, suite=suite)
-    assert "expected one of small, other/raggate.yml" in refused.value.message
-    assert words in refused.value.message
-    assert stage.state.directory is None
-    assert not stage.repository.pulls
-
-
 @pytest.mark.parametrize(
     ("names", "words"), [(("a", "b"), "has 2 runs of this suite"), ((), "has no run of this suite")]
 )
@@ -222,5 +162,5 @@ def test_which_run_of_an_artifact_is_adopted_is_certain(stage: Stage, names: tup
     left = {**dict.fromkeys(("x", "y"), other), **dict.fromkeys(names, run)}
     number = stage.ran({f"{folder}/{name}": data for folder, files in left.items() for name, data in files.items()})
     with pytest.raises(CannotTell, match=words) as refused:
-        stage.step(config=LIST, suite="small", run_id=number)
+        stage.step(run_id=number)
     assert refused.value.message.startswith(f"workflow run {number} cannot become the baseline")

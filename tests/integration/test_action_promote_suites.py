@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from promotable import INPUTS, Measured, Stage, edited, measure
-from raggate.errors import ExitCode, UsageError
+from raggate.errors import ExitCode
 from raggate.github.promotion import branch_of
 from rendered import problems
 
@@ -37,7 +37,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 class SuitesStage(Stage):
     """A step that promotes every suite of a list, unless a test says otherwise."""
 
-    inputs: Mapping[str, str] = field(default_factory=lambda: {**INPUTS, "config": LIST, "suite": "*"})
+    inputs: Mapping[str, str] = field(default_factory=lambda: {**INPUTS, "config": LIST})
 
     def ran_suites(self, **of_suites: dict[str, bytes]) -> str:
         """Put a workflow run with an artifact of several run directories onto the fake, and give its number."""
@@ -74,7 +74,7 @@ def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_all_suites_in_one_pull_request(stage: SuitesStage) -> None:
-    """`*` measures every suite of the list, and one commit has the baselines of all."""
+    """Every suite of the list is measured, and one commit has the baselines of all."""
     assert stage.step() == 0
     pull = stage.pull()
     assert stage.changed() == {f"baselines/{suite}.json" for suite in SUITES}
@@ -88,9 +88,9 @@ def test_all_suites_in_one_pull_request(stage: SuitesStage) -> None:
 
 
 def test_the_suites_that_are_named_out_of_one_artifact(stage: SuitesStage) -> None:
-    """Of the suites of a run those that are named are promoted; it is verified, and its artifact taken, once."""
+    """Of the suites of a run those that `config` names are promoted; it is verified, and its artifact taken, once."""
     number = stage.ran_suites(a=stage.run_of("two"), b=stage.measured.run, c=stage.run_of("three"))
-    assert stage.step(suite="small, two\nsmall", run_id=number) == 0
+    assert stage.step(config="raggate.yml\nraggate.tw*.yml", run_id=number) == 0
     assert stage.changed() == {"baselines/small.json", "baselines/two.json"}
     paths = [request.path for request in stage.fake.requests]
     assert sum(path.endswith(f"/actions/runs/{number}") for path in paths) == 1
@@ -107,25 +107,7 @@ def test_nothing_is_written_where_one_is_refused(stage: SuitesStage, capsys: pyt
     assert (stage.rows()["small"], stage.rows()["two"]) == (("not promoted", 0), ("not promoted", 0))
     said = capsys.readouterr().err
     assert "Nothing was written: of 3 suites, 1 cannot be promoted: three." in said
-    assert "name these: two, small" in said
+    assert "name these: raggate.two.yml, raggate.yml" in said
     assert "has no run of this suite" in stage.state.summary
-    assert stage.step(run_id=number, suite="small, two") == 0
+    assert stage.step(run_id=number, config="raggate.yml\nraggate.two.yml") == 0
     assert stage.changed() == {"baselines/small.json", "baselines/two.json"}
-
-
-@pytest.mark.parametrize(
-    ("inputs", "words"),
-    [
-        ({"suite": "small, other"}, "not 'other'"),
-        ({"suite": ""}, "the input `suite` is empty"),
-        ({"suite": "*, small"}, "or `*` for all; found"),
-        ({"suite": "small, two", "config": "raggate.yml"}, "2 suites are named, and `config` is one configuration"),
-    ],
-)
-def test_what_cannot_be_chosen(stage: SuitesStage, inputs: dict[str, str], words: str) -> None:
-    """Suites that there are not, and several of one configuration, are refused before anything is measured."""
-    with pytest.raises(UsageError) as refused:
-        stage.step(**inputs)
-    assert words in refused.value.message
-    assert stage.state.directory is None
-    assert not stage.repository.pulls

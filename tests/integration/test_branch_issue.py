@@ -39,7 +39,6 @@ class Stage:
         attempt: int = 1,
         branch: str = "main",
         permissions: dict[str, str] | None = None,
-        login: str = "",
     ) -> None:
         """Let a push be judged: the number is that of the run and of its commit."""
         event = Event(
@@ -60,9 +59,9 @@ class Stage:
         code = int(judged.verdict.exit_code)
         outcome = SuiteOutcome(config="raggate.yml", suite=judged.run.suite, code=code, review=judged)
         with self.fake.client(token) as github:
-            settings = Settings(issue=True, login=login)
+            settings = Settings(issue=True)
             reporter = StepReporter(event, GitHubRepository(github, NAME), settings, self.said.append)
-            reporter.of_suite(outcome.config).finish(outcome)
+            reporter.finish_suite(outcome)
 
     @property
     def issues(self) -> list[tuple[str, str]]:

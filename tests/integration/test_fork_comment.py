@@ -505,7 +505,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
         "GITHUB_API_URL": stage.fake.api_url,
         "GITHUB_SHA": stage.base,
     }
-    happened = event.read(environment, allow_pull_request_target=False)
+    happened = event.read(environment)
     root = stage.project.root / "elsewhere"
     what = fork_comment.ForkRun(
         event=happened,

@@ -294,7 +294,6 @@ def test_a_plan_that_was_replaced_is_refused(stage: Stage) -> None:
     [
         ({"build": "touch broken && docker build --tag $IMAGE ."}, "cannot tell", "the job 'image' did not succeed"),
         ({"shards": 257}, "cannot tell", "the job 'plan' did not succeed"),
-        ({"suite": "other"}, "usage error", "'other'"),
     ],
 )
 def test_a_job_that_is_skipped_is_never_green(stage: Stage, inputs: dict[str, Any], verdict: str, words: str) -> None:

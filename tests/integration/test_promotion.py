@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -16,8 +16,6 @@ from raggate.github.promotion import (
     ProposedFile,
     PullRequestResult,
     branch_of,
-    commit_directly,
-    message,
     propose,
 )
 from raggate.github.rest.client import GitHubError
@@ -46,7 +44,7 @@ class Stage:
             "head": self.repository.head,
             "files": (ProposedFile(path=PATH, present=self.repository.read(PATH), data=data),),
             "title": f"Baseline of small: run {run}",
-            "message": message(["Reason: better"], run=run, attempt=1),
+            "message": "Reason: better",
             "body": lambda commit: f"Body of run {run}, verified: {commit.verified}",
         }
         return Change(**{**known, **fields})  # type: ignore[arg-type]
@@ -57,12 +55,11 @@ class Stage:
         *,
         permissions: dict[str, str] | None = None,
         login: str = "github-actions[bot]",
-        act: Callable[[GitHubRepository, Change], PullRequestResult] = propose,
     ) -> PullRequestResult:
         """Let a promotion run."""
         token = self.fake.token(permissions or WRITES, login=login)
         with self.fake.client(token) as github:
-            return act(GitHubRepository(github, NAME), change or self.change())
+            return propose(GitHubRepository(github, NAME), change or self.change())
 
     def pulls(self) -> list[Pull]:
         """Return the pull requests."""
@@ -96,7 +93,6 @@ def test_everything_that_is_asked(stage: Stage) -> None:
     stage.propose(stage.change(NEWER, run=6))
     stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
     stage.propose(stage.change(OLD + NEW, run=7))
-    stage.propose(act=commit_directly)
     assert {request.operation for request in stage.fake.requests} == {
         *(f"git/{name}" for name in ("get-ref", "get-commit", "get-tree", "create-blob", "create-tree")),
         *("git/create-commit", "git/create-ref", "git/update-ref", "repos/compare-commits-with-basehead"),
@@ -200,14 +196,6 @@ def test_a_fork_of_the_same_branch_is_not_taken(stage: Stage) -> None:
     assert stage.repository.pulls[3].title == "A change"
 
 
-def test_an_older_promotion_does_not_replace_a_newer_one(stage: Stage) -> None:
-    """A workflow run that began earlier and ends later leaves the newer proposal alone."""
-    stage.propose(stage.change(NEWER, run=6))
-    with pytest.raises(CannotTell, match=r"newer promotion \(workflow run 6\)"):
-        stage.propose(stage.change(NEW, run=5))
-    assert stage.proposed() == NEWER
-
-
 @pytest.mark.parametrize("operation", ["git/create-commit", "git/create-ref"])
 def test_at_once_without_a_branch(stage: Stage, operation: str) -> None:
     """Of two first promotions at once the one that writes second is refused, and says what stands there."""
@@ -231,18 +219,6 @@ def test_at_once_with_a_pull_request(stage: Stage, operation: str) -> None:
     assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
 
 
-def test_at_once_while_the_text_is_written(stage: Stage) -> None:
-    """A text that came too late is taken back: it never describes another promotion's file."""
-    stage.propose(stage.change(b"first", run=4))
-    stage.fake.before("pulls/update", lambda _: stage.propose(stage.change(NEWER, run=6)))
-    with pytest.raises(Moved):
-        stage.propose(stage.change(NEW, run=5))
-    (pull,) = stage.pulls()
-    assert (pull.title, stage.proposed()) == ("Baseline of small: run 6", NEWER)
-    assert "run 5" not in (pull.body or "")
-    assert "Start the promotion again" in (pull.body or "")
-
-
 def test_at_once_between_branch_and_pull_request(stage: Stage) -> None:
     """A promotion whose branch was taken further before it could open its pull request does not speak for it."""
     stage.fake.before("pulls/create", lambda _: stage.propose(stage.change(NEWER, run=6)))
@@ -253,10 +229,10 @@ def test_at_once_between_branch_and_pull_request(stage: Stage) -> None:
 
 
 def test_a_pull_request_closed_at_once(stage: Stage) -> None:
-    """A pull request that is closed while its text is written is followed by a new one."""
+    """A pull request that is closed before its text is written is followed by a new one."""
     stage.propose()
     (first,) = stage.pulls()
-    stage.fake.before("pulls/update", lambda _: setattr(first, "state", "closed"))
+    stage.fake.before("pulls/get", lambda _: setattr(first, "state", "closed"))
     done = stage.propose(stage.change(NEWER, run=6))
     assert done.state == "created"
     assert "closed meanwhile" in done.notes[0]
@@ -306,31 +282,6 @@ def test_an_unverified_commit_is_said(stage: Stage) -> None:
     assert done.commit is not None
     assert (done.commit.verified, done.commit.reason) == (False, "unsigned")
     assert stage.pulls()[0].body == "Body of run 5, verified: False"
-
-
-def test_directly(stage: Stage) -> None:
-    """A direct commit stands on main, and a second one of the same does nothing."""
-    done = stage.propose(act=commit_directly)
-    assert (done.state, done.url) == ("committed", "")
-    assert (stage.repository.read(PATH), stage.pulls()) == (NEW, [])
-    assert stage.propose(act=commit_directly).state == "nothing"
-
-
-def test_directly_onto_a_main_that_moved(stage: Stage) -> None:
-    """A direct commit is made onto the commit that was compared with, and no other."""
-    change = stage.change()
-    newer = stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
-    with pytest.raises(Moved) as caught:
-        stage.propose(change, act=commit_directly)
-    assert (caught.value.expected, caught.value.actual) == (change.head, newer)
-
-
-def test_directly_onto_a_protected_branch(stage: Stage) -> None:
-    """A direct commit onto a protected branch says to use a pull request."""
-    stage.repository.protect("main")
-    with pytest.raises(GitHubError) as caught:
-        stage.propose(act=commit_directly)
-    assert "direct-commit" in caught.value.hint
 
 
 @pytest.mark.parametrize("suite", ["a", "A.b", "a..b", "a.", "a.lock", "a-b", "a--b", "a-.b", "x" * 64])

@@ -1,4 +1,4 @@
-"""What a run shows on GitHub: comment, check run, annotations and summary; and that showing it decides nothing."""
+"""What a run shows on GitHub: comment, annotations and summary; and that showing it decides nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
 from flavours import EITHER
-from raggate.github.publish import Settings, StepReporter, SuiteReporter
+from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event
 from raggate.models.comparison import Finding
@@ -23,7 +23,7 @@ from reviews import REVIEWS, review
 
 HEAD, BASE = "1" * 40, "2" * 40
 NAME = "octo/notes"
-WRITES = {"contents": "read", "pull-requests": "write", "checks": "write"}
+WRITES = {"contents": "read", "pull-requests": "write"}
 
 
 @dataclass
@@ -34,7 +34,6 @@ class Stage:
     repository: Repository
     pull: Pull
     said: list[str] = field(default_factory=list)
-    suite: SuiteReporter = field(init=False)
     url: str = ""
 
     def finish(
@@ -43,7 +42,6 @@ class Stage:
         *,
         permissions: dict[str, str] | None = None,
         event: dict[str, Any] | None = None,
-        check_run: str = "",
         prefix: str = "",
         **asked: Any,
     ) -> StepReporter:
@@ -51,9 +49,8 @@ class Stage:
         happened = replace(event_of(self.fake), **(event or {}))
         with self.fake.client(self.fake.token(permissions or WRITES)) as github:
             reporter = StepReporter(happened, GitHubRepository(github, NAME), Settings(**asked), self.said.append)
-            self.suite = reporter.of_suite(outcome.config, check_run=check_run, prefix=prefix)
-            self.suite.begin()
-            self.suite.finish(outcome)
+            reporter.prefixes[outcome.config] = prefix
+            reporter.finish_suite(outcome)
             self.url = reporter.finish([outcome])
             return reporter
 
@@ -113,22 +110,20 @@ USAGE = failed(RunFailure(label="usage error", exit_code=2, lines=("raggate.yml:
 def test_everything_that_is_asked(stage: Stage) -> None:
     """Among all that showing a run asks there is nothing that either flavour would not take."""
     for run, name in enumerate(("pass", "regression", "pass"), 5):
-        stage.finish(outcome(name), event={"run_id": run}, check_run="raggate")
+        stage.finish(outcome(name), event={"run_id": run})
     comments = ("list-comments", "get-comment", "create-comment", "update-comment")
     assert {request.operation for request in stage.fake.requests} == {
         *(f"issues/{name}" for name in comments),
-        *("pulls/get", "users/get-authenticated", "graphql", "checks/create", "checks/update"),
+        *("pulls/get", "graphql"),
     }
 
 
 @pytest.mark.parametrize("base", ["main", "lenient", "@team/x"])
 def test_the_base_is_told(stage: Stage, base: str) -> None:
-    """Comment, title and summary of the check run say which branch it was judged for, as text that calls nobody."""
-    reporter = stage.finish(outcome("pass"), event={"base_ref": base}, check_run="raggate")
+    """Comment and summary say which branch it was judged for, as text that calls nobody."""
+    reporter = stage.finish(outcome("pass"), event={"base_ref": base})
     assert not reporter.failed
-    (check,) = stage.repository.check_runs.values()
-    assert check["output"]["title"] == f"pass (base {base})"
-    for text in (check["output"]["summary"], *stage.comments()):
+    for text in (reporter.summary(limit=1 << 20), *stage.comments()):
         assert f"Judged for a merge into {base}." in visible(text)
         assert "@team" not in text
 
@@ -189,14 +184,11 @@ def test_when_to_comment(stage: Stage, asked: str, name: str, count: int) -> Non
 @EITHER
 def test_a_token_that_may_only_read(stage: Stage) -> None:
     """On a fork nothing can be written: it is said with the line that is missing, and the verdict stays what it was."""
-    reporter = stage.finish(
-        outcome("regression"), permissions={"contents": "read", "pull-requests": "read"}, check_run="rag"
-    )
+    reporter = stage.finish(outcome("regression"), permissions={"contents": "read", "pull-requests": "read"})
     assert stage.comments() == []
     assert reporter.failed
     said = " ".join(stage.said)
     assert "pull-requests: write" in said
-    assert "checks: write" in said
     assert stage.url == ""
 
 
@@ -206,26 +198,6 @@ def test_a_push_that_is_not_the_newest_any_more(stage: Stage) -> None:
     stage.finish(outcome("regression"))
     assert stage.comments() == []
     assert "newer push" in stage.said[0]
-
-
-@EITHER
-@pytest.mark.parametrize(
-    ("name", "conclusion"), [("pass", "success"), ("regression", "failure"), ("cannot-tell", "failure")]
-)
-def test_check_run(stage: Stage, name: str, conclusion: str) -> None:
-    """The check run is opened on the head commit before anything starts, and completed with conclusion and report."""
-    reporter = stage.finish(outcome(name), check_run="raggate (notes)")
-    (check,) = stage.repository.check_runs.values()
-    assert (check["head_sha"], check["name"], check["status"], check["conclusion"]) == (
-        HEAD,
-        "raggate (notes)",
-        "completed",
-        conclusion,
-    )
-    assert stage.suite.check is None
-    assert not reporter.failed
-    first = next(request for request in stage.fake.requests if request.operation == "checks/create")
-    assert first.body["status"] == "in_progress"
 
 
 def test_an_outage_changes_nothing(stage: Stage) -> None:

@@ -105,4 +105,4 @@ def test_a_token_that_may_not(stage: Stage) -> None:
         there = GitHubRepository(github, NAME)
         with pytest.raises(GitHubError) as caught:
             pulls.find_all(there, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
-        assert "pull-requests: read" in caught.value.hint
+        assert "pull-requests: write" in caught.value.hint

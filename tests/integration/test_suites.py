@@ -18,15 +18,12 @@ from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_small_project
 from raggate.action.gate import gate
 from raggate.errors import CannotTell, UsageError
-from raggate.github import marker
-from raggate.github.publish import Settings, StepReporter, SuiteReporter
+from raggate.github.publish import StepReporter
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.models.publication import Push
-from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import check as pipeline, concern
 from raggate.pipeline.request import CheckResult, Request
 from rendered import visible
@@ -110,7 +107,7 @@ class Step:
     runner: Runner
     head: str = HEAD
     event: str = "pull_request"
-    may: tuple[str, ...] = ("pull-requests", "checks")
+    may: tuple[str, ...] = ("pull-requests",)
     ends: dict[str, Callable[[], CheckResult]] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
     state: StepState = field(default_factory=StepState)
@@ -210,13 +207,11 @@ def names(step: Step) -> list[str]:
     return [request.config_file.parent.name for request in step.asked]
 
 
-def test_one_comment_and_a_check_run_for_each(step: Step) -> None:
-    """All suites stand in one comment, each has a check run with its own verdict, and outputs name each."""
-    assert step.gate(**{"check-run": "raggate"}) == 1
+def test_one_comment_for_all(step: Step) -> None:
+    """All suites stand in one comment, and outputs name each."""
+    assert step.gate() == 1
     read = visible(step.comment())
     assert "3 suites: 1 regression, 2 pass" in read
-    checks = {check["name"]: check["conclusion"] for check in step.repository.check_runs.values()}
-    assert checks == {"raggate / docs": "success", "raggate / pay": "failure", "raggate / web": "success"}
     told = json.loads(step.state.outputs["suites"])
     assert [(each["suite"], each["verdict"], each["exit-code"]) for each in told] == [
         ("docs", "pass", 0),
@@ -240,111 +235,6 @@ def test_a_token_that_may_not_comment(step: Step, capsys: pytest.CaptureFixture[
     assert "`pull-requests: write`" in told.out + told.err
 
 
-def alone(suite: str, head: str = "2" * 40, run: int = 3) -> str:
-    """Return the comment of a suite that a step of its own told of."""
-    push = Push(head=head, verdict="regression", run=run, attempt=1)
-    return marker.encode(marker.State(suite=suite, pushes=(push,))) + "## raggate: regression\n"
-
-
-def body_of(step: Step, comment: int) -> str:
-    """Return the text of a comment as it is now."""
-    return next(one.body for one in step.repository.comments_of(7) if one.id == comment)
-
-
-def test_what_a_suite_told_alone_is_outdated(step: Step) -> None:
-    """After a move to a list the old comment of a suite says so and where to look, and keeps what it remembers."""
-    old = step.repository.add_comment(7, BOT, alone("pay"))
-    assert step.gate() == 1
-    text = body_of(step, old.id)
-    assert marker.decode(text) == marker.decode(alone("pay"))
-    assert "Outdated: this told of suite pay at 222222222222." in visible(text)
-    new = next(one for one in step.repository.comments_of(7) if "3 suites" in visible(one.body))
-    assert f"issuecomment-{new.id}" in text
-    writes = len(step.fake.calls("issues/update-comment"))
-    step.gate(number=6)
-    assert body_of(step, old.id) == text
-    assert len(step.fake.calls("issues/update-comment")) == writes + 1
-
-
-def test_what_a_suite_told_loudly_alone_is_folded_away(step: Step) -> None:
-    """A pass that a suite lost before it was one of a list is told no longer, but for what is newer or a stranger's."""
-    step.repository.add_comment(7, BOT, alone("pay"))
-    loud = [
-        step.repository.add_comment(7, login, f"{marker.alert_line('pay', order)}\nA pass was lost.")
-        for login, order in ((BOT, (3, 1)), (BOT, (9, 1)), ("mallory", (3, 1)))
-    ]
-    assert step.gate() == 1
-    folded = {one.id: one.minimized for one in step.repository.comments_of(7)}
-    assert [folded[one.id] for one in loud] == ["outdated", None, None]
-
-
-def told_alone(step: Step, number: int, *, suite: str = "pay", first_run: bool = False) -> None:
-    """Let a step of one suite alone comment, in a workflow run of this number."""
-    shown = review("placed")
-    context = replace(shown.context, first_run=first_run)
-    told = replace(shown, run=replace(shown.run, suite=suite), context=context)
-    outcome = SuiteOutcome(config="raggate.yml", suite=suite, code=1, review=told)
-    with step.client() as github:
-        there = GitHubRepository(github, "octo/notes")
-        StepReporter(step.happened(number), there, Settings(comment="always"), step.said.append).finish([outcome])
-
-
-def test_what_a_list_told_is_outdated_by_one_of_its_suites(step: Step) -> None:
-    """After a move back from a list its comment says so and where to look; a suite that it did not have has no say."""
-    assert step.gate() == 1
-    (listed,) = (one for one in step.repository.comments_of(7) if one.login == BOT)
-    before = listed.body
-    told_alone(step, 6)
-    assert body_of(step, listed.id) == before
-    step.head = step.repository.pulls[7].head_sha = "3" * 40
-    told_alone(step, 7, suite="another")
-    told_alone(step, 8, first_run=True)
-    assert body_of(step, listed.id) == before
-    told_alone(step, 9)
-    text = body_of(step, listed.id)
-    assert marker.decode(text) == marker.decode(before)
-    assert f"Outdated: this told of several suites at {HEAD[:12]}." in visible(text)
-    own = next(one for one in step.repository.comments_of(7) if marker.comment_line("pay") in one.body)
-    assert f"issuecomment-{own.id}" in text
-    told_alone(step, 9, suite="web")
-    assert body_of(step, listed.id) == text
-    assert step.gate(number=10) == 1
-    assert "3 suites" in visible(body_of(step, listed.id))
-    assert "Outdated" not in visible(body_of(step, listed.id))
-
-
-OTHERS = {
-    "of somebody else": ("mallory", alone("pay")),
-    "quoted": (BOT, f"> {alone('pay')}"),
-    "state of no suite": (BOT, alone("pay").replace("raggate:state ", "raggate:state AAAA")),
-    "two suites": (BOT, alone("pay").replace(marker.slug("pay"), marker.slug("web"))),
-    "not listed": (BOT, alone("another")),
-    "of this commit": (BOT, alone("pay", head=HEAD)),
-    "newer": (BOT, alone("pay", run=9)),
-}
-
-
-def test_no_other_comment_is_touched(step: Step) -> None:
-    """Only what raggate wrote itself of a listed suite, about an earlier push, is called outdated."""
-    others = {name: step.repository.add_comment(7, *comment) for name, comment in OTHERS.items()}
-    own = step.repository.add_comment(7, BOT, alone("pay"))
-    assert step.gate() == 1
-    assert {name: body_of(step, other.id) for name, other in others.items()} == {
-        name: body for name, (_, body) in OTHERS.items()
-    }
-    # the others do not keep it from that
-    assert "Outdated" in visible(body_of(step, own.id))
-
-
-@pytest.mark.parametrize("end", [ends_with("introduced"), fails(UsageError("no such file"))], ids=["first", "error"])
-def test_a_suite_that_a_change_names_outdates_nothing(step: Step, end: Callable[[], CheckResult]) -> None:
-    """A change can call the suite that it brings as it likes: the comment of another suite of that name stays."""
-    step.ends["docs"] = end
-    other = step.repository.add_comment(7, BOT, alone("docs"))
-    assert step.gate() != 0
-    assert body_of(step, other.id) == alone("docs")
-
-
 @pytest.mark.parametrize(
     ("error", "code"), [(CannotTell("not ready"), 3), (UsageError("no golden set"), 2), (KeyError("a bug"), 70)]
 )
@@ -362,7 +252,7 @@ def test_trouble_around_one_suite_is_its_own(step: Step, monkeypatch: pytest.Mon
     broken = {
         "concern": (concern, "not_run", lambda request: str(request.config_file)),
         "give back": (results, "give_back", lambda directory, _: str(directory)),
-        "show": (SuiteReporter, "finish", lambda reporter, _: reporter.check_run),
+        "show": (StepReporter, "finish_suite", lambda _, outcome: outcome.suite),
     }
     owner, name, told = broken[place]
     usual = getattr(owner, name)
@@ -373,13 +263,10 @@ def test_trouble_around_one_suite_is_its_own(step: Step, monkeypatch: pytest.Mon
         return usual(*given)
 
     monkeypatch.setattr(owner, name, sometimes)
-    assert step.gate(**{"check-run": "raggate"}) == 70
+    assert step.gate() == 70
     told_of = {each["suite"]: each["verdict"] for each in json.loads(step.state.outputs["suites"])}
     assert told_of == {"docs": "internal error", "pay": "regression", "web": "pass"}
     assert "3 suites: 1 internal error, 1 regression, 1 pass" in visible(step.comment())
-    checks = {check["name"]: check["conclusion"] for check in step.repository.check_runs.values()}
-    assert checks["raggate / docs"] == (None if place == "show" else "failure")
-    assert (checks["raggate / pay"], checks["raggate / web"]) == ("failure", "success")
 
 
 def test_a_change_that_deletes_a_configuration(step: Step) -> None:
@@ -404,15 +291,13 @@ def limit(step: Step, *suites: str) -> None:
 
 
 def test_a_suite_that_nothing_concerns_is_not_run(step: Step) -> None:
-    """It is told as not run, its check is skipped and no success, and a suite that is concerned is measured."""
+    """It is told as not run, and a suite that is concerned is measured."""
     limit(step, "docs", "pay", "web")
     (step.root / "services/web/src/b.go").write_text("b")
-    assert step.gate(**{"check-run": "raggate"}) == 0
+    assert step.gate() == 0
     assert names(step) == ["web"]
     told = {each["suite"]: (each["verdict"], each["exit-code"]) for each in json.loads(step.state.outputs["suites"])}
     assert told == {"docs": ("not run", 0), "pay": ("not run", 0), "web": ("pass", 0)}
-    checks = {check["name"]: check["conclusion"] for check in step.repository.check_runs.values()}
-    assert checks == {"raggate / docs": "skipped", "raggate / pay": "skipped", "raggate / web": "success"}
     read = visible(step.comment())
     assert "3 suites: 1 pass, 2 not run" in read
     assert "nothing under services/pay/src differs from" in read

@@ -190,9 +190,7 @@ def test_event_payloads(body: bytes, name: str) -> None:
     path.write_bytes(body)
     try:
         with soon(RaggateError):
-            event.read(
-                {**RUNNER, "GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path)}, allow_pull_request_target=False
-            )
+            event.read({**RUNNER, "GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path)})
     finally:
         path.unlink()
 
@@ -286,7 +284,7 @@ def test_what_is_spoiled_was_good(stored: Path, tmp_path: Path) -> None:
     path = tmp_path / "event.json"
     path.write_bytes(in_json(EVENT))
     environment = {**RUNNER, "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(path)}
-    assert event.read(environment, allow_pull_request_target=False)
+    assert event.read(environment)
     assert artifact_zip.unpack(_zip({"config.json": b"{}", "golden.jsonl": b"", "results.jsonl": b""}, []))
 
 

@@ -77,7 +77,7 @@ def test_raggate_is_that_of_the_workflows_commit() -> None:
 def test_all_steps_are_given_the_same() -> None:
     """What a plan is of is given alike to each step; all that the call takes is used, and the action knows it."""
     given = commands()
-    same = ("config", "suite", "api-image", "allow-first-run", "plan")
+    same = ("config", "api-image", "allow-first-run", "plan")
     assert len({tuple(inputs[name] for name in same) for inputs in given.values()}) == 1
     assert given["shard"]["plan-hash"] == given["merge"]["plan-hash"] == "${{ needs.plan.outputs.hash }}"
     assert given["plan"]["bases"] == given["merge"]["bases"]

@@ -15,7 +15,7 @@ from raggate.errors import ExitCode, UsageError
 from raggate.github import bases
 from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest.repository import Repository
-from raggate.github.runner import commands, results, step_inputs
+from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of
 from raggate.inputs import suite_list
@@ -29,14 +29,13 @@ from raggate.text.jsonio import dumps
 
 T = TypeVar("T")
 
-_OF_ONE = ("suite", "baseline", "run")
+_OF_ONE = ("run",)
 """Inputs that are about one suite."""
 
 _OF_LISTS = frozenset(("check", "comment", "promote", "respond"))
 """Commands that take a list of configurations."""
 
-_LINES = ("run-directory", "metrics-file", "summary-file", "verdict-file")
-_COUNTS = ("cases", "results", "questions", "broke", "fixed", "warnings")
+_COUNTS = ("cases", "broke", "fixed", "warnings")
 
 
 def listed(inputs: Mapping[str, str]) -> bool:
@@ -78,7 +77,6 @@ def gate(
         comment=inputs["comment"],
         issue=steps.tells_issue(inputs, event),
         secrets=step_inputs.secrets(inputs),
-        login=inputs["token-login"],
     )
     name = inputs["artifact"] if several else None
     reporter = StepReporter(event, repository, settings, steps.warn_not_shown, name=name)
@@ -140,7 +138,7 @@ class _Step:
         name, request = self._inputs["config"], self._request
         config = self._runner.workspace / name
         suite = suite_list.name_of_unusable(config.parent, config.name, against=request.against, remote=request.remote)
-        return SuiteFile(config=name, suite=suite or self._inputs["suite"] or name)
+        return SuiteFile(config=name, suite=suite or name)
 
     def _check_base(self) -> None:
         bases.check(self._event.base_ref, self._event.default_branch, self._inputs["bases"])
@@ -153,24 +151,16 @@ class _Step:
         return console.of_suite(suite, work, self._runner.environment, steps.fence)
 
     def _shown(self, suite: SuiteFile) -> SuiteOutcome:
-        """Judge one suite, with a check run of its own that is open only meanwhile."""
-        runner, name = self._runner, self._check_name(suite)
-        shown = self._reporter.of_suite(suite.config, check_run=name, prefix=self._prefix(suite))
+        self._reporter.prefixes[suite.config] = self._prefix(suite)
         request = suites.request_of(self._request, suite)
         known: SuiteOutcome | None = None
         # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
         if self._several and self._event.name != "merge_group":
             known = self._alone(suite, lambda: suites.unconcerned(request, suite))
         if known is not None and known.not_run:
-            shown.skip(f"{known.verdict}: {known.not_run}")
             return known
-        check = shown.begin()
-        if check is not None:
-            commands.set_values(runner.state, {"CHECK_RUN": str(check), "CHECK_NAME": name})
         outcome = self._noted(self._alone(suite, lambda: self._measured(request, suite)) if known is None else known)
-        shown.finish(outcome)
-        if check is not None and shown.check is None:
-            commands.set_values(runner.state, {"CHECK_RUN": ""})
+        self._reporter.finish_suite(outcome)
         return outcome
 
     def _measured(self, request: Request, suite: SuiteFile) -> SuiteOutcome:
@@ -191,12 +181,6 @@ class _Step:
         if fail_on == "regression" or outcome.review is None or outcome.code == ExitCode.PASS:
             return outcome
         return replace(outcome, notes=(f"fail-on: {fail_on} may keep the step itself green.",))
-
-    def _check_name(self, suite: SuiteFile) -> str:
-        name = self._inputs["check-run"]
-        if name and self._several:
-            name = f"{name} / {plain(suite.suite, limit=100)}"
-        return steps.check_name({**self._inputs, "check-run": name}, self._event)
 
     def _prefix(self, suite: SuiteFile) -> str:
         try:
@@ -224,7 +208,7 @@ def _outputs(outcomes: Sequence[SuiteOutcome], workspace: Path) -> dict[str, str
         for outcome, own in each
     ]
     return {
-        **{name: "\n".join(own[name] for _, own in each if own[name]) for name in _LINES},
+        "run-directory": "\n".join(own["run-directory"] for _, own in each if own["run-directory"]),
         **{name: str(sum(int(own[name]) for _, own in each)) for name in _COUNTS},
         "suites": dumps(rows).decode(),
     }

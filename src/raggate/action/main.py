@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from raggate.action import own_authority, steps
+from raggate.action import steps
 from raggate.action.init_process import close_memory, supervised
 from raggate.cli import console
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -78,7 +78,7 @@ def post() -> NoReturn:
     """Remove what a killed step left behind, give its files to the workspace's owner, and say so in the summary."""
     console.prepare_process()
     code = int(ExitCode.PASS)
-    for duty in (_sweep, _report_a_killed_step, _close_the_check_run):
+    for duty in (_sweep, _report_a_killed_step):
         try:
             duty(os.environ)
         except RaggateError as error:
@@ -107,13 +107,8 @@ def _perform(runner: Runner, state: StepState) -> int:
     inputs = step_inputs.read(runner.environment)
     state.fail_on = inputs["fail-on"]
     steps.check_places(inputs, runner.workspace)
-    opted_in = inputs["allow-pull-request-target"] == "true"
-    started_by = event.read(runner.environment, allow_pull_request_target=opted_in)
-    with own_authority.trusted(inputs, started_by.name, runner.workspace, os.environ):
-        return _performed(inputs, started_by, runner, state)
-
-
-def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runner, state: StepState) -> int:
+    started_by = event.read(runner.environment)
+    steps.check_authorities(started_by.name, runner.workspace, runner.environment)
     # the pages that it renders are not loaded for the other commands
     from raggate.action.gate import gate, listed
 
@@ -205,29 +200,6 @@ def _report_a_killed_step(environment: Mapping[str, str]) -> None:
     directory = environment.get("STATE_RUN_DIRECTORY")
     commands.append_summary(runner.summary, results.KILLED)
     results.give_back(Path(directory) if directory else None, runner.workspace)
-
-
-def _close_the_check_run(environment: Mapping[str, str]) -> None:
-    """Complete the check run of a step that could not do it itself, which would stay yellow for ever."""
-    check = environment.get("STATE_CHECK_RUN", "")
-    if not check.isdecimal():
-        return
-    from raggate.github.publish import Settings, StepReporter
-    from raggate.inputs.suite_list import SuiteFile
-    from raggate.pipeline import suites
-
-    inputs = step_inputs.read(environment)
-    started_by = event.read(environment, allow_pull_request_target=True)
-    workspace = Runner.of(environment).workspace
-    with (
-        own_authority.trusted(inputs, started_by.name, workspace, os.environ),
-        steps.opened_repository(inputs, started_by) as repository,
-    ):
-        step = StepReporter(started_by, repository, Settings(), console.say)
-        reporter = step.of_suite(inputs["config"], check_run=environment.get("STATE_CHECK_NAME", ""))
-        reporter.check = int(check)
-        killed = SuiteFile(config=inputs["config"], suite="")
-        reporter.complete(suites.ended(killed, int(ExitCode.INTERRUPTED), None))
 
 
 if __name__ == "__main__":

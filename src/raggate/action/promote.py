@@ -15,8 +15,6 @@ from msgspec.structs import replace
 
 from raggate.action import steps
 from raggate.cli import console
-from raggate.config.overrides import Overrides
-from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline
 from raggate.gate.promote import Terms
@@ -44,28 +42,18 @@ from raggate.reports.promotion import pull_title, title_text
 from raggate.scoring import score
 from raggate.text.escape import markdown as safe, plain
 from raggate.text.jsonio import dumps
-from raggate.text.quote import cut, listed, quoted
+from raggate.text.quote import cut, quoted
 from raggate.text.redact import Guarded, redact
 
 MOST_REASON = 500
 """Characters."""
 
-EVERY_SUITE = "*"
-"""What stands in the input `suite` for all suites of the list."""
-
-_SUITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_SUITES = (
-    "the name of a suite (letters, digits, `.`, `_` and `-`, at most 64), several with commas or lines between, "
-    "or `*` for all"
-)
-_RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
-_DAYS = re.compile(r"[1-9][0-9]{0,4}")
-
-
 NOT_PROMOTED = "not promoted"
 """What stands in the place of the verdict of a suite that passed its checks while nothing was written."""
 STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 """Events that may promote. None of them runs code that has not been merged."""
+
+_RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
 
 
 class PromoteInputs(Struct, frozen=True, kw_only=True):
@@ -73,43 +61,19 @@ class PromoteInputs(Struct, frozen=True, kw_only=True):
 
     Attributes:
         reason: why, one line.
-        suites: the suites that are named, each once, or `*` alone for all; empty for none.
         run: the workflow run to adopt; None to measure now.
         attempt: its attempt; None for the latest.
         allow_regression: whether lower values and fewer cases are accepted.
-        allow_no_match: the modes and slices that may have no match at all, by name.
-        dry_run: whether nothing is written.
-        direct: whether the baseline is committed onto the branch itself.
-        max_age_days: the oldest run that is adopted.
     """
 
     reason: str
-    suites: tuple[str, ...]
     run: int | None
     attempt: int | None
     allow_regression: bool
-    allow_no_match: tuple[str, ...]
-    dry_run: bool
-    direct: bool
-    max_age_days: int
-
-    @property
-    def only_suite(self) -> str:
-        """The name that a configuration by itself must have; empty for any.
-
-        Raises:
-            UsageError: when several are named.
-        """
-        if len(self.suites) > 1:
-            raise UsageError(
-                f"input 'suite': {len(self.suites)} suites are named, and `config` is one configuration",
-                hint="List the configurations of the suites in the input `config`.",
-            )
-        return "" if self.suites in {(), (EVERY_SUITE,)} else self.suites[0]
 
     def terms(self, by: str) -> Terms:
         """Return the terms of the promotion, for whoever promotes."""
-        return Terms.of(self.reason, by, allow_regression=self.allow_regression, allow_no_match=self.allow_no_match)
+        return Terms.of(self.reason, by, allow_regression=self.allow_regression)
 
     @classmethod
     def of(cls, inputs: Mapping[str, str]) -> Self:
@@ -125,32 +89,18 @@ class PromoteInputs(Struct, frozen=True, kw_only=True):
                 f"found {len(reason)}: {quoted(reason, limit=80)}",
                 hint="It says why the baseline changes, and stays in the baseline and in git.",
             )
-        names = (name.strip() for name in re.split(r"[\n,]", inputs["suite"]))
-        suites = tuple(dict.fromkeys(filter(None, names)))
-        if suites != (EVERY_SUITE,) and not all(map(_SUITE.fullmatch, suites)):
-            raise _unusable(inputs, "suite", _SUITES)
         run = _RUN.fullmatch(inputs["run-id"])
         if inputs["run-id"] and run is None:
-            raise _unusable(
-                inputs, "run-id", "the number of a workflow run, optionally followed by `.` and the attempt"
+            raise UsageError(
+                "input 'run-id': expected the number of a workflow run, optionally followed by `.` and the attempt; "
+                f"found {quoted(inputs['run-id'], limit=80)}"
             )
-        if not _DAYS.fullmatch(inputs["max-age-days"]):
-            raise _unusable(inputs, "max-age-days", "a number of days from 1")
         return cls(
             reason=reason,
-            suites=suites,
             run=int(run[1]) if run else None,
             attempt=int(run[2]) if run and run[2] else None,
             allow_regression=inputs["allow-regression"] == "true",
-            allow_no_match=tuple(filter(None, (name.strip() for name in inputs["allow-no-match"].split(",")))),
-            dry_run=inputs["dry-run"] == "true",
-            direct=inputs["direct-commit"] == "true",
-            max_age_days=int(inputs["max-age-days"]),
         )
-
-
-def _unusable(inputs: Mapping[str, str], name: str, expected: str) -> UsageError:
-    return UsageError(f"input {name!r}: expected {expected}; found {quoted(inputs[name], limit=80)}")
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -192,13 +142,7 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
             )
 
     def trusted(self) -> AbstractContextManager[Inputs]:
-        """Open what the head of the branch holds; the place of its baseline is checked at once."""
-
-        def accept(settings: Config, name: str) -> Config:
-            changed = check_names(Overrides(suite=self.inputs["suite"] or None).apply(settings), name)
-            commits.check_file(self._baseline_path(changed))
-            return changed
-
+        """Open what the head of the branch holds."""
         source = InputSource(
             root=self.config.parent,
             config_name=self.config.name,
@@ -206,7 +150,7 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
             remote=self.remote,
             folder=posixpath.dirname(self.inputs["config"]),
         )
-        return load_trusted(source, accept)
+        return load_trusted(source, check_names)
 
     def prepare(self, asked: PromoteInputs, adopted: Callable[[], Downloaded] | None) -> Prepared:
         """Measure the suite, or take what an earlier run measured of it, and check that it may become the baseline.
@@ -250,13 +194,12 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
             attempt=asked.attempt,
             artifact=self.inputs["artifact"],
             workflow=self.inputs["workflow"],
-            max_age_days=asked.max_age_days,
             now=now.isoformat(),
         )
 
     def of_suite(self, suite: SuiteFile) -> PromotionStep:
         """Return the same for one suite of a list."""
-        inputs = {**self.inputs, "config": suite.config, "suite": suite.suite}
+        inputs = {**self.inputs, "config": suite.config}
         return replace(self, inputs=inputs, config=self.runner.workspace / suite.config)
 
     def context(self, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence) -> report.PromotionContext:
@@ -278,18 +221,14 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
         )
 
     def file(self, trusted: Inputs, proposal: BaselineCandidate) -> ProposedFile:
-        """The file that the baseline is to be, in place of the present one; raises UsageError where it cannot."""
-        path = self._baseline_path(trusted.config)
-        commits.check_file(path, data := proposal.data)
+        """Return the file that the baseline is to be, in place of the present one."""
+        path = posixpath.normpath(prefix_of(self.config, self.runner.workspace) + trusted.config.baseline_path)
         present = trusted.baseline.data if trusted.baseline is not None else None
-        return ProposedFile(path=path, present=present, data=data)
+        return ProposedFile(path=path, present=present, data=proposal.data)
 
     def redacted(self, page: str) -> str:
         """Return what people read without the token."""
         return redact(page, (self.inputs["github-token"],))
-
-    def _baseline_path(self, settings: Config) -> str:
-        return posixpath.normpath(prefix_of(self.config, self.runner.workspace) + settings.baseline_path)
 
 
 def signed(context: report.PromotionContext, commit: commits.Committed | None) -> report.PromotionContext:
@@ -307,7 +246,7 @@ def promote_baseline(
     *,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> int:
-    """Propose new baselines, or with `dry-run` show what they would be. Returns the exit code of the step.
+    """Propose new baselines. Returns the exit code of the step.
 
     Args:
         state: is told the run directories, outputs and step summary.
@@ -320,7 +259,7 @@ def promote_baseline(
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: promote` needs it")
     step = _step(inputs, event, repository, runner, state)
-    chosen = _chosen(step, asked)
+    chosen = _chosen(step)
     if asked.run is None:
         step.check_checkout()
 
@@ -329,14 +268,14 @@ def promote_baseline(
 
     if len(chosen) == 1:
         adopted = None if asked.run is None else download
-        return _proposed(repository, step, asked, (step.of_suite(chosen[0]).prepare(asked, adopted),))
+        return _proposed(repository, step, (step.of_suite(chosen[0]).prepare(asked, adopted),))
     work = _Suites(step, asked, None if asked.run is None else download())
     outcomes = suites.check_each(chosen, work.check, console.say)
     _tell(step, outcomes)
     code = worst(outcome.code for outcome in outcomes)
     if code == ExitCode.PASS:
-        code = _proposed(repository, step, asked, tuple(work.prepared))
-        state.outputs["suites"] = _rows(outcomes, promoted=not asked.dry_run)
+        code = _proposed(repository, step, tuple(work.prepared))
+        state.outputs["suites"] = _rows(outcomes, promoted=True)
     return code
 
 
@@ -380,7 +319,7 @@ def _tell(step: PromotionStep, outcomes: Sequence[SuiteOutcome]) -> None:
     }
     refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
     if refused:
-        passed = [outcome.suite for outcome in outcomes if outcome.code == ExitCode.PASS]
+        passed = [outcome.config for outcome in outcomes if outcome.code == ExitCode.PASS]
         console.say(report.refusal(refused, passed))
         step.state.summary = step.redacted(report.render_refused(refused, passed))
 
@@ -397,19 +336,16 @@ def _row(outcome: SuiteOutcome, *, promoted: bool) -> dict[str, str | int]:
     return {"suite": outcome.suite, "config": config, "verdict": verdict, "exit-code": outcome.code}
 
 
-def _proposed(repository: Repository, step: PromotionStep, asked: PromoteInputs, prepared: tuple[Prepared, ...]) -> int:
-    """Write the baselines, all of them in one commit, or show them."""
+def _proposed(repository: Repository, step: PromotionStep, prepared: tuple[Prepared, ...]) -> int:
+    """Write the baselines, all of them in one commit."""
     state = step.state
 
     def page(commit: commits.Committed | None, *, opened: bool = False) -> str:
         entries = [(suite.proposal, replace(signed(suite.context, commit), opened=opened)) for suite in prepared]
         return step.redacted(report.render(entries))
 
-    if asked.dry_run:
-        state.summary = f"> [!NOTE]\n> A dry run: nothing was written.\n\n{page(None)}"
-        return int(ExitCode.PASS)
     change = _change(step, prepared, lambda commit: page(commit, opened=True))
-    result = (promotion.commit_directly if asked.direct else promotion.propose)(repository, change)
+    result = promotion.propose(repository, change)
     _report(result, change, state, prepared[0].context.links)
     state.summary += page(result.commit)
     return int(ExitCode.PASS)
@@ -425,14 +361,13 @@ def _change(step: PromotionStep, prepared: tuple[Prepared, ...], body: Callable[
         f"Measured at: {evidence.commit}",
         f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
     ]
-    event = step.event
     return Change(
         branch=promotion.branch_of(names),
         target=step.target,
         head=step.head,
         files=tuple(one.file for one in prepared),
         title=pull_title(report.title([suite.proposal for suite in prepared])),
-        message=promotion.message([title_text(line) for line in lines], run=event.run_id, attempt=event.attempt),
+        message="\n".join(title_text(line) for line in lines),
         body=body,
     )
 
@@ -473,36 +408,18 @@ def _step(
     )
 
 
-def _chosen(step: PromotionStep, asked: PromoteInputs) -> tuple[SuiteFile, ...]:
-    """Choose the suites that are promoted.
-
-    Raises:
-        UsageError: when `suite` names none of them, or others too, and as `suite_list.find`.
-    """
+def _chosen(step: PromotionStep) -> tuple[SuiteFile, ...]:
+    """Return the suites that are promoted: every one that `config` names."""
     names = step_inputs.entries(step.inputs, "config")
     if not suite_list.several(names):
-        return (SuiteFile(config=step.inputs["config"], suite=asked.only_suite),)
-    found = {suite.suite: suite for suite in suite_list.find(names, against=step.head, remote=step.remote, among=())}
-    if asked.suites == (EVERY_SUITE,):
-        return tuple(found.values())
-    unknown = [name for name in asked.suites if name not in found]
-    if unknown or not asked.suites:
-        wanted = f"not {quoted(unknown[0])}" if unknown else "and the input `suite` is empty"
-        raise UsageError(
-            f"no such suite is promoted: expected one of {listed([*found])}, {wanted}",
-            hint="Name it in the input `suite`: one, several with commas between, or `*` for all.",
-        )
-    return tuple(found[name] for name in asked.suites)
+        return (SuiteFile(config=step.inputs["config"], suite=""),)
+    return suite_list.find(names, against=step.head, remote=step.remote, among=())
 
 
 def _report(result: PullRequestResult, change: Change, state: StepState, links: Links) -> None:
     """Put into outputs, log and summary what became of it."""
     commit = result.commit
-    state.outputs |= {
-        "pull-request-url": result.url,
-        "commit": commit.sha if commit is not None else "",
-        "verified": str(commit.verified).lower() if commit is not None else "",
-    }
+    state.outputs["pull-request-url"] = result.url
     alone, target = len(change.files) == 1, cut(change.target)
     what = "baseline" if alone else f"baselines of {len(change.files)} suites"
     these = "this baseline" if alone else f"these {what}"
@@ -510,7 +427,6 @@ def _report(result: PullRequestResult, change: Change, state: StepState, links: 
         "created": f"A pull request proposes the {what}",
         "updated": f"The open pull request proposes {these} now",
         "unchanged": f"The open pull request proposes {these} already",
-        "committed": f"The {what} {'was' if alone else 'were'} committed onto {target}",
         "nothing": f"The {what} on {target} {'is this one' if alone else 'are these'} already: nothing was written",
     }[result.state]
     for line in (f"{sentence}{': ' + result.url if result.url else ''}", *result.notes):

@@ -46,7 +46,7 @@ def comment(
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
     fork = ended_run(inputs, event, runner)
-    settings = Settings(comment=inputs["comment"], secrets=step_inputs.secrets(inputs), login=inputs["token-login"])
+    settings = Settings(comment=inputs["comment"], secrets=step_inputs.secrets(inputs))
     failed = False
     for result in fork_comment.comment(
         repository,
@@ -84,7 +84,6 @@ def respond(
         repository,
         gate,
         token=inputs["github-token"],
-        login=inputs["token-login"],
     )
     state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
     state.summary = f"{response.message}.\n"

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
 from raggate.errors import UsageError
-from raggate.github import bases
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, remote_of
+from raggate.text import certificates
 from raggate.text.escape import plain
 from raggate.text.quote import quoted
 
@@ -31,8 +31,8 @@ WORKING_TREE = "working-tree"
 """The value of `against` that keeps the trusted inputs of an event from being looked for elsewhere."""
 
 OWN_EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch", "release"))
+"""What is checked out for these is the repository's own. For any other event it may be an unread change."""
 _BRANCH_EVENTS = frozenset(("push", "schedule", "workflow_dispatch"))
-# what is checked out for these is the repository's own; for any other event it may be a change that nobody has read
 
 
 def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
@@ -42,7 +42,7 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
         UsageError: naming the input whose path leads out of the workspace.
     """
     check_inside("config", step_inputs.entries(inputs, "config"), workspace)
-    for name in ("baseline", "out", "run", "plan", "parts"):
+    for name in ("out", "run", "plan", "parts"):
         check_inside(name, [inputs[name]], workspace)
 
 
@@ -58,16 +58,34 @@ def check_inside(name: str, files: Iterable[str | Path], workspace: Path) -> Non
             )
 
 
+def check_authorities(event: str, workspace: Path, environment: Mapping[str, str]) -> None:
+    """Refuse certificates in the workspace if a change may be checked out there.
+
+    The change could say who may answer in place of the server that the token is sent to.
+
+    Raises:
+        UsageError: naming the variable.
+    """
+    if event in OWN_EVENTS:
+        return
+    top = workspace.resolve()
+    for name in (certificates.FILE, certificates.DIRECTORY):
+        # OpenSSL takes several directories, as PATH does
+        for file in filter(None, environment.get(name, "").split(os.pathsep)):
+            there = workspace / file
+            if any(Path(path(there)).is_relative_to(top) for path in (os.path.normpath, os.path.realpath)):
+                raise UsageError(
+                    f"{name}: {quoted(file)} lies in the workspace, where a change could say whose certificates are "
+                    "trusted",
+                    hint="Let an earlier step write the file to `$RUNNER_TEMP/_github_home`, and name it as "
+                    "`/github/home/FILE`. docs/other-ci.md shows it.",
+                )
+
+
 def request(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> Request:
     """Say what is to be checked. Where no commit is named, the event chooses the one that the trusted inputs are of."""
-    if event.privileged and inputs["against"] == WORKING_TREE:
-        raise UsageError(
-            f"against: {WORKING_TREE} is refused on pull_request_target: the change could edit the gate that judges "
-            "it, beside a token that can write",
-            hint="Leave `against` out: the base commit judges.",
-        )
     by_event = not inputs["against"] and event.base is not None
     asked = request_of(
         inputs,
@@ -81,11 +99,9 @@ def request(
     )
     return replace(
         asked,
-        baseline_file=path_of(inputs, "baseline"),
-        full_text=inputs["store-full-text"] == "true",
         introducing=by_event,
         head=event.head,
-        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not event.privileged),
+        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs)),
     )
 
 
@@ -119,7 +135,7 @@ def overrides_of(inputs: Mapping[str, str]) -> Overrides:
     """Say what the inputs have in place of what is configured."""
     from raggate.config.overrides import Overrides
 
-    names = ("suite", "api-image", "api-build", "api-url", "base-image")
+    names = ("api-image", "api-build", "api-url", "base-image")
     instead: dict[str, Any] = {name.replace("-", "_"): inputs[name] or None for name in names}
     return replace(Overrides(), **instead)
 
@@ -136,21 +152,9 @@ def _announce(directory: Path, runner: Runner, state: StepState) -> None:
     commands.set_values(runner.output, {"run-directory": results.path_from_workspace(directory, runner.workspace)})
 
 
-def check_name(inputs: Mapping[str, str], event: Event) -> str:
-    """Name the check run. What a branch says of itself is not what the branch it goes into says of it."""
-    by_itself = event.base is None and inputs["against"] in {"", WORKING_TREE}
-    itself = event.head_ref if by_itself else ""
-    return bases.check_name(inputs["check-run"], event.base_ref, event.default_branch, itself=itself)
-
-
 def tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
-    """Return whether an issue is told of this run: only of the default branch, as it judges itself."""
-    return inputs["issue"] == "on-regression" and _judges_itself(inputs, event)
-
-
-def _judges_itself(inputs: Mapping[str, str], event: Event) -> bool:
-    """Return whether this is a run of the default branch by its own files, so of merged code."""
-    if inputs["against"] not in {"", WORKING_TREE}:
+    """Return whether an issue is told of this run: only of the default branch by its own files, so of merged code."""
+    if inputs["issue"] != "on-regression" or inputs["against"] not in {"", WORKING_TREE}:
         return False
     # GitHub starts schedules on the default branch alone, and does not name it there
     is_default = event.name == "schedule" or event.head_ref == event.default_branch != ""
@@ -159,8 +163,6 @@ def _judges_itself(inputs: Mapping[str, str], event: Event) -> bool:
 
 def _contained(inputs: Mapping[str, str], event: Event) -> bool:
     """Whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
-    if inputs["allow-pull-request-target"] == "true" and event.number is not None:
-        return True
     return event.name not in OWN_EVENTS and inputs["allow-command"] != "true"
 
 

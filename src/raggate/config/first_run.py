@@ -25,27 +25,10 @@ SETTINGS = ("pass_env", "egress", "user", "cap_add", "services")
 class FirstRun(Struct, frozen=True, kw_only=True):
     """The terms of a run whose trusted commit has no configuration, so that the change's own counts.
 
-    Attributes:
-        allowed: those of `SETTINGS` that the workflow allows.
-        measured: whether anything is measured; not on an event whose token can write.
+    `allowed` holds those of `SETTINGS` that the workflow allows.
     """
 
     allowed: frozenset[str] = frozenset()
-    measured: bool = True
-
-    def check_event(self, name: str) -> None:
-        """Refuse to measure at all where the change's configuration must not count; `name` is that of the file.
-
-        Raises:
-            UsageError: on an event whose token can write.
-        """
-        if not self.measured:
-            raise UsageError(
-                f"the base commit has no {cut(name)}, and a first run on pull_request_target measures nothing: its "
-                "settings would be the change's own, beside a token that can write",
-                hint="Merge the configuration first, in a change of its own. `on: pull_request` measures a first run, "
-                "with a token that can only read.",
-            )
 
     def check(self, settings: Config, name: str) -> None:
         """Refuse what the workflow does not allow; `name` is that of the configuration's file.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from raggate.config.gate_settings import Gate
@@ -25,7 +25,6 @@ from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, listed, quoted
 
-Naming = Callable[[Sequence[str]], str]
 NAMED = 3
 """Modes and slices that a message names."""
 # what a score depends on: a difference here makes means of different things
@@ -297,12 +296,11 @@ def slice_reasons(scorecard: Scorecard, least: int, modes: Collection[str]) -> I
             yield Reason("no-match", message, mode=mode, slice=name)
 
 
-def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str], naming: Naming) -> tuple[Reason, ...]:
+def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str]) -> tuple[Reason, ...]:
     """Refuse to make a run the baseline of modes and slices in which nothing matches; give those that are allowed.
 
     Args:
         allowed: the modes and slices that may have none, by name.
-        naming: writes names as whoever promotes would allow them.
 
     Raises:
         UsageError: naming what has no match and is not allowed, or what is allowed and is no mode or slice of the run.
@@ -311,7 +309,7 @@ def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str],
     unknown = sorted({*allowed} - known)
     if unknown:
         raise UsageError(
-            f"{naming([cut(unknown[0], limit=80)])}: run {cut(scorecard.run_id)} has no such mode or slice",
+            f"{on_a_command_line([cut(unknown[0], limit=80)])}: run {cut(scorecard.run_id)} has no such mode or slice",
             hint=f"Modes: {', '.join(cut(mode, limit=80) for mode in scorecard.slices)}. "
             "`raggate baseline show --slices` names the slices of a baseline.",
         )
@@ -324,7 +322,7 @@ def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str],
             f"run {cut(scorecard.run_id)} measures nothing of {_named(refused)}{more}: no question has a match, and a "
             "baseline of that can only stay as it is or get better",
             hint="`raggate check` says why nothing matches. If it is meant to be so: "
-            f"{naming([cut(name, limit=80) for name in names])}.",
+            f"{on_a_command_line([cut(name, limit=80) for name in names])}.",
         )
     messages = (
         f"no question has a match in {_named([(mode, name)])}" + _accepted_with(scorecard, mode, name, least, allowed)

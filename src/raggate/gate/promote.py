@@ -24,7 +24,7 @@ from raggate.gate import (
     slice_losses,
     wording,
 )
-from raggate.gate.completeness import Naming, on_a_command_line, refuse_matchless
+from raggate.gate.completeness import refuse_matchless
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
@@ -66,7 +66,6 @@ class Terms(Struct, frozen=True, kw_only=True):
         allow_regression: whether a metric may go down and cases may be gone. Needs a reason.
         permission: how whoever promotes would say so, for hints.
         allow_no_match: the modes and slices that may have no match at all, by name.
-        naming: how whoever promotes would name one of these, in words for hints.
     """
 
     reason: str = ""
@@ -74,7 +73,6 @@ class Terms(Struct, frozen=True, kw_only=True):
     allow_regression: bool = False
     permission: str = ALLOW
     allow_no_match: tuple[str, ...] = ()
-    naming: Naming = on_a_command_line
 
     @classmethod
     def of(cls, reason: str, by: str, *, allow_regression: bool, allow_no_match: Sequence[str] = ()) -> Terms:
@@ -162,7 +160,7 @@ def propose(
     reasons = (*down, *_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise _worse(run, down, reasons, terms, passes=_passes(down, comparison, gate))
-    empty = refuse_matchless(scorecard, gate.min_slice, terms.allow_no_match, terms.naming)
+    empty = refuse_matchless(scorecard, gate.min_slice, terms.allow_no_match)
     known = _provenance(run, scorecard, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
     return BaselineCandidate(

@@ -1,4 +1,4 @@
-"""The branch a change goes into -> whether the workflow judges changes into it, and what its check run is called."""
+"""The branch a change goes into -> whether the workflow judges changes into it."""
 
 from __future__ import annotations
 
@@ -34,22 +34,6 @@ def check(base: str, default: str, named: str) -> None:
         hint=f"If {shown!r} has a gate of its own, name it in the step's input, `{INPUT}: {shown}`, and in "
         "`branches:` of the workflow's events. Otherwise name only the default branch in `branches:`.",
     )
-
-
-def check_name(name: str, base: str, default: str, *, itself: str = "") -> str:
-    """Name the check run of a base branch, so that a commit that goes into two of them has two.
-
-    For the default branch it is the plain name, which a branch rule may require already; for another it ends with
-    `(base NAME)`, which the rule of that branch can require. Empty stays empty.
-
-    Args:
-        base: the branch a change goes into; empty where nothing goes anywhere.
-        default: the default branch; empty where that is not known.
-        itself: the branch that is judged by its own files, whose check run ends with `(branch NAME)` unless it is the
-            default one: it is on the same commit as that of its pull request.
-    """
-    kind, branch = ("base", base) if base else ("branch", itself if default else "")
-    return f"{name} ({kind} {branch})" if name and branch and branch != default else name
 
 
 def _fits(base: str, pattern: str) -> bool:

@@ -78,13 +78,12 @@ class Response(Struct, frozen=True):
     url: str = ""
 
 
-def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) -> Response:
+def respond(repository: Repository, gate: ForkRun, *, token: str) -> Response:
     """Do what a comment asks for, and answer it, unless that was done before.
 
     Args:
         gate: the event `issue_comment`, and the gate that the comment is about.
         token: which must stand in nothing that is shown.
-        login: who writes with it, where that is an app's own; empty otherwise.
 
     Raises:
         UsageError: for another event.
@@ -101,7 +100,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) ->
         return Response(message="not a new comment on a pull request that is addressed to raggate: nothing to do")
     if not comment.person:
         return Response(message="the comment was not written by a person: nothing is done for it")
-    thread = Thread(repository, number=comment.number, login=login or None, locked=False)
+    thread = Thread(repository, number=comment.number)
     if not repository.may_write(comment.author):
         # no reply: whoever may not write makes raggate write nothing
         thread.react(comment.id, "-1")

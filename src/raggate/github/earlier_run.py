@@ -24,11 +24,14 @@ from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 from raggate.text.dates import days_between
 from raggate.text.jsonio import fields
-from raggate.text.numbers import fixed, setting
+from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
 
 EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))
 """What may have started the workflow run. A pull request's own run measured a merge that is on no branch."""
+
+MOST_DAYS = 14
+"""The age of the oldest run that is taken."""
 
 _QUEUE = "gh-readonly-queue"
 _SAME = eligibility.MEASURE_AGAIN
@@ -45,7 +48,6 @@ class RunSelector(Struct, frozen=True, kw_only=True):
         attempt: which attempt is meant; it must be the latest. None for the latest, whichever that is.
         artifact: name of the artifact with the run directory.
         workflow: name of the workflow file that must have run.
-        max_age_days: the oldest run that is taken, in days; None for any.
         now: ISO 8601 timestamp in UTC.
     """
 
@@ -54,7 +56,6 @@ class RunSelector(Struct, frozen=True, kw_only=True):
     run: int
     attempt: int | None
     artifact: str
-    max_age_days: float | None
     now: str
     workflow: str = workflow_files.DEFAULT
 
@@ -170,9 +171,9 @@ def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
         )
     begun = record.get("run_started_at") or record.get("created_at")
     age = days_between(begun, selector.now)
-    if selector.max_age_days is not None and (age is None or age > selector.max_age_days):
+    if age is None or age > MOST_DAYS:
         shown = "of unknown age" if age is None else f"{fixed(age, 1)} days old"
-        raise _refusal(selector, f"it is {shown}; at most {setting(selector.max_age_days)} days are taken", hint=_SAME)
+        raise _refusal(selector, f"it is {shown}; at most {MOST_DAYS} days are taken", hint=_SAME)
 
 
 def _check_commit(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -99,13 +98,5 @@ def propose(run: Run, trusted: Inputs, terms: promote.Terms) -> BaselineCandidat
         CannotTell: for a run that was not measured well enough.
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
-    terms = replace(terms, permission=ALLOW, naming=_as_input)
+    terms = replace(terms, permission=ALLOW)
     return check.propose(run, trusted.config, terms, lambda: read_baseline(trusted))
-
-
-def _as_input(names: Sequence[str]) -> str:
-    """Write the input that allows modes and slices to have no match."""
-    if any("," in name for name in names):
-        # the input has commas between names
-        return "`allow-no-match` with the name of the mode, as there is a comma in that of a slice"
-    return f"`allow-no-match: {', '.join(names)}`"

@@ -163,7 +163,7 @@ def comment(
             failure = replace(RunFailure.of(error, ""), relayed=not isinstance(error, suite_list.OfTheChange))
             outcomes = (SuiteOutcome(config="", suite="", code=failure.exit_code, failure=failure),)
         for outcome in outcomes:
-            reporter.of_suite(outcome.config, prefix=_prefix(fork, outcome))
+            reporter.prefixes[outcome.config] = _prefix(fork, outcome)
         url = reporter.finish(outcomes)
         yield CommentResult(
             number=pull.number,

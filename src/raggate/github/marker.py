@@ -9,7 +9,6 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -33,10 +32,8 @@ _MOST_NUMBER = 2**53
 _MOST_ATTEMPT = 10**6
 _SLUG_CHARACTERS = 40
 _DIGEST_CHARACTERS = 12
-_TOLD_BEGINS = "<!-- raggate:told"
 _HEAD = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ALERT = re.compile(r"<!-- raggate:alert ([a-z0-9-]{1,80}) ([0-9]{1,16})\.([0-9]{1,7}) -->")
-_TOLD = re.compile(rf"{_TOLD_BEGINS}((?: [0-9a-f]{{12}})+) -->")
 _STATE = re.compile(r"<!-- raggate:state ([A-Za-z0-9+/]{1,4000}={0,2}) -->")
 
 
@@ -57,11 +54,8 @@ class State(Struct, frozen=True, kw_only=True):
 def slug(suite: str) -> str:
     """Return a suite's name in markers: a-z, 0-9 and dashes, different for any two suites."""
     words = "-".join(re.findall(r"[a-z0-9]+", suite.lower()))[:_SLUG_CHARACTERS].strip("-")
-    return f"{words}-{_digest(suite)}" if words else _digest(suite)
-
-
-def _digest(suite: str) -> str:
-    return hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARACTERS]
+    digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARACTERS]
+    return f"{words}-{digest}" if words else digest
 
 
 def comment_line(suite: str) -> str:
@@ -78,23 +72,6 @@ def alert_order(body: str, suite: str) -> tuple[int, int] | None:
     """Return the order of the push that a loud comment is about; None for any other text. Never raises."""
     match = _ALERT.fullmatch(first_line(body))
     return (int(match[2]), int(match[3])) if match and match[1] == slug(suite) else None
-
-
-def told_line(suites: Iterable[str], room: int) -> str:
-    """Return the line that names the suites which the comment of a list tells of, as many as have room, with its end.
-
-    Nothing where none has.
-    """
-    most = (room - len(_TOLD_BEGINS) - len(" -->\n")) // (_DIGEST_CHARACTERS + 1)
-    names = sorted(map(_digest, suites))[: max(most, 0)]
-    return f"{_TOLD_BEGINS}{''.join(f' {name}' for name in names)} -->\n" if names else ""
-
-
-def tells_of(body: str, suite: str) -> bool:
-    """Return whether the third line of a comment names a suite; see `told_line`. Never raises."""
-    lines = re.split(r"\r\n|\r|\n", body[: 2 * MARKER_UNITS], maxsplit=3)
-    match = _TOLD.fullmatch(lines[2]) if len(lines) > 3 else None
-    return match is not None and _digest(suite) in match[1].split()
 
 
 def first_line(body: str) -> str:

@@ -7,15 +7,15 @@ write by the older run that GitHub carries out after the newer run's last look c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from raggate.errors import RaggateError
 from raggate.github import marker
 from raggate.github.marker import State
-from raggate.github.rest.client import GitHubError, to_write, unexpected
+from raggate.github.rest.client import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Push
@@ -38,10 +38,6 @@ class Update(Struct, frozen=True, kw_only=True):
             that passed, which may be of the same commit.
         begins: whether a comment is begun where there is none yet.
         again: whether a push that is told already is told anew where verdict or text differ.
-        moved: suites that had a comment of their own each, and are told of in this one now.
-        leaves: whether the suite, if a comment of several told of it, has this one of its own now.
-        outdated: gives the text of such a comment; takes the address of this one, what that one was of, and the push
-            that it told of last.
     """
 
     suite: str
@@ -50,9 +46,6 @@ class Update(Struct, frozen=True, kw_only=True):
     alert: Callable[[str, Push], str]
     begins: bool = True
     again: bool = True
-    moved: Collection[str] = ()
-    leaves: bool = False
-    outdated: Callable[[str, str, Push], str] = field(default=lambda _url, _suite, _push: "")
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -71,31 +64,23 @@ class Published(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def publish(repository: Repository, *, number: int, update: Update, login: str | None = None) -> Published:
+def publish(repository: Repository, *, number: int, update: Update) -> Published:
     """Bring a suite's comment up to date, unless the pull request has moved on.
-
-    Args:
-        repository: where; the token may write to pull requests.
-        login: who writes with this token. Needed for an app's token only, which is taken for the workflow's otherwise.
 
     Raises:
         GitHubError: when GitHub refuses.
         ValueError: when what was rendered is too long, or the push is none that can be remembered.
     """
     path = f"{repository.path}/pulls/{number}"
-    try:
-        pull = fields(repository.github.get(path))
-        head = pull.get("head")
-        if not isinstance(head, dict):
-            raise unexpected("a pull request", where=f"GET {path}")
-        if pull.get("state") != "open" or pull.get("merged") is True:
-            return Published(state="closed")
-        if head.get("sha") != update.push.head:
-            return Published(state="stale")
-        thread = Thread(repository, number=number, login=login, locked=pull.get("locked") is True)
-        return _Upsert(thread, update).carry_out()
-    except GitHubError as error:
-        raise to_write(error) from error
+    pull = fields(repository.github.get(path))
+    head = pull.get("head")
+    if not isinstance(head, dict):
+        raise unexpected("a pull request", where=f"GET {path}")
+    if pull.get("state") != "open" or pull.get("merged") is True:
+        return Published(state="closed")
+    if head.get("sha") != update.push.head:
+        return Published(state="stale")
+    return _Upsert(Thread(repository, number=number, locked=pull.get("locked") is True), update).carry_out()
 
 
 class _Conversation(Struct, frozen=True):
@@ -129,7 +114,6 @@ class _Upsert:
         self._alert_made: Comment | None = None
         self._open: int | None = None
         self._recovered: tuple[Comment, ...] = ()
-        self._of_several: tuple[Comment, ...] = ()
         self._notes: list[str] = []
 
     def carry_out(self) -> Published:
@@ -163,9 +147,6 @@ class _Upsert:
             # a list may lag behind
             made = self._thread.read(self._made.id)
             comments += [made] if made else []
-        # no further request is spent on what most pull requests do not have
-        left = self._update.leaves and any(marker.tells_of(one.body, self._update.suite) for one in comments)
-        self._of_several = tuple(comments) if left else ()
         line = marker.comment_line(self._update.suite)
         of_suite = [comment for comment in comments if marker.first_line(comment.body) == line]
         alerts = [comment for comment in comments if marker.alert_order(comment.body, self._update.suite)]
@@ -178,11 +159,6 @@ class _Upsert:
             # while it was open whether this run's was written, another run's was
             return
         self._made, self._wrote = made, "created"
-        if made.author != self._thread.author:
-            self._notes.append(
-                f"the comment was written by {made.author[0]!r}, whom the next run will not know as its own author: "
-                "name the login of this token, or use the workflow's"
-            )
 
     def _settled(self, conversation: _Conversation, state: State | None) -> bool:
         if len(conversation.comments) > 1 or state is None or not state.pushes or state.pushes[-1] != self._update.push:
@@ -270,8 +246,10 @@ class _Upsert:
 
     def _done(self, comment: Comment) -> Published:
         for alert in self._recovered:
-            self._fold(alert, "RESOLVED")
-        self._mark_outdated(comment.url)
+            try:
+                self._thread.minimize(alert)
+            except RaggateError as error:
+                self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
         return Published(
             state=self._wrote or "unchanged",
             url=comment.url or None,
@@ -279,47 +257,8 @@ class _Upsert:
             notes=tuple(dict.fromkeys(self._notes)),
         )
 
-    def _fold(self, alert: Comment, why: Literal["RESOLVED", "OUTDATED"]) -> None:
-        try:
-            self._thread.minimize(alert, why)
-        except RaggateError as error:
-            self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
-
-    def _mark_outdated(self, url: str) -> None:
-        """Let comments about what is told here by now say so, unless they are about this very commit.
-
-        They keep what they know, so that a step of one of these suites alone goes on with its comment. The loud ones
-        beside them are folded away: this one has loud ones of its own.
-        """
-        own = self._thread.own() if self._update.moved else self._of_several
-        for comment in own:
-            state = marker.decode(comment.body)
-            if state is None or not state.pushes or not self._is_told_here(comment, state):
-                continue
-            last = state.pushes[-1]
-            if _order(state) > self._update.push.order or last.head == self._update.push.head:
-                continue
-            body = marker.encode(state) + self._update.outdated(url, state.suite, last)
-            if _same(comment.body, body):
-                continue
-            try:
-                self._replace(comment, body)
-            except GitHubError as error:
-                self._notes.append(f"a comment of one suite was not marked as outdated: {error.message}")
-            for alert in own:
-                order = marker.alert_order(alert.body, state.suite)
-                if order is not None and order < self._update.push.order:
-                    self._fold(alert, "OUTDATED")
-
-    def _is_told_here(self, comment: Comment, state: State) -> bool:
-        """Return whether a comment is of a suite that moved here, or one of several that told of this suite."""
-        left = self._update.leaves and marker.tells_of(comment.body, self._update.suite)
-        return state.suite != self._update.suite and (left or state.suite in self._update.moved)
-
     def _body(self, state: State) -> str:
-        lines = marker.encode(state)
-        moved = marker.told_line(self._update.moved, marker.MARKER_UNITS - len(lines))
-        return f"{lines}{moved}{self._update.render(state.pushes)}"
+        return marker.encode(state) + self._update.render(state.pushes)
 
 
 def _order(state: State | None) -> tuple[int, int]:

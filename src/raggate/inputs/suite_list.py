@@ -207,7 +207,7 @@ def _check_names(suites: Sequence[SuiteFile]) -> None:
         if len(alike) > 1
     ]
     if doubled:
-        raise UsageError(doubled, hint="Give each a `suite:` of its own: comments and check runs are known by it.")
+        raise UsageError(doubled, hint="Give each a `suite:` of its own: comments are known by it.")
 
 
 def name_of_unusable(root: Path, config_name: str, *, against: str | None, remote: sources.Remote | None) -> str | None:

@@ -122,7 +122,6 @@ def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
     """
     with sources.at(where.root, where.against, where.remote, where.folder) as source:
         if where.introducing and not _has(source, where.config_name):
-            where.first_run.check_event(where.config_name)
             change = sources.WorkTree(where.root, confined=True, folder=where.folder)
 
             def accept_first(settings: Config, name: str) -> Config:

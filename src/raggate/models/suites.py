@@ -92,11 +92,6 @@ class SuiteOutcome(Struct, frozen=True, kw_only=True):
         return bool(moved or previewed or review.verdict.warnings or review.comparison.flips)
 
     @property
-    def named_by_the_base(self) -> bool:
-        """Whether the files that judge name the suite: a change may give one that it brings any name."""
-        return bool(self.not_run) or (self.review is not None and not self.review.context.first_run)
-
-    @property
     def headline(self) -> str:
         """One sentence of why, not escaped."""
         if self.review is not None:

@@ -11,7 +11,7 @@ from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline as baseline_file, promote, waivers
-from raggate.gate.completeness import on_a_command_line, refuse_matchless
+from raggate.gate.completeness import refuse_matchless
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.other_systems import compat_scores
@@ -116,7 +116,7 @@ def promotable(review: Review) -> bool:
     try:
         promote.refuse_other_origin(review.run)
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
-        refuse_matchless(review.scorecard, gate.min_slice, (), on_a_command_line)
+        refuse_matchless(review.scorecard, gate.min_slice, ())
     except (CannotTell, UsageError):
         return False
     return True

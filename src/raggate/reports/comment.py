@@ -9,7 +9,7 @@ from raggate.models.verdict import Review
 from raggate.reports import failure
 from raggate.reports.parts import formatting, header, metric_tables, questions, sections
 from raggate.reports.parts.budget import COMMENT_LIMIT, SUMMARY_BYTES, fit, utf8_bytes, utf16_units
-from raggate.reports.parts.markup import commit_link, heading_alert, live_link
+from raggate.reports.parts.markup import commit_link, live_link
 from raggate.text.escape import markdown as safe, plain
 
 TOP = 3
@@ -67,13 +67,6 @@ def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
 def _paragraphs(head: str, *others: str) -> str:
     """Set paragraphs one below the other, without empty ones."""
     return "\n\n".join([head, *filter(None, others)]) + "\n"
-
-
-def render_outdated(suite: str, push: Push, links: Links | None, *, sticky: str) -> str:
-    """Render what is left of the comment about several suites once each has its own, by the one that told so first."""
-    where = live_link(f"the one about suite {safe(suite, limit=80)}", sticky, links)
-    notice = f"Outdated: this told of several suites at `{push.head[:12]}`."
-    return heading_alert("NOTE", f"{notice} They have comments of their own by now, such as {where}.") + "\n"
 
 
 def title(suite: str, branch: str) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from raggate.models.publication import Links, Publication, Push
+from raggate.models.publication import Links, Publication
 from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked, worst
 from raggate.reports import failure
 from raggate.reports.parts import header, sections
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf8_bytes, utf16_units
-from raggate.reports.parts.markup import folded, heading_alert, inert, live_link, table
+from raggate.reports.parts.markup import folded, inert, live_link, table
 from raggate.text.escape import log_line, markdown as safe
 from raggate.text.numbers import counted
 
@@ -74,18 +74,6 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
     everything = live_link("Everything that changed", sticky, publication.links)
     head = f"{header.sign(verdict)} **raggate: {safe(verdict, limit=40)} {when}.** {summed(outcomes)}."
     return "\n\n".join(filter(None, [head, "\n".join([*named, *more]), everything])) + "\n"
-
-
-def render_outdated(suite: str, push: Push, links: Links | None, *, sticky: str) -> str:
-    """Render what is left of the comment of one suite that a step tells of together with others, after a push."""
-    where = live_link("the comment about all suites", sticky, links)
-    subject = f"suite {inert(suite, limit=NAME)} at `{push.head[:12]}`"
-    return heading_alert("NOTE", f"Outdated: this told of {subject}. What came after it is in {where}.") + "\n"
-
-
-def render_skipped(why: str) -> str:
-    """Render the text of a check run of a suite that was not run."""
-    return f"{inert(why, limit=1000, middle=True)}\n\nNothing of this suite was measured.\n"
 
 
 def _sections(

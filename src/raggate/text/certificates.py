@@ -12,7 +12,7 @@ FILE, DIRECTORY = "SSL_CERT_FILE", "SSL_CERT_DIR"
 """The variables that name who is trusted in place of the usual authorities, as for other programs."""
 
 
-TRUST = f"Name a file with the certificate of its authority in {FILE}, or give it to the action as `ca-file`."
+TRUST = f"Name a file with the certificate of its authority in {FILE}."
 """What to do about a server that nobody vouches for who is trusted."""
 
 
@@ -36,17 +36,6 @@ def authorities() -> ssl.SSLContext:
     if file:
         _check_any(context, name)
     return context
-
-
-def load(context: ssl.SSLContext, file: str, name: str) -> None:
-    """Trust the certificates of a file too, which messages call by a name; raises UsageError as `authorities`."""
-    alone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        for each in (alone, context):
-            each.load_verify_locations(cafile=file)
-    except OSError as error:
-        raise _unreadable(cut(name, limit=200), cut(error, limit=200)) from None
-    _check_any(alone, cut(name, limit=200))
 
 
 def checked_by(base_url: str) -> ssl.SSLContext:

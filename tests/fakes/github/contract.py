@@ -26,10 +26,8 @@ _SPACE = re.compile(r"\s")
 _HASH, _NUMBER, _TIME = r"[0-9a-f]{40,64}", r"(?<=/)[0-9]{1,18}(?=/|$)", r"T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$"
 _ALIKE = re.compile(f"{_HASH}|{_NUMBER}|{_TIME}")
 """Parts of a string that no schema tells from others of their length."""
-SHORT, LONG = 40, 65_535
-"""No limit of a string is between them, in characters."""
-GREAT = 100
-"""No limit of a number is above."""
+SHORT = 40
+"""No limit of a string is above, in characters."""
 _PORT = re.compile(rb"(//127\.0\.0\.1):\d+\b")
 
 
@@ -279,13 +277,13 @@ def _shape(value: Any) -> Hashable:
             # a parameter is a part of an address
             return value[0], _shape(f"/{value[1]}")
         case str() if len(value) > SHORT and _SPACE.search(value):
-            return ("text", len(value) > LONG)
+            return "text"
         case str():
             return ("name", _alike(value))
         case bool() | None:
             return (type(value).__name__, value)
         case _:
-            return (type(value).__name__, min(value, GREAT))
+            return type(value).__name__
 
 
 @functools.lru_cache(10_000)

@@ -1,4 +1,4 @@
-"""Pull requests, their comments and labels, the repository itself and who speaks."""
+"""Pull requests and their comments, the repository itself, and who may write to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from fakes.github import shapes
 from fakes.github.calls import Call, Refusal, Response, invalid
 from fakes.github.nouns import Comment, Pull
-from fakes.github.permissions import FORBIDDEN
 
 COMMENT_UNITS = 65536
 """The longest comment, in UTF-16 code units."""
@@ -214,22 +213,6 @@ def get_permission(call: Call) -> Response:
     return Response(200, {"permission": coarse, "role_name": role, "user": call.filled("nullable-collaborator", user)})
 
 
-def add_labels(call: Call) -> Response:
-    """Answer POST labels: a list, or an object with one."""
-    pull = _pull(call, "issue_number")
-    given = call.body if isinstance(call.body, list) else call.body.get("labels", [])
-    names = [one if isinstance(one, str) else one["name"] for one in given]
-    pull.labels += [name for name in names if name not in pull.labels]
-    return Response(200, [call.filled("label", {"name": name, "color": "ededed"}) for name in pull.labels])
-
-
-def get_authenticated(call: Call) -> Response:
-    """Answer GET user: a person's token only."""
-    if call.token is None or call.token.is_bot:
-        raise Refusal(403, FORBIDDEN)
-    return Response(200, call.filled("public-user", shapes.account(call.login)))
-
-
 def get_repository(call: Call) -> Response:
     """Answer GET of a repository."""
     return Response(200, call.filled("full-repository", shapes.repository(call.repository)))
@@ -246,9 +229,7 @@ OPERATIONS = {
     "issues/create-comment": create_comment,
     "issues/update-comment": update_comment,
     "issues/delete-comment": delete_comment,
-    "issues/add-labels": add_labels,
     "reactions/create-for-issue-comment": react,
     "repos/get-collaborator-permission-level": get_permission,
-    "users/get-authenticated": get_authenticated,
     "repos/get": get_repository,
 }

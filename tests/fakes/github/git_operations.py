@@ -25,12 +25,6 @@ def get_ref(call: Call) -> Response:
     return Response(200, _ref(call, name))
 
 
-def list_matching_refs(call: Call) -> Response:
-    """Answer GET git/matching-refs: every ref that starts like this."""
-    prefix = f"refs/{call.parameters['ref']}"
-    return Response(200, [_ref(call, name) for name in sorted(call.repository.refs) if name.startswith(prefix)])
-
-
 def create_ref(call: Call) -> Response:
     """Answer POST git/refs."""
     name, sha = call.body["ref"], call.body["sha"]
@@ -207,28 +201,6 @@ def decoded(text: str) -> bytes:
         raise Refusal(422, "content is not valid Base64") from None
 
 
-def get_branch(call: Call) -> Response:
-    """Answer GET branches."""
-    repository, name = call.repository, call.parameters["branch"]
-    ref = f"refs/heads/{name}"
-    if ref not in repository.refs:
-        raise Refusal(404, "Branch not found")
-    commit = shapes.commit(repository.objects.commits[repository.refs[ref]], repository)
-    values = {"name": name, "commit": commit, "protected": ref in repository.protected}
-    return Response(200, call.filled("branch-with-protection", values))
-
-
-def get_commit(call: Call) -> Response:
-    """Answer GET commits, by id, branch or tag; the media type `sha` gives the id alone."""
-    commit = call.repository.commit(call.parameters["ref"])
-    if commit is None:
-        raise Refusal(422, f"No commit found for SHA: {call.parameters['ref']}")
-    if "sha" in call.request.headers.get("accept", ""):
-        # the description knows only the JSON form
-        return Response(200, commit.sha.encode(), content_type="application/vnd.github.sha-raw")
-    return Response(200, call.filled("commit", shapes.commit(commit, call.repository)))
-
-
 def compare(call: Call) -> Response:
     """Answer GET compare: how far head is ahead of base, and which files changed since they parted."""
     base_name, dots, head_name = call.parameters["basehead"].partition("...")
@@ -279,7 +251,6 @@ def _changed_files(repository: Repository, before: Commit, after: Commit) -> lis
 
 OPERATIONS = {
     "git/get-ref": get_ref,
-    "git/list-matching-refs": list_matching_refs,
     "git/create-ref": create_ref,
     "git/update-ref": update_ref,
     "git/get-commit": get_commit_object,
@@ -288,7 +259,5 @@ OPERATIONS = {
     "git/create-tree": create_tree,
     "git/get-blob": get_blob,
     "git/create-blob": create_blob,
-    "repos/get-branch": get_branch,
-    "repos/get-commit": get_commit,
     "repos/compare-commits-with-basehead": compare,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ class Pull:
     title: str = "A change"
     body: str | None = None
     login: str = "octocat"
-    labels: list[str] = field(default_factory=list)
     created: str = ""
     updated: str = ""
 

@@ -1,4 +1,4 @@
-"""Workflow runs, their jobs and artifacts, and check runs."""
+"""Workflow runs and their artifacts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ from fakes.github.nouns import Artifact
 def get_run(call: Call) -> Response:
     """Answer GET of a run: its latest attempt."""
     return Response(200, _run_shown(call, _attempts(call)[-1]))
-
-
-def get_attempt(call: Call) -> Response:
-    """Answer GET of one attempt of a run."""
-    attempts, number = _attempts(call), call.number("attempt_number")
-    if not 1 <= number <= len(attempts):
-        raise Refusal(404, "Not Found")
-    return Response(200, _run_shown(call, attempts[number - 1]))
 
 
 def _attempts(call: Call) -> list[dict[str, Any]]:
@@ -73,17 +65,6 @@ def rerun(call: Call) -> Response:
     return Response(201, {})
 
 
-def list_jobs(call: Call) -> Response:
-    """Answer GET jobs of a run: those of the latest attempt, or all."""
-    latest = _attempts(call)[-1]["run_attempt"]
-    everything = call.request.query.get("filter", "latest") == "all"
-    jobs = call.repository.jobs.get(call.number("run_id"), [])
-    found = [job for job in jobs if everything or job["run_attempt"] == latest]
-    page, headers = call.page(found)
-    shown = [call.filled("job", job) for job in page]
-    return Response(200, {"total_count": len(found), "jobs": shown}, headers)
-
-
 def list_artifacts(call: Call) -> Response:
     """Answer GET artifacts of a run, newest first, all of one name where the query gives one."""
     run = _attempts(call)[-1]
@@ -132,73 +113,10 @@ def download_artifact(call: Call) -> Response:
     return Response(302, headers={"Location": place})
 
 
-def create_check(call: Call) -> Response:
-    """Answer POST of a check run."""
-    body = call.body
-    check = {"id": next(call.world.ids), "status": "queued", "conclusion": None, "started_at": call.world.now()}
-    check |= {"completed_at": None, "external_id": "", "details_url": None, "output": {}, "annotations": []}
-    call.repository.check_runs[check["id"]] = check
-    if body["head_sha"] not in call.repository.objects.commits:
-        del call.repository.check_runs[check["id"]]
-        raise Refusal(422, f"No commit found for SHA: {body['head_sha']}")
-    return Response(201, _changed(call, check))
-
-
-def update_check(call: Call) -> Response:
-    """Answer PATCH of a check run; annotations are added to those it has."""
-    check = call.repository.check_runs.get(call.number("check_run_id"))
-    if check is None:
-        raise Refusal(404, "Not Found")
-    return Response(200, _changed(call, check))
-
-
-def _changed(call: Call, check: dict[str, Any]) -> dict[str, Any]:
-    body = call.body
-    check.update({name: value for name, value in body.items() if name != "output"})
-    if "output" in body:
-        check["annotations"] += body["output"].get("annotations", [])
-        texts = ("title", "summary", "text")
-        check["output"].update({name: value for name, value in body["output"].items() if name in texts})
-    if "conclusion" in body:
-        check["status"] = "completed"
-        check["completed_at"] = check["completed_at"] or call.world.now()
-    return _check_shown(call, check)
-
-
-def _check_shown(call: Call, check: dict[str, Any]) -> dict[str, Any]:
-    empty = {"title": None, "summary": None, "text": None}
-    output = {**empty, **check["output"], "annotations_count": len(check["annotations"])}
-    hidden = {"annotations", "actions"}
-    values = {name: value for name, value in check.items() if name not in hidden}
-    place = f"{call.server_url}/{call.repository.full_name}/runs/{check['id']}"
-    return call.filled("check-run", {**values, "output": output, "html_url": place, "pull_requests": []})
-
-
-def list_checks(call: Call) -> Response:
-    """Answer GET check runs of a commit, newest first; the latest of each name unless all are asked for."""
-    query, sha = call.request.query, call.repository.resolve(call.parameters["ref"])
-    if sha is None:
-        raise Refusal(422, f"No commit found for SHA: {call.parameters['ref']}")
-    found = [one for one in call.repository.check_runs.values() if one["head_sha"] == sha]
-    if query.get("filter", "latest") == "latest":
-        found = list({one["name"]: one for one in found}.values())
-    for name, key in (("check_name", "name"), ("status", "status")):
-        if name in query:
-            found = [one for one in found if one[key] == query[name]]
-    page, headers = call.page(found[::-1])
-    shown = [_check_shown(call, one) for one in page]
-    return Response(200, {"total_count": len(found), "check_runs": shown}, headers)
-
-
 OPERATIONS = {
     "actions/get-workflow-run": get_run,
-    "actions/get-workflow-run-attempt": get_attempt,
     "actions/list-workflow-runs": list_runs,
     "actions/re-run-workflow": rerun,
-    "actions/list-jobs-for-workflow-run": list_jobs,
     "actions/list-workflow-run-artifacts": list_artifacts,
     "actions/download-artifact": download_artifact,
-    "checks/create": create_check,
-    "checks/update": update_check,
-    "checks/list-for-ref": list_checks,
 }

@@ -46,7 +46,7 @@ def pull(one: Pull, base: Repository) -> dict[str, Any]:
         "title": one.title,
         "body": one.body,
         "user": account(one.login),
-        "labels": [{"name": name, "id": index} for index, name in enumerate(one.labels)],
+        "labels": [],
         "html_url": f"{base.world.server_url}/{base.full_name}/pull/{one.number}",
         "merge_commit_sha": one.merge_commit_sha,
         "merged_at": one.updated if one.merged else None,

@@ -33,9 +33,7 @@ class Repository:
     issues: dict[int, Issue] = field(default_factory=dict)
     comments: dict[int, Comment] = field(default_factory=dict)
     runs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    jobs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     artifacts: dict[int, Artifact] = field(default_factory=dict)
-    check_runs: dict[int, dict[str, Any]] = field(default_factory=dict)
     reactions: list[tuple[int, str, str]] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=dict)
     actions_may_open_pulls: bool = True
@@ -192,16 +190,6 @@ class Repository:
                 {**defaults, **attempt, "id": run_id, "head_sha": head_sha, "created_at": self.world.now(), **fields}
             )
             return run_id
-
-    def add_job(self, run_id: int, **fields: Any) -> int:
-        """Add a job to a run and give its id."""
-        with self.world.lock:
-            job = {"id": next(self.world.ids), "run_id": run_id, "name": "gate", "status": "completed"}
-            run = self.runs[run_id][-1]
-            job |= {"conclusion": "success", "head_sha": run["head_sha"], "head_branch": run["head_branch"]}
-            job |= {"workflow_name": run["name"], "run_attempt": run["run_attempt"], **fields}
-            self.jobs.setdefault(run_id, []).append(job)
-            return job["id"]
 
     def add_artifact(
         self,

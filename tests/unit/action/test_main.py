@@ -15,7 +15,7 @@ from here import Done, called
 from preloaded import start
 from raggate.action import main
 from raggate.errors import CannotTell, UsageError
-from raggate.github.publish import SuiteReporter
+from raggate.github.publish import StepReporter
 from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import CheckResult, Request, RunFailed
@@ -104,31 +104,31 @@ def test_what_makes_the_step_red(tmp_path: Path, code: int, choice: str) -> None
 
 def test_inputs_become_a_request(tmp_path: Path) -> None:
     """Each input that is given is asked for as by the flag of the command line with the same name."""
-    given = {"INPUT_CONFIG": "a.yml", "INPUT_API-URL": "http://a", "INPUT_AGAINST": "-x y", "INPUT_SUITE": ""}
-    (request,) = requests(tmp_path, **given, INPUT_STORE_FULL_TEXT="true")
+    given = {"INPUT_CONFIG": "a.yml", "INPUT_API_URL": "http://a", "INPUT_AGAINST": "-x y"}
+    (request,) = requests(tmp_path, **given)
     assert request.reproduce == "raggate check --config a.yml --api-url http://a --against '-x y'"
-    assert (request.full_text, request.action) == (True, True)
-    assert (request.overrides.suite, request.out, request.baseline_file) == (None, None, None)
+    assert (request.action, request.out) == (True, None)
 
 
 @pytest.mark.parametrize(
     ("content", "suite"),
-    [("suite: small\nbogus: 1\n", "small"), ("vault: [\nsuite: small\n", "small"), ("[", "asked"), (None, "asked")],
+    [
+        ("suite: small\nbogus: 1\n", "small"),
+        ("vault: [\nsuite: small\n", "small"),
+        ("[", "raggate.yml"),
+    ],
 )
-def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(
-    tmp_path: Path, content: str | None, suite: str
-) -> None:
-    """What ends before the suite is known is told under the name that the configuration gives it, else the input's."""
+def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(tmp_path: Path, content: str, suite: str) -> None:
+    """What ends before the suite is known is told under the name that the configuration gives it, else its file's."""
     (tmp_path / "workspace").mkdir()
-    if content is not None:
-        (tmp_path / "workspace" / "raggate.yml").write_text(content)
+    (tmp_path / "workspace" / "raggate.yml").write_text(content)
     suites: list[str] = []
 
-    def finish(_: SuiteReporter, outcome: SuiteOutcome) -> None:
+    def finish(_: StepReporter, outcome: SuiteOutcome) -> None:
         suites.append(outcome.suite)
 
-    with mock.patch.object(SuiteReporter, "finish", finish):
-        step_here(tmp_path, refuses, INPUT_SUITE="asked")
+    with mock.patch.object(StepReporter, "finish_suite", finish):
+        step_here(tmp_path, refuses)
     assert suites == [suite]
 
 
@@ -138,8 +138,8 @@ def test_a_run_that_failed_is_told_as_the_pipeline_knew_it(tmp_path: Path) -> No
     def fails(_: Request) -> CheckResult:
         raise RunFailed(CannotTell("not ready"), suite="small")
 
-    with mock.patch.object(SuiteReporter, "finish") as finish:
-        done = step_here(tmp_path, fails, INPUT_SUITE="asked")
+    with mock.patch.object(StepReporter, "finish_suite") as finish:
+        done = step_here(tmp_path, fails)
     (outcome,) = finish.call_args.args
     assert (done.code, outcome.code, outcome.suite, outcome.reason.lines) == (3, 3, "small", ("not ready",))
     assert outputs(tmp_path)["verdict"] == "cannot tell"
@@ -182,7 +182,7 @@ def test_a_bug_before_anything_is_set_up_is_told(tmp_path: Path) -> None:
         assert "internal error: AttributeError" in done.err
 
 
-@pytest.mark.parametrize("name", ["config", "baseline", "out"])
+@pytest.mark.parametrize("name", ["config", "out"])
 @pytest.mark.parametrize("path", ["/tmp/x", "../x", "sub/../../x", "link/x"])
 def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str, path: str) -> None:
     """What the steps before and after cannot see is a usage error, whatever leads there, before anything is read."""
@@ -195,9 +195,7 @@ def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str, path
 
 def test_files_in_the_workspace_are_taken(tmp_path: Path) -> None:
     """A path in the workspace is handed on as it is, relative or not."""
-    given = {"INPUT_OUT": f"{tmp_path}/workspace/runs", "INPUT_BASELINE": "sub/../b.json"}
-    (request,) = requests(tmp_path, **given)
-    assert request.baseline_file == Path("sub/../b.json")
+    (request,) = requests(tmp_path, INPUT_OUT=f"{tmp_path}/workspace/runs")
     assert request.out == tmp_path / "workspace" / "runs"
 
 
@@ -325,13 +323,6 @@ def requests(root: Path, **environment: str) -> list[Request]:
             (BASE, True, False),
             id="command, opted in",
         ),
-        pytest.param(
-            "pull_request_target",
-            PULL,
-            {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", "INPUT_ALLOW-COMMAND": "true"},
-            (BASE, True, True),
-            id="target, command opted in",
-        ),
         pytest.param("pull_request_review", PULL, {}, (BASE, True, True), id="review"),
         pytest.param("issue_comment", "{}", {}, (None, False, True), id="another event"),
         pytest.param("push", "{}", {}, (None, False, False), id="push"),
@@ -350,13 +341,6 @@ def requests(root: Path, **environment: str) -> list[Request]:
             (None, False, True),
             id="opted out",
         ),
-        pytest.param(
-            "pull_request_target",
-            PULL,
-            {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true"},
-            (BASE, True, True),
-            id="target, opted in",
-        ),
     ],
 )
 def test_what_judges_which_event(
@@ -370,28 +354,6 @@ def test_what_judges_which_event(
     assert (request.against, request.introducing, request.overrides.contained) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "ref", "against", "expected"),
-    [
-        ("workflow_dispatch", "refs/heads/change", "", "raggate (branch change)"),
-        ("push", "refs/heads/change", "working-tree", "raggate (branch change)"),
-        ("push", "refs/heads/change", "origin/m", "raggate"),
-        ("push", "refs/heads/m", "", "raggate"),
-        ("merge_group", "refs/heads/gh-readonly-queue/m/pr-1", "", "raggate"),
-    ],
-)
-def test_a_branch_cannot_name_its_own_judgement_as_that_of_its_base(
-    tmp_path: Path, name: str, ref: str, against: str, expected: str
-) -> None:
-    """The check run that a rule requires is never one of files that the branch brought itself, but of the default."""
-    event = json.dumps({**json.loads(GROUP), "repository": {"default_branch": "m"}})
-    begun: list[str] = []
-    with mock.patch.object(SuiteReporter, "begin", lambda reporter: begun.append(reporter.check_run)):
-        given = {"INPUT_CHECK-RUN": "raggate", "INPUT_AGAINST": against}
-        step_here(tmp_path, passes, event=event, GITHUB_EVENT_NAME=name, GITHUB_REF=ref, **given)
-    assert begun == [expected]
-
-
 def test_pull_request_target_is_refused(tmp_path: Path) -> None:
     """Where the token can write and the workflow would run the change's code, nothing is started."""
     done = step_here(tmp_path, passes, event=PULL, GITHUB_EVENT_NAME="pull_request_target")
@@ -401,19 +363,12 @@ def test_pull_request_target_is_refused(tmp_path: Path) -> None:
     assert "workflow_run" in done.err
 
 
-@pytest.mark.parametrize(
-    ("name", "inputs", "message"),
-    [
-        ("pull_request_target", {"INPUT_AGAINST": "working-tree"}, "against: working-tree is refused"),
-        ("pull_request", {"INPUT_ALLOW-FIRST-RUN": "pass_env, memory"}, "found 'memory'"),
-    ],
-)
-def test_terms_that_are_refused(tmp_path: Path, name: str, inputs: dict[str, str], message: str) -> None:
-    """Where the token can write no change judges itself, and a setting that nobody knows is no setting to allow."""
-    given = {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", **inputs}
-    done = step_here(tmp_path, passes, event=PULL, GITHUB_EVENT_NAME=name, **given)
+def test_terms_that_are_refused(tmp_path: Path) -> None:
+    """A setting that nobody knows is no setting to allow in a first run."""
+    given = {"INPUT_ALLOW-FIRST-RUN": "pass_env, memory"}
+    done = step_here(tmp_path, passes, event=PULL, GITHUB_EVENT_NAME="pull_request", **given)
     assert (done.code, done.out) == (2, ""), done.err
-    assert message in done.err
+    assert "found 'memory'" in done.err
 
 
 @pytest.mark.parametrize("name", ["pull_request", "merge_group"])
@@ -423,7 +378,7 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(tmp_path: Path, name:
     event["repository"] = {"full_name": "someone/repo", "default_branch": "trunk"}
     event["merge_group"]["base_ref"] = "refs/heads/main"
     given = {"event": json.dumps(event), "GITHUB_EVENT_NAME": name, "INPUT_FAIL-ON": "never"}
-    with mock.patch.object(SuiteReporter, "finish") as finish:
+    with mock.patch.object(StepReporter, "finish_suite") as finish:
         done = step_here(tmp_path, passes, **given)
     assert (done.code, done.out, outputs(tmp_path)["verdict"]) == (2, "", "usage error")
     assert "goes into 'main', not into the default branch 'trunk'" in done.err

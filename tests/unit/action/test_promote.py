@@ -10,13 +10,8 @@ from tables import each_row
 
 TYPED = {
     "reason": "smaller model",
-    "suite": "",
     "run-id": "",
-    "max-age-days": "14",
     "allow-regression": "false",
-    "allow-no-match": "",
-    "dry-run": "false",
-    "direct-commit": "false",
 }
 
 
@@ -34,22 +29,7 @@ def test_which_run(typed: str, run: int | None, attempt: int | None) -> None:
     assert (read_inputs.run, read_inputs.attempt) == (run, attempt)
 
 
-@each_row(
-    ("typed", "suites"),
-    [
-        ("", ()),
-        ("*", ("*",)),
-        ("small, two", ("small", "two")),
-        ("two\nsmall\n", ("two", "small")),
-        ("a,b,a", ("a", "b")),
-    ],
-)
-def test_which_suites(typed: str, suites: tuple[str, ...]) -> None:
-    """Several are named with commas or lines between, each once."""
-    assert read(suite=typed).suites == suites
-
-
-@each_row("name", ["allow_regression", "dry_run"])
+@each_row("name", ["allow_regression"])
 def test_switches(name: str) -> None:
     """A switch is on for `true` alone."""
     assert [getattr(read(**{name: text}), name) for text in ("true", "false", "TRUE", "")] == [
@@ -64,9 +44,7 @@ def test_switches(name: str) -> None:
     ("name", "text"),
     [
         *(("reason", text) for text in ("", "  ", "two\nlines", "x" * 501, "a\u202eb")),
-        *(("suite", text) for text in ("a/b", "-a", "a b", "x" * 65, "*, a", "a, b c")),
         *(("run-id", text) for text in ("0", "x", "1.0", "1.", "-1", "1 ", "9" * 20)),
-        *(("max-age-days", text) for text in ("0", "", "1.5", "100000", "-1")),
     ],
 )
 def test_what_is_refused(name: str, text: str) -> None:
@@ -79,12 +57,3 @@ def test_a_reason_is_one_line() -> None:
     """Blanks around a reason are not part of it, and its longest is accepted."""
     assert read(reason="  why ").reason == "why"
     assert read(reason="x" * promote.MOST_REASON).reason == "x" * 500
-
-
-@each_row(
-    ("typed", "names"),
-    [("", ()), ("bm25", ("bm25",)), (" bm25 , tag=draft,, ", ("bm25", "tag=draft")), ("tag=a b", ("tag=a b",))],
-)
-def test_what_may_have_no_match_is_named(typed: str, names: tuple[str, ...]) -> None:
-    """Modes and slices stand between commas, and a name may hold blanks."""
-    assert read(allow_no_match=typed).terms("somebody").allow_no_match == names

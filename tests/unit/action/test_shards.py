@@ -93,6 +93,6 @@ def test_a_result_that_github_does_not_know_is_refused(text: str) -> None:
 
 def test_every_command_of_the_shelf_is_one_of_the_action() -> None:
     """The steps are reached by the names that the action's input has."""
-    assert {*shards.STEPS} <= {*step_inputs.CHOICES["command"]}
+    assert {*shards.STEPS} <= {*step_inputs.INPUTS["command"].choices}
     known: dict[str, Any] = {**shards.STEPS}
     assert known == {"plan": shards.plan, "shard": shards.ask, "merge": shards.merge}

@@ -69,26 +69,19 @@ def test_whose_commit_judges(asked: Any, event: dict[str, Any], against: str, ju
     assert request.introducing is (event is PULL and against == "")
 
 
-def test_the_working_tree_never_judges_beside_a_token_that_can_write(asked: Any) -> None:
-    """On pull_request_target a change would edit its own gate, so that is refused before anything is asked for."""
-    with pytest.raises(UsageError, match="working-tree is refused on pull_request_target"):
-        asked(event_of(**PULL, privileged=True), against="working-tree")
-
-
 @pytest.mark.parametrize(
     ("event", "inputs", "contained"),
     [
         (PUSH, {}, False),
         (PULL, {}, True),
         (PULL, {"allow-command": "true"}, False),
-        (PULL, {"allow-command": "true", "allow-pull-request-target": "true"}, True),
         ({"name": "issue_comment"}, {}, True),
     ],
 )
 def test_what_may_run_in_the_actions_own_container(
     asked: Any, event: dict[str, Any], inputs: dict[str, str], *, contained: bool
 ) -> None:
-    """Code that nobody has read yet runs in a container of its own, and beside a token that can write always."""
+    """Code that nobody has read yet runs in a container of its own, unless the workflow allows it beside the token."""
     request, _ = asked(event_of(**event), **inputs)
     assert request.overrides.contained is contained
 
@@ -102,11 +95,9 @@ def test_judges_are_not_called_for_a_fork(asked: Any) -> None:
 
 def test_inputs_stand_in_for_the_configuration(asked: Any) -> None:
     """What inputs name reaches the pipeline; what is empty is as configured."""
-    names = {"suite": "notes", "api-image": "api:1", "base-image": "api:0"}
-    names |= {"baseline": "b.json", "out": "runs", "store-full-text": "true"}
-    request, _ = asked(event_of(**PUSH), **names)
-    assert request.overrides == Overrides(suite="notes", api_image="api:1", base_image="api:0")
-    assert (request.baseline_file, request.out, request.full_text) == (Path("b.json"), Path("runs"), True)
+    request, _ = asked(event_of(**PUSH), **{"api-image": "api:1", "base-image": "api:0", "out": "runs"})
+    assert request.overrides == Overrides(api_image="api:1", base_image="api:0")
+    assert request.out == Path("runs")
     assert request.action
 
 
@@ -153,7 +144,7 @@ def test_a_change_cannot_lead_a_report_elsewhere(
     assert ((tmp_path / "kept").read_text(), (tmp_path / "rag.json").read_text()) == ("x", "{}")
 
 
-@pytest.mark.parametrize("name", ["config", "baseline", "out", "run", "plan", "parts"])
+@pytest.mark.parametrize("name", ["config", "out", "run", "plan", "parts"])
 def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> None:
     """A file that the other steps of the job do not see is refused, by the name of its input."""
     inputs = {**step_inputs.DEFAULTS}

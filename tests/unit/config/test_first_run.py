@@ -85,11 +85,3 @@ def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None
 def test_what_a_first_run_takes(text: str) -> None:
     """What stays inside the API's own container needs nobody's leave."""
     FirstRun().check(loaded(text), "raggate.yml")
-
-
-def test_nothing_is_measured_where_the_token_can_write() -> None:
-    """On an event whose token can write a first run ends before the change's configuration is read."""
-    with pytest.raises(UsageError, match="pull_request_target measures nothing") as caught:
-        FirstRun(measured=False).check_event("raggate.yml")
-    assert "on: pull_request" in caught.value.hint
-    FirstRun().check_event("raggate.yml")

@@ -180,21 +180,3 @@ def test_nothing_is_written_that_cannot_be_read(state: State) -> None:
     """A state that would be lost is refused when it is written."""
     with pytest.raises(ValueError, match="not a state"):
         marker.encode(state)
-
-
-@given(st.lists(st.text(max_size=30), unique=True, max_size=8), st.integers(0, 200), st.sampled_from(["\n", "\r\n"]))
-def test_the_suites_that_a_list_tells_of(suites: list[str], room: int, end: str) -> None:
-    """They are named in a line behind the others, as many as have room; a suite that is not among them is not."""
-    told = marker.told_line(suites, room)
-    assert len(told) <= room
-    body = f"{marker.encode(State(suite='suites:all'))}{told}text".replace("\n", end)
-    named = [suite for suite in suites if marker.tells_of(body, suite)]
-    assert len(named) == told.count(" ") - 2 if told else not named
-    assert not marker.tells_of(body, "another, of more than thirty characters")
-    assert marker.decode(body) == State(suite="suites:all")
-
-
-@each_row("body", ["", "a", "a\nb", "a\nb\nc\n", "\n\n<!-- raggate:told x -->\n", "\n\n<!-- raggate:told -->\n"])
-def test_a_text_that_tells_of_no_suite(body: str) -> None:
-    """Whatever stands there, nothing is raised."""
-    assert not marker.tells_of(body, "x")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from checkouts import commit_all
-from raggate.config.first_run import FirstRun
 from raggate.config.schema import Config
 from raggate.errors import FileProblems, UsageError
 from raggate.inputs import sources
@@ -87,16 +85,14 @@ def test_first_run(tree: Path) -> None:
     assert inputs.golden.name == "g.jsonl"
 
 
-@pytest.mark.parametrize("measured", [True, False])
-def test_a_first_run_on_terms(tree: Path, *, measured: bool) -> None:
-    """What a first run may not take is refused in the change's configuration, and only there; some measure nothing."""
+def test_a_first_run_on_terms(tree: Path) -> None:
+    """What a first run may not take is refused in the change's configuration, and only there."""
     passing = CONFIG.replace("{url: 'http://127.0.0.1:1'}", "{container: {image: a, port: 1, pass_env: [KEY]}}")
-    (tree / "raggate.yml").write_text(passing if measured else "nothing to be read")
-    why = "raggate.yml: api.container.pass_env: refused" if measured else "measures nothing"
-    with pytest.raises(UsageError, match=why):
-        read(replace(at(tree, {}), first_run=FirstRun(measured=measured)))
+    (tree / "raggate.yml").write_text(passing)
+    with pytest.raises(UsageError, match=r"api\.container\.pass_env: refused"):
+        read(at(tree, {}))
     committed = {**files(), "raggate.yml": passing.encode()}
-    assert not read(replace(at(tree, committed), first_run=FirstRun(measured=measured))).first_run
+    assert not read(at(tree, committed)).first_run
 
 
 def test_a_commit_without_raggate_is_an_error_where_it_was_asked_for(tree: Path) -> None:

@@ -133,15 +133,6 @@ def test_the_summary_fits() -> None:
         assert "10 suites: 10 regression" in text
 
 
-def test_what_is_left_of_a_comment_of_one_suite() -> None:
-    """It names suite and commit and leads to the other comment; no name makes anything live."""
-    text = suites.render_outdated("search", PUSHED.pushes[0], LINKS, sticky=STICKY)
-    assert f"this told of suite search at {PUSHED.pushes[0].head[:12]}." in visible(text)
-    assert f"]({STICKY})" in text
-    hostile = suites.render_outdated(HOSTILE * 9, PUSHED.pushes[0], LINKS, sticky=STICKY)
-    assert [*problems(hostile, links=(OURS,))] == []
-
-
 def test_nothing_is_live(few: tuple[SuiteOutcome, ...]) -> None:
     """No link leads anywhere but into the repository."""
     for text in (suites.render(few, PUSHED, links_of), suites.render_alert(few, LINKED, sticky=STICKY, rerun=True)):

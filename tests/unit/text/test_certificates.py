@@ -9,7 +9,7 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.text import certificates
-from raggate.text.certificates import authorities, checked_by
+from raggate.text.certificates import checked_by
 from tables import each_row
 
 OWN = Path(__file__).parents[2] / "data" / "loopback.pem"
@@ -37,10 +37,7 @@ def test_a_certificate_is_checked_by_the_usual_authorities(address: str) -> None
 
 
 def test_own_authority(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is loaded is trusted beside the usual ones; `SSL_CERT_FILE` stands in place of them, as elsewhere."""
-    context = authorities()
-    certificates.load(context, str(OWN), "ca-file")
-    assert trusts(context) == (True, True)
+    """`SSL_CERT_FILE` stands in place of the usual authorities, as elsewhere."""
     monkeypatch.setenv("SSL_CERT_FILE", str(OWN))
     assert trusts(checked_by("https://api.example")) == (True, False)
 
@@ -48,8 +45,6 @@ def test_own_authority(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("file", ["/nowhere/ca.pem", __file__, str(OWN.with_name("revocations.pem"))])
 def test_what_holds_no_certificates(monkeypatch: pytest.MonkeyPatch, file: str) -> None:
     """A file that is missing or holds none is a usage error that says which one it was."""
-    with pytest.raises(UsageError, match="ca-file cannot be read"):
-        certificates.load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), file, "ca-file")
     monkeypatch.setenv("SSL_CERT_FILE", file)
     with pytest.raises(UsageError, match=rf"{file} \(SSL_CERT_FILE\) cannot be read"):
         checked_by("https://api.example")

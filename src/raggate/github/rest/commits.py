@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell
 from raggate.github.rest.client import GitHubError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository, sha_of
@@ -18,18 +17,9 @@ from raggate.inputs.git_objects import is_id
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
 
-MOST_FILE_BYTES = 40 << 20
-"""GitHub takes no larger blob."""
-
-MOST_PATH_BYTES = 4000
-"""Of a path: git's own limit is the 4096 of most file systems."""
-
-_PLACED = "The key `baseline` of the configuration says where a baseline lies; one of a smaller suite is smaller."
-_NO_LETTERS = frozenset(("Cc", "Cs", "Zl", "Zp"))
 _REFUSED = (
     "The branch is protected, or a rule of the repository refuses the commit. Let no rule restrict branches named "
-    "`raggate/**`. A protected branch changes by pull requests only: where a baseline is promoted, leave "
-    "`direct-commit` at `false`."
+    "`raggate/**`."
 )
 
 
@@ -77,7 +67,6 @@ def update(
     files: Mapping[str, bytes],
     onto: str,
     message: str,
-    executable: Collection[str] = (),
 ) -> Committed:
     """Put several files onto a branch in one commit, if the branch is still where it is expected.
 
@@ -88,7 +77,6 @@ def update(
         branch: its name without `refs/heads/`.
         expected_head: full id of the commit it must be at; None when there must be no such branch, which is created.
         onto: full id of the commit whose other files it has. One that the branch lacks becomes a parent too.
-        executable: the paths of those that can be run.
 
     Returns:
         The commit; the branch's own when that has these files already and is not a part of `onto`.
@@ -96,32 +84,16 @@ def update(
     Raises:
         Moved: when the branch is, or gets, elsewhere.
         GitHubError: when GitHub refuses, also because the branch is protected or the token may not write.
-        UsageError: for a file that cannot be written.
         ValueError: for what is no full id of a commit.
     """
     standing = expected_head or onto
     if not is_id(onto) or not is_id(standing):
         raise ValueError("expected the full id of a commit to start from")
-    for path, content in files.items():
-        check_file(path, content)
     if (head := repository.head_of(branch)) != expected_head:
         raise Moved(branch, expected_head, head)
-    return _by_objects(repository, branch, expected_head, files, onto, message, executable)
-
-
-def _by_objects(
-    repository: Repository,
-    branch: str,
-    expected_head: str | None,
-    files: Mapping[str, bytes],
-    onto: str,
-    message: str,
-    executable: Collection[str],
-) -> Committed:
-    """Make blobs, a tree and a commit, and let the branch point at it."""
-    base, github, standing = f"{repository.path}/git", repository.github, expected_head or onto
+    base, github = f"{repository.path}/git", repository.github
     objects = Objects(repository)
-    tree = _tree(repository, objects.tree_of(onto), files, executable)
+    tree = _tree(repository, objects.tree_of(onto), files)
     parents = _parents(repository, standing, onto, tree, objects)
     if not parents:
         return _committed(github.get(f"{base}/commits/{standing}"), changed=False)
@@ -130,36 +102,6 @@ def _by_objects(
     made = _committed(github.send("POST", f"{base}/commits", body, repeatable=True), changed=True)
     _point(repository, branch, expected_head, made.sha)
     return made
-
-
-def check_file(path: str, content: bytes = b"") -> None:
-    """Refuse a file that `update` cannot write.
-
-    Raises:
-        UsageError: saying what is in the way.
-    """
-    if problem := _problem(path, content):
-        raise UsageError(f"the file {quoted(path)} cannot be committed: {problem}", hint=_PLACED)
-
-
-def _problem(path: str, content: bytes) -> str:
-    parts = path.split("/")
-    if "" in parts or "\\" in path or any(unicodedata.category(letter) in _NO_LETTERS for letter in path):
-        return "expected names between slashes, without a backslash or a control character"
-    if {".", ".."} & set(parts) or any(_means_git(part) for part in parts):
-        return "expected a path without `.`, `..` and `.git`"
-    if len(path.encode()) > MOST_PATH_BYTES:
-        return f"expected a path of at most {MOST_PATH_BYTES} bytes"
-    if len(content) > MOST_FILE_BYTES:
-        return f"it is larger than {MOST_FILE_BYTES} bytes, the most that GitHub takes"
-    return ""
-
-
-def _means_git(name: str) -> bool:
-    """Return whether a name is `.git` on some machine, where git refuses to check it out and GitHub to take it."""
-    # macOS ignores characters that do not show, Windows spaces and dots at the end and what follows a colon
-    bare = "".join(letter for letter in name.lower() if unicodedata.category(letter) != "Cf")
-    return bare.partition(":")[0].rstrip(" .") in {".git", "git~1"}
 
 
 def _parents(repository: Repository, standing: str, start: str, tree: str, objects: Objects) -> list[str]:
@@ -172,15 +114,14 @@ def _parents(repository: Repository, standing: str, start: str, tree: str, objec
     return [start] if merged and tree != objects.tree_of(start) else []
 
 
-def _tree(repository: Repository, start: str, files: Mapping[str, bytes], executable: Collection[str]) -> str:
+def _tree(repository: Repository, start: str, files: Mapping[str, bytes]) -> str:
     base, github = f"{repository.path}/git", repository.github
     entries = []
     for path in sorted(files):
         content = {"content": base64.b64encode(files[path]).decode(), "encoding": "base64"}
         # blobs and trees are named by their content: twice is once
         blob = sha_of(github.send("POST", f"{base}/blobs", content, repeatable=True), "a blob")
-        mode = "100755" if path in executable else "100644"
-        entries.append({"path": path, "mode": mode, "type": "blob", "sha": blob})
+        entries.append({"path": path, "mode": "100644", "type": "blob", "sha": blob})
     body = {"base_tree": start, "tree": entries}
     return sha_of(github.send("POST", f"{base}/trees", body, repeatable=True), "a tree")
 

@@ -12,9 +12,6 @@ from raggate.github.rest.repository import Repository
 from raggate.reports.parts.budget import COMMENT_UNITS, utf16_units
 from raggate.text.jsonio import fields
 
-ACTIONS_LOGIN = "github-actions[bot]"
-"""Who writes with the token of a workflow."""
-
 _OPENING = "<!-- raggate:"
 _GONE = frozenset((404, 410))
 _MINIMIZE = """mutation($id: ID!, $why: ReportedContentClassifiers!) {
@@ -38,22 +35,21 @@ class Thread:
     Args:
         repository: where it is.
         number: of the pull request.
-        login: who writes with this token, for a token that cannot tell; None to ask GitHub.
         locked: whether only members may write to it.
 
     Every method raises GitHubError when GitHub refuses, or does not answer.
     """
 
-    def __init__(self, repository: Repository, *, number: int, login: str | None, locked: bool) -> None:
+    def __init__(self, repository: Repository, *, number: int, locked: bool = False) -> None:
         self._github = repository.github
         self._number, self._locked = number, locked
         self._comments = f"{repository.path}/issues/comments"
         self._thread = f"{repository.path}/issues/{number}/comments"
-        self._author = None if login is None else author_of(repository.github, login)
+        self._author: tuple[str, str] | None = None
 
     @property
     def author(self) -> tuple[str, str]:
-        """Who writes with this token, and the type. The token of a workflow may not ask."""
+        """Who writes with this token, and the type."""
         if self._author is None:
             self._author = author_of(self._github)
         return self._author
@@ -125,9 +121,9 @@ class Thread:
             if error.status not in _GONE:
                 raise
 
-    def minimize(self, comment: Comment, why: Literal["RESOLVED", "OUTDATED"]) -> None:
-        """Fold a comment away, with GitHub's word for why."""
-        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": why})
+    def minimize(self, comment: Comment) -> None:
+        """Fold a comment away as resolved."""
+        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"})
 
     def _expected(self, content: Any) -> Comment:
         comment = _comment(content)
@@ -143,10 +139,6 @@ class Thread:
                 f"a collaborator. {error.hint}"
             )
             return error.with_hint(hint.strip())
-        if error.status == 422 and "too long" in error.reply:
-            return error.with_hint(
-                "This is a bug of raggate, which has to keep its comments short enough: please report it."
-            )
         return error
 
 
@@ -158,20 +150,15 @@ def _checked(body: str) -> str:
     return text
 
 
-def author_of(github: GitHub, login: str | None = None) -> tuple[str, str]:
-    """Return who writes with a token, and the type: of a login that is given, else as GitHub says.
+def author_of(github: GitHub) -> tuple[str, str]:
+    """Return who writes with a token, and the type.
 
-    Raises:
-        GitHubError: when GitHub does not answer. The token of a workflow, which may not ask, is no error.
+    `GET /user` refuses the tokens of workflows and apps; GraphQL answers all of them.
     """
-    if login is not None:
-        return login, "Bot" if login.endswith("[bot]") else "User"
-    try:
-        return _author(github.get("/user"))
-    except GitHubError as error:
-        if not error.denied or error.status == 401:
-            raise
-        return ACTIONS_LOGIN, "Bot"
+    login = fields(fields(github.graphql("query { viewer { login } }", {})).get("viewer")).get("login")
+    if not isinstance(login, str):
+        raise unexpected("the login of the token's owner", where="POST /graphql")
+    return login, "Bot" if login.endswith("[bot]") else "User"
 
 
 def _author(user: Any) -> tuple[str, str]:

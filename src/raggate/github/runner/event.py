@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.models.publication import Links
@@ -112,15 +112,6 @@ class Part(Struct, frozen=True):
             raise _wrong(self.where(key), "a number from 1", value)
         return value
 
-    def input_text(self, key: str) -> str:
-        """Return the input of a dispatch as text."""
-        value = self.values[key]
-        if isinstance(value, bool):
-            return str(value).lower()
-        if value is not None and not isinstance(value, str | int | float):
-            raise _wrong(self.where(key), "text", value)
-        return "" if value is None else str(value)
-
 
 def read_payload(path: Path) -> Part:
     """Read the event file.
@@ -200,7 +191,6 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         name: `pull_request`, which is what reviews are of too, `push`, `merge_group`, `workflow_dispatch`,
             `workflow_run`, `schedule` or another.
         repository: `owner/name`.
-        privileged: whether it is `pull_request_target`, whose token can write; `name` is then `pull_request`.
         number: of the pull request.
         base: the commit that the trusted inputs come from, of a pull request or a merge group.
         head: the commit that checks and links belong to.
@@ -212,7 +202,6 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         triggering_actor: empty when the runner names none.
         source_run: for `workflow_run`.
         comment: for `issue_comment`, where it was written just now and on a pull request.
-        inputs: of `workflow_dispatch`; user text.
     """
 
     name: str
@@ -226,7 +215,6 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
     default_branch: str
     head: str
     head_ref: str
-    privileged: bool = False
     number: int | None = None
     base: str | None = None
     base_ref: str = ""
@@ -234,7 +222,6 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
     from_fork: bool = False
     source_run: SourceRun | None = None
     comment: WrittenComment | None = None
-    inputs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def comments(self) -> bool:
@@ -263,15 +250,12 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         )
 
 
-def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> Event:
+def read(environment: Mapping[str, str]) -> Event:
     """Read what started the run. An event that is not known gates like a push.
 
-    Args:
-        allow_pull_request_target: take that event as a pull request, although its token can write.
-
     Raises:
-        UsageError: when a variable is missing, the event cannot be read or is of another shape than GitHub's, or it
-            is `pull_request_target` and that is not allowed; naming variable or key.
+        UsageError: for `pull_request_target`, whose token can write; and when a variable is missing, or the event
+            cannot be read or has another shape than GitHub's, naming variable or key.
     """
     missing = [name for name in _REQUIRED if not environment.get(name)]
     if missing:
@@ -280,15 +264,18 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         )
     variables = Part(environment)
     name = variables.matched("GITHUB_EVENT_NAME", _NAME, "the name of an event")
-    privileged = name == "pull_request_target"
-    if privileged and not allow_pull_request_target:
-        raise _refusal()
-    if privileged or name in _REVIEWS:
+    if name == "pull_request_target":
+        raise UsageError(
+            "the event pull_request_target is refused: its token can write to the repository, and the workflow would "
+            "run the pull request's code beside it",
+            hint="Use `on: pull_request` for the gate, which needs no rights to write, and a second workflow on "
+            "`workflow_run` to comment on pull requests from forks.",
+        )
+    if name in _REVIEWS:
         name = "pull_request"
     content = read_payload(Path(environment["GITHUB_EVENT_PATH"]))
     known: dict[str, Any] = {
         "name": name,
-        "privileged": privileged,
         "repository": variables.matched("GITHUB_REPOSITORY", _REPOSITORY, "owner/name"),
         "run_id": int(variables.matched("GITHUB_RUN_ID", _COUNT, "a number from 1")),
         "attempt": int(variables.matched("GITHUB_RUN_ATTEMPT", _COUNT, "a number from 1")),
@@ -304,7 +291,6 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         "pull_request": _pull_request,
         "merge_group": _merge_group,
         "workflow_run": _workflow_run,
-        "workflow_dispatch": _dispatch,
         "issue_comment": _issue_comment,
     }.get(name)
     return Event(**(known | (extra(content) if extra else {})))
@@ -373,17 +359,3 @@ def _issue_comment(content: Part) -> dict[str, Any]:
         body=body if isinstance(body, str) else "",
     )
     return {"comment": written}
-
-
-def _dispatch(content: Part) -> dict[str, Any]:
-    inputs = content.part("inputs", optional=True)
-    return {"inputs": {name: inputs.input_text(name) for name in inputs.values}}
-
-
-def _refusal() -> UsageError:
-    return UsageError(
-        "the event pull_request_target is refused: its token can write to the repository, and the workflow would run "
-        "the pull request's code beside it",
-        hint="Use `on: pull_request` for the gate, which needs no rights to write, and a second workflow on "
-        "`workflow_run` to comment on pull requests from forks.",
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,6 @@ def name_of(code: int) -> str:
 def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:
     """Return every output of the action; paths are relative to the workspace where they lie in it."""
     decision = _decision(directory)
-    answered = _answers(directory)
     # a question that moved in several modes is one question
     flips = {(flip.get("kind"), str(flip.get("case_id"))) for flip in decision.get("flips", ())}
     kinds = [kind for kind, _ in flips]
@@ -55,17 +53,12 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
         "verdict": name_of(code),
         "exit-code": str(code),
         "run-directory": path_from_workspace(directory, workspace),
-        "metrics-file": path_from_workspace(directory and directory / "metrics.json", workspace) if answered else "",
-        "summary-file": path_from_workspace(directory and directory / "summary.md", workspace),
-        "verdict-file": path_from_workspace(directory and directory / "verdict.json", workspace),
         "suites": "",
-        "cases": str(len(answered)),
-        "results": str(answered.total()),
-        "questions": str(answered.total()),
+        "cases": str(_cases(directory)),
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),
         "warnings": str(len(decision.get("warnings", ()))),
-        **dict.fromkeys(("shards", "plan-hash", "comment-url", "pull-request-url", "commit", "verified"), ""),
+        **dict.fromkeys(("shards", "plan-hash", "comment-url", "pull-request-url"), ""),
     }
 
 
@@ -117,15 +110,15 @@ def _content(directory: Path | None, name: str) -> bytes:
         return b""
 
 
-def _answers(directory: Path | None) -> Counter[str]:
-    """Count the results of each question; none where they cannot be read."""
+def _cases(directory: Path | None) -> int:
+    """Count the questions with a result; none if they cannot be read."""
     try:
         from raggate.pipeline import result_rows
 
         lines = result_rows.packed_lines(directory)[1] if directory else iter(())
-        return Counter(_ROW.decode(line).test_case_id for line in lines)
+        return len({_ROW.decode(line).test_case_id for line in lines})
     except (RaggateError, DecodeError):
-        return Counter()
+        return 0
 
 
 def _decision(directory: Path | None) -> dict[str, Any]:

@@ -5,66 +5,60 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from raggate.config import first_run
 from raggate.errors import UsageError
 from raggate.github import workflow_files
 from raggate.text.quote import nearest, quoted
 
-DEFAULTS: Mapping[str, str] = {
-    "command": "check",
-    "config": "raggate.yml",
-    "suite": "",
-    "api-image": "",
-    "api-build": "",
-    "api-url": "",
-    "base-image": "",
-    "against": "",
-    "baseline": "",
-    "out": "",
-    "run": "",
-    "shards": "",
-    "shard": "",
-    "plan": "plan.json",
-    "plan-hash": "",
-    "parts": "parts",
-    "jobs": "",
-    "github-token": "",
-    "token-login": "",
-    "comment": "always",
-    "check-run": "",
-    "artifact": "raggate-run",
-    "workflow": workflow_files.DEFAULT,
-    "allow-pull-request-target": "false",
-    "allow-command": "false",
-    "allow-first-run": "",
-    "bases": "",
-    "reason": "",
-    "run-id": "",
-    "allow-regression": "false",
-    "allow-no-match": "",
-    "dry-run": "false",
-    "direct-commit": "false",
-    "max-age-days": "14",
-    "ca-file": "",
-    "fail-on": "regression",
-    "store-full-text": "false",
-    "reports": "",
-    "issue": "never",
-}
-"""Name -> default, as in action.yml. An input whose default is empty may be left empty."""
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "command": ("check", "plan", "shard", "merge", "comment", "promote", "respond"),
-    "fail-on": ("regression", "cannot-tell", "never"),
-    "store-full-text": ("true", "false"),
-    "comment": ("always", "on-change", "never"),
-    "issue": ("never", "on-regression"),
-    "allow-pull-request-target": ("true", "false"),
-    **dict.fromkeys(("allow-command", "allow-regression", "dry-run", "direct-commit"), ("true", "false")),
-}
+class Input(Struct, frozen=True):
+    """What an input may hold. One with a default may not be empty, and one with choices holds one of them.
 
-LISTS = frozenset(("config", "reports"))
-"""Inputs with an entry a line."""
+    `lines` is whether it has an entry a line.
+    """
+
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    lines: bool = False
+
+
+_SWITCH = Input("false", choices=("true", "false"))
+
+INPUTS: Mapping[str, Input] = {
+    "command": Input("check", choices=("check", "plan", "shard", "merge", "comment", "promote", "respond")),
+    "config": Input("raggate.yml", lines=True),
+    "api-image": Input(),
+    "api-build": Input(),
+    "api-url": Input(),
+    "base-image": Input(),
+    "against": Input(),
+    "out": Input(),
+    "run": Input(),
+    "shards": Input(),
+    "shard": Input(),
+    "plan": Input("plan.json"),
+    "plan-hash": Input(),
+    "parts": Input("parts"),
+    "jobs": Input(),
+    "fail-on": Input("regression", choices=("regression", "cannot-tell", "never")),
+    "reports": Input(lines=True),
+    "github-token": Input(),
+    "comment": Input("always", choices=("always", "on-change", "never")),
+    "issue": Input("never", choices=("never", "on-regression")),
+    "artifact": Input("raggate-run"),
+    "workflow": Input(workflow_files.DEFAULT),
+    "allow-command": _SWITCH,
+    "allow-first-run": Input(),
+    "bases": Input(),
+    "reason": Input(),
+    "run-id": Input(),
+    "allow-regression": _SWITCH,
+}
+"""Every input of action.yml, by name."""
+
+DEFAULTS: Mapping[str, str] = {name: spec.default for name, spec in INPUTS.items()}
 
 _PREFIX = "INPUT_"
 _SECRETS = ("github-token",)
@@ -84,7 +78,7 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
         if not variable.startswith(_PREFIX):
             continue
         name = _name(variable)
-        if name not in DEFAULTS:
+        if name not in INPUTS:
             raise _unknown(name)
         value = environment[variable].strip()
         if values.setdefault(name, value) != value:
@@ -92,13 +86,13 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
                 f"input {name!r} is given twice, as {_value_text(name, values[name])} and as {_value_text(name, value)}"
             )
     for name, value in values.items():
-        _check(name, value)
+        _check(name, INPUTS[name], value)
     workflow_files.check_name(values.get(workflow_files.INPUT, workflow_files.DEFAULT))
     return {**DEFAULTS, **values}
 
 
 def entries(inputs: Mapping[str, str], name: str) -> list[str]:
-    """Return the entries of an input of `LISTS`, without white space around them and without empty ones."""
+    """Return the entries of an input that has one a line, without white space around them and without empty ones."""
     return [line.strip() for line in inputs[name].splitlines() if line.strip()]
 
 
@@ -139,17 +133,17 @@ def _value_text(name: str, value: str) -> str:
     return "a value that is not shown" if name in _SECRETS else quoted(value)
 
 
-def _check(name: str, value: str) -> None:
-    if not value and DEFAULTS[name]:
-        raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {DEFAULTS[name]!r}.")
-    lines = value.splitlines() if name in LISTS else [value]
+def _check(name: str, spec: Input, value: str) -> None:
+    if not value and spec.default:
+        raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {spec.default!r}.")
+    lines = value.splitlines() if spec.lines else [value]
     if not all(line.isprintable() for line in lines):
         raise UsageError(f"input {name!r}: expected one line of printable text; found {_value_text(name, value)}")
-    if name in CHOICES and value not in CHOICES[name]:
-        raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {quoted(value)}")
+    if spec.choices and value not in spec.choices:
+        raise UsageError(f"input {name!r}: expected one of {', '.join(spec.choices)}; found {quoted(value)}")
 
 
 def _unknown(name: str) -> UsageError:
-    close = nearest(name, DEFAULTS)
+    close = nearest(name, INPUTS)
     advice = f"; did you mean {close!r}?" if close else ""
-    return UsageError(f"unknown input {quoted(name)}{advice}", hint=f"Known: {', '.join(DEFAULTS)}.")
+    return UsageError(f"unknown input {quoted(name)}{advice}", hint=f"Known: {', '.join(INPUTS)}.")

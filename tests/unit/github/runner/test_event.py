@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.github.runner import event, event as payloads
@@ -38,11 +37,11 @@ def payload(name: str) -> dict[str, Any]:
     return found
 
 
-def read(path: Path, name: str, content: object, *, target: bool = False, **variables: str) -> event.Event:
+def read(path: Path, name: str, content: object, **variables: str) -> event.Event:
     """Read an event that the runner would have written."""
     path.write_text(json.dumps(content))
     environment = {**RUNNER, "GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path), **variables}
-    return event.read(environment, allow_pull_request_target=target)
+    return event.read(environment)
 
 
 @pytest.fixture
@@ -151,13 +150,10 @@ def test_an_attempt_starts_at_a_time(file: Path, value: object) -> None:
 
 
 def test_pull_request_target_is_refused(file: Path) -> None:
-    """The event whose token can write is refused with the way around it, and is a pull request when it is allowed."""
+    """The event whose token can write is refused, with the way around it."""
     with pytest.raises(UsageError, match="can write to the repository") as caught:
         read(file, "pull_request_target", payload(PULL))
     assert "workflow_run" in caught.value.hint
-    found = read(file, "pull_request_target", payload(PULL), target=True)
-    assert found.privileged
-    assert replace(found, privileged=False) == read(file, "pull_request", payload(PULL))
 
 
 @pytest.mark.parametrize("name", ["pull_request_review", "pull_request_review_comment"])
@@ -220,17 +216,10 @@ def test_other_events_gate_like_a_push(file: Path, name: str) -> None:
     assert (found.name, found.head, found.base, found.number, found.comments) == (name, SHA, None, None, False)
 
 
-def test_inputs_of_a_dispatch(file: Path) -> None:
-    """Inputs are text, also where a runner writes other values."""
-    content = payload("workflow_dispatch/00.json") | {"inputs": {"run-id": "7", "force": True, "n": 3, "x": None}}
-    assert read(file, "workflow_dispatch", content).inputs == {"run-id": "7", "force": "true", "n": "3", "x": ""}
-    assert read(file, "workflow_dispatch", content | {"inputs": None}).inputs == {}
-
-
 def test_missing_variables_are_named_together() -> None:
     """All missing variables stand in one message."""
     with pytest.raises(UsageError, match="GITHUB_EVENT_NAME, GITHUB_EVENT_PATH, GITHUB_REPOSITORY, GITHUB_RUN_ID"):
-        event.read({"GITHUB_SHA": SHA}, allow_pull_request_target=False)
+        event.read({"GITHUB_SHA": SHA})
 
 
 def test_variables_a_runner_may_lack(file: Path) -> None:
@@ -298,7 +287,7 @@ def test_files_that_are_no_event(file: Path, data: bytes) -> None:
     file.write_bytes(data)
     environment = {**RUNNER, "GITHUB_EVENT_NAME": "push", "GITHUB_EVENT_PATH": str(file)}
     with pytest.raises(UsageError, match="event file"):
-        event.read(environment, allow_pull_request_target=False)
+        event.read(environment)
 
 
 def test_an_event_file_without_end(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,8 +47,8 @@ def test_both_spellings_at_once_are_fine_when_they_agree() -> None:
         ({"INPUT_CONFIG": " "}, "input 'config' is empty"),
         ({"INPUT_FAIL-ON": ""}, "input 'fail-on' is empty"),
         ({"INPUT_FAIL-ON": "sometimes"}, "expected one of regression, cannot-tell, never; found 'sometimes'"),
-        ({"INPUT_STORE-FULL-TEXT": "yes"}, "expected one of true, false; found 'yes'"),
-        ({"INPUT_SUITE": "a\n::error::b"}, "input 'suite': expected one line of printable text"),
+        ({"INPUT_ALLOW-COMMAND": "yes"}, "expected one of true, false; found 'yes'"),
+        ({"INPUT_REASON": "a\n::error::b"}, "input 'reason': expected one line of printable text"),
         ({"INPUT_OUT": "a\x1b[31m"}, "input 'out': expected one line of printable text"),
     ],
 )
