@@ -1,4 +1,4 @@
-"""The recipes of docs/engines.md: their scripts are run as they stand there, by stand-ins for the engines."""
+"""The recipes of docs/shards.md: their scripts are run as they stand there, by stand-ins for the engines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 
 from project import Project, make_project
 
-PAGE = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "shards.md").read_text(encoding="utf-8")
 # with fewer shards than on the page, as each costs a process; a stand-in does what the engine documents
 SHARDS = 3
 IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
