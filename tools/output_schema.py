@@ -12,9 +12,9 @@ from typing import Any, get_args, get_origin
 import click
 import msgspec
 
+from raggate.cli import answers
 from raggate.cli.main import cli
 from raggate.cli.output import SCHEMA
-from raggate.cli.results import authoring, measured, measuring, stored
 from raggate.errors import ExitCode
 from raggate.models.answer import Answer
 from raggate.models.lint import LintDocument
@@ -25,11 +25,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REF = "#/$defs/"
 
 _NAMES: Mapping[str, Any] = {
-    **{
-        name: value
-        for module in (authoring, measured, measuring, stored, evaluate, interop)
-        for name, value in vars(module).items()
-    },
+    **{name: value for module in (answers, evaluate, interop) for name, value in vars(module).items()},
     "Answer": Answer,
     "LintDocument": LintDocument,
     "Verdict": Verdict,

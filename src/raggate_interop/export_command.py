@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli.options import choice
-from raggate.cli.run_names import RUN
+from raggate.cli.options import RUN, choice
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line

@@ -39,9 +39,9 @@ def test_inputs_are_checked(promoted: Project) -> None:
 
 def findings(project: Project, *arguments: str, code: int) -> list[dict[str, Any]]:
     """Run `raggate lint` for programs, and give what it found."""
-    done = project.command("lint", "--format", "json", *arguments)
+    done = project.command("lint", "--json", *arguments)
     assert (done.code, done.err) == (code, "")
-    found: list[dict[str, Any]] = json.loads(done.out)["findings"]
+    found: list[dict[str, Any]] = json.loads(done.out)["result"]["findings"]
     return found
 
 

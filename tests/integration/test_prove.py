@@ -102,8 +102,6 @@ def test_a_sound_gate_is_proved(proved: Proved) -> None:
     assert proved.fault("answers late", "by 50 ms")["caught"] is False
     directory = proved.project.last_run()
     assert (directory / "proof.md").read_text().startswith("# What the gate catches\n")
-    # what the proof rests on can be looked at like any other run
-    assert proved.project.command("compare", str(directory)).code == 0
 
 
 def test_declared_faults_boot_the_api_again(proved: Proved) -> None:

@@ -21,7 +21,7 @@ def test_json_is_one_document(promoted: Project) -> None:
     """Reports without an end are no document: the two flags exclude each other."""
     done = promoted.command("check", "--watch", "--json")
     assert done.code == 2
-    assert "--watch: there is one report after another" in done.err
+    assert "--watch and --json cannot be combined" in done.err
 
 
 def test_a_change_of_the_file_system_is_seen(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import click
 
 from raggate.cli import console, options
 from raggate.cli.options import PATH, choice
-from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text import dates
@@ -21,7 +20,7 @@ from raggate.text.quote import cut, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raggate.cli.results.stored import BaselineLog, BaselineShown, BaselineValue, BaselineVersion
+    from raggate.cli.answers import BaselineLog, BaselineShown, BaselineValue, BaselineVersion
     from raggate.config.schema import Config
     from raggate.models.baseline import Baseline
     from raggate.models.history import History, Revision
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def baseline() -> None:
-    """Show a baseline and its history."""
+    """Show a baseline, or its history."""
 
 
-@baseline.command(cls=OptionsOnly)
+@baseline.command()
 @options.config()
 @click.option(
     "--baseline",
@@ -60,7 +59,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     return Answer(_document(stored, now, slices=slices))
 
 
-@baseline.command(cls=OptionsOnly)
+@baseline.command()
 @options.config()
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many versions, newest first."
@@ -142,7 +141,7 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
 
 
 def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
-    from raggate.cli.results.stored import BaselineLog, BaselineVersion
+    from raggate.cli.answers import BaselineLog, BaselineVersion
     from raggate.reports import history_table
 
     changed = history_table.other_questions(history)
@@ -174,13 +173,13 @@ def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
 
 
 def _pair(value: MetricValue) -> BaselineValue:
-    from raggate.cli.results.stored import BaselineValue
+    from raggate.cli.answers import BaselineValue
 
     return BaselineValue(value=value.value, n=value.n)
 
 
 def _document(baseline: Baseline, now: str, *, slices: bool) -> BaselineShown:
-    from raggate.cli.results.stored import BaselineShown
+    from raggate.cli.answers import BaselineShown
     from raggate.models.scorecard import OVERALL
 
     scorecard = baseline.scorecard

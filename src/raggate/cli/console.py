@@ -5,17 +5,19 @@ from __future__ import annotations
 import gc
 import io
 import os
+import platform
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from raggate import __version__
 from raggate.cli import output
-from raggate.errors import NO_MEMORY, CannotTell, ExitCode, RaggateError, out_of_memory
+from raggate.errors import NO_MEMORY, CannotTell, ExitCode, RaggateError, UsageError, out_of_memory
 from raggate.models.answer import Answer
 from raggate.service import signals
 from raggate.text import files
@@ -24,8 +26,9 @@ from raggate.text.jsonio import as_dict
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measured import Measured
-    from raggate.cli.results.stored import MetricRow
+    from _typeshed import ReadableBuffer
+
+    from raggate.cli.answers import Measured, MetricRow
     from raggate.inputs.suite_list import SuiteFile
     from raggate.models.promotion import BaselineCandidate
     from raggate.models.scorecard import MetricValue
@@ -33,21 +36,7 @@ if TYPE_CHECKING:
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
     from raggate.pipeline.request import Request, RunResult
-import platform
-from typing import TYPE_CHECKING, TextIO
 
-from raggate import __version__
-from raggate.cli import installed
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
-
-_LAST = 2
-"""The number of standard error, the last of the three."""
-
-
-_CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 CRASH_LOG = Path(".raggate/crash.log")
 LOG_WIDTH = 140
 """Columns when the output is not a terminal."""
@@ -58,10 +47,25 @@ Fence = Callable[[], AbstractContextManager[None]]
 """Surrounds lines of a foreign log while they are printed to standard error."""
 
 
+def prepare_process() -> None:
+    """Print whatever text there is, wherever it goes, and take either signal for an interrupt."""
+    # what is loaded stays until the end: looking through all of it for garbage again and again is a tenth of the start
+    gc.set_threshold(GARBAGE, 20, 20)
+    gc.enable()
+    # a descriptor that is closed would be taken by a file of the run, and what is printed would go there
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    sys.stdout = _forgiving(sys.stdout, sys.__stdout__, BrokenPipeError)
+    sys.stderr = _forgiving(sys.stderr, sys.__stderr__, OSError)
+    signals.install()
+
+
 class _Forgiving(io.FileIO):
     """A descriptor that takes what it cannot pass on, so that a verdict does not depend on who listens.
 
-    An error that is not forgiven is raised once; what is still buffered then, and written at the end, is dropped.
+    Click would end with 1 if a reader has left: https://github.com/pallets/click/pull/1106. An error that is not
+    forgiven, such as a full disk below standard output, is raised once.
     """
 
     def __init__(self, descriptor: int, forgiven: type[OSError]) -> None:
@@ -79,73 +83,33 @@ class _Forgiving(io.FileIO):
             return memoryview(data).nbytes
 
 
-def prepare() -> None:
-    """Let everything that is printed later be written somewhere, in whatever letters there are.
-
-    A reader that has left is no error, on either stream. Standard error is never one: what cannot be said there changes
-    no exit code. A full disk below standard output still is, because the report is then not where it was meant to be.
-
-    Click would end with 1 for a reader that has left: https://github.com/pallets/click/pull/1106.
-    """
-    _open_missing()
-    sys.stdout = _forgiving(sys.stdout, sys.__stdout__, BrokenPipeError)
-    sys.stderr = _forgiving(sys.stderr, sys.__stderr__, OSError)
-
-
-def _open_missing() -> None:
-    """Open the standard descriptors that are closed, so that no file of a run takes their numbers."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _LAST:
-        pass
-    os.close(descriptor)
-
-
 def _forgiving(stream: TextIO | None, own: TextIO | None, forgiven: type[OSError]) -> TextIO:
     if stream is None:
         return Path(os.devnull).open("w", encoding="utf-8")
     if stream is own:
         raw = _Forgiving(stream.fileno(), forgiven)
-        lines = bool(stream.line_buffering)
-        return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, "replace", line_buffering=lines)
+        return io.TextIOWrapper(
+            io.BufferedWriter(raw), stream.encoding, "replace", line_buffering=bool(stream.line_buffering)
+        )
     # another one that a caller in this process has put there
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
     return stream
 
 
-def report(traceback: str) -> str:
-    """Put the versions of what took part before a traceback, from which secrets have been taken already."""
-    return "\n".join([*_versions(), "", _without_places(traceback)])
+def require(what: str, *modules: str) -> None:
+    """Refuse to go on if a library that `what` needs is missing.
 
+    Raises:
+        UsageError: with the command that installs it.
+    """
+    from importlib.util import find_spec
 
-def _versions() -> list[str]:
-    contained = any(mark.exists() for mark in _CONTAINER_MARKS)
-    return [
-        f"raggate {__version__}",
-        f"{platform.python_implementation()} {platform.python_version()}",
-        f"{platform.system()} {platform.release()} {platform.machine()}, {'in' if contained else 'not in'} a container",
-        ", ".join(f"{name} {version}" for name, version in installed.versions("label", "watch").items()),
-    ]
-
-
-def _without_places(text: str) -> str:
-    """Write `.` for the working directory and `~` for the home directory, which name projects and people."""
-    for place, sign in ((Path.cwd, "."), (Path.home, "~")):
-        try:
-            path = str(place())
-        except (OSError, RuntimeError):
-            continue
-        if path != "/":
-            text = text.replace(path, sign)
-    return text
-
-
-def prepare_process() -> None:
-    """Print whatever text there is, wherever it goes, and take either signal for an interrupt."""
-    # what is loaded stays until the end: looking through all of it for garbage again and again is a tenth of the start
-    gc.set_threshold(GARBAGE, 20, 20)
-    gc.enable()
-    prepare()
-    signals.install()
+    if any(find_spec(module) is None for module in modules):
+        raise UsageError(
+            f"{what} needs {' and '.join(modules)}, which the basic installation leaves out",
+            hint=f"Install it: python3 -m pip install {' '.join(modules)}",
+        )
 
 
 def guarded(
@@ -258,7 +222,7 @@ def show_run(result: RunResult) -> Answer[Measured]:
     Raises:
         CannotTell: when it broke off.
     """
-    from raggate.cli.results.measured import Measured, Part
+    from raggate.cli.answers import Measured, Part
 
     click.echo(log_line(str(short_path(result.directory))))
     if result.run.stopped is not None:
@@ -286,7 +250,7 @@ def show_run(result: RunResult) -> Answer[Measured]:
 
 def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> tuple[MetricRow, ...]:
     """Return metrics, each with its mode and name, as answers hold them."""
-    from raggate.cli.results.stored import MetricRow
+    from raggate.cli.answers import MetricRow
 
     return tuple(MetricRow(mode=mode, metric=name, **as_dict(value)) for mode, name, value in values)
 
@@ -361,7 +325,9 @@ def _report_crash(error: BaseException, environment: Mapping[str, str]) -> None:
     from raggate.text.redact import of_environment, redact
 
     secrets = of_environment(environment, environment)
-    details = report(without_userinfo(redact("".join(format_exception(error)), secrets)))
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    versions = f"raggate {__version__}, {python}, {platform.platform()}\n\n"
+    details = versions + without_userinfo(redact("".join(format_exception(error)), secrets))
     message = f"internal error: {type(error).__name__}: {without_userinfo(redact(str(error), secrets))}"
     click.echo(f"raggate: {log_line(message)}", err=True)
     try:

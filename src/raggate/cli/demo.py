@@ -24,7 +24,7 @@ from raggate.text.escape import log_line
 from raggate.text.files import writing
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Demonstrated, Outcome
+    from raggate.cli.answers import Demonstrated, Outcome
     from raggate.models.scorecard import Scorecard
     from raggate.models.verdict import Review
     from raggate.pipeline.request import Request
@@ -59,11 +59,11 @@ BROKEN = Change(
 @click.option("--keep", type=PATH, metavar="DIR", help="Keep the files of the demo in this new directory.")
 @click.pass_obj
 def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrated]:
-    """Show the gate at work on a small search service: a change that passes, and one that does not.
+    """See a good and a broken change to a small search service.
 
     Needs no Docker, no network and none of your files.
     """
-    from raggate.cli.results.measuring import Demonstrated
+    from raggate.cli.answers import Demonstrated
 
     # the commands that its runs advise are for whoever stands there
     with _directory(keep) as directory, chdir(directory):
@@ -85,7 +85,7 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrat
 
 
 def _outcome(review: Review) -> Outcome:
-    from raggate.cli.results.measuring import Outcome
+    from raggate.cli.answers import Outcome
 
     return Outcome(outcome=review.verdict.outcome, exit_code=int(review.verdict.exit_code))
 

@@ -2,72 +2,46 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from raggate import plugins
 from raggate.cli import console, options
-from raggate.cli.options import PATH
-from raggate.cli.options_only import OptionsOnly
-from raggate.errors import UsageError
+from raggate.errors import Interrupted, UsageError
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
+from raggate.text.escape import log_line, plain
+from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import loads
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.authoring import (
-        QuestionAdded,
-        QuestionsImported,
-        QuestionsProposed,
-    )
-    from raggate.inputs.authoring.question_sets.anchored import Imported
-    from raggate.models.golden import Case, Support
-    from raggate.models.lint import LintFinding
-    from raggate.pipeline.authoring import Workbench
-    from raggate.pipeline.request import Request
-import re
-from collections.abc import Iterable
-from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
-
-from msgspec.structs import replace
-
-from raggate.errors import Interrupted
-from raggate.text.escape import plain
-
-if TYPE_CHECKING:
+    from raggate.cli.answers import QuestionAdded, QuestionsImported, QuestionsProposed
     from raggate.inputs.authoring.passages import Passage
-    from raggate.models.golden import Support, Vault
-    from raggate.models.run import Chunk
-
-
-from typing import TYPE_CHECKING
-
-from raggate.text.files import read_file, write_file
-
-if TYPE_CHECKING:
     from raggate.inputs.authoring.proposals import Proposal
     from raggate.inputs.authoring.proposals_file import Kept
+    from raggate.inputs.authoring.question_sets.anchored import Imported
+    from raggate.models.golden import Case, Support, Vault
+    from raggate.models.lint import LintFinding
+    from raggate.models.run import Chunk
     from raggate.pipeline.authoring import Workbench
     from raggate.pipeline.request import Request
 
-
-_CHOICES = ("y", "e", "n", "s", "q")
-_ASK_PROPOSAL = "y: take it, e: ask it in other words, n: never again, s: not now, q: quit"
-
-
-SHOWN_TEXT = 200
-_NUMBERS = re.compile(r"\d{1,3}(?:[\s,]+\d{1,3})*")
-_SNIPPET = "Text that a matching passage must hold; - for none"
-_ASK = "Which answer it? Numbers; s WORDS searches the notes; n: no note does; q: quit"
 FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad")
 """Of `raggate.inputs.authoring.question_sets`, which is not loaded for the names alone; a test compares them."""
 SHOWN = 10
+SHOWN_TEXT = 200
+_CHOICES = ("y", "e", "n", "s", "q")
+_ASK_PROPOSAL = "y: take it, e: ask it in other words, n: never again, s: not now, q: quit"
+_NUMBERS = re.compile(r"\d{1,3}(?:[\s,]+\d{1,3})*")
+_SNIPPET = "Text that a matching passage must hold; - for none"
+_ASK = "Which answer it? Numbers; s WORDS searches the notes; n: no note does; q: quit"
 
 
 class Desk:
@@ -156,31 +130,6 @@ class Desk:
         write_file(self._path, proposals_file.write(self._kept))
 
 
-def run(desk: Desk, most: int, accepted: Sequence[str], rejected: Sequence[str], asked: Request | None = None) -> None:
-    """Take and reject what flags name; without any, propose, and ask whoever sits there.
-
-    Args:
-        most: how many wait at most.
-        asked: the request whose model writes questions, too; None for none.
-    """
-    for name in accepted:
-        desk.accept(name)
-    for name in rejected:
-        desk.reject(name)
-    if accepted or rejected:
-        return
-    desk.refill(most, asked)
-    proposals = desk.waiting()[:most]
-    if not proposals:
-        click.echo("nothing to propose: no fact or pair of notes is left that makes a good question")
-    elif sys.stdin.isatty():
-        _review(desk, proposals)
-    else:
-        for proposal in proposals:
-            _show(proposal)
-        click.echo("take what is good with --accept ID, drop what is not with --reject ID")
-
-
 def _review(desk: Desk, proposals: Sequence[Proposal]) -> None:
     for proposal in proposals:
         _show(proposal)
@@ -266,8 +215,8 @@ def supports_of(rows: Sequence[Row], picks: Iterable[int], vault: Vault) -> tupl
     return tuple(chosen)
 
 
-def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault) -> tuple[Support, ...] | None:
-    """Let somebody choose, who may search for other passages; None where no note answers the question.
+def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault) -> tuple[Support, ...]:
+    """Let somebody choose, who may search for other passages; nothing if no note answers the question.
 
     Raises:
         Interrupted: when they quit.
@@ -277,7 +226,7 @@ def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault)
         if answer == "q":
             raise Interrupted("nothing was written")
         if answer == "n":
-            return None
+            return ()
         if answer.startswith("s "):
             rows = matching(answer[2:], known)
             show(rows)
@@ -288,9 +237,15 @@ def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault)
                 click.echo(log_line(error.message), err=True)
 
 
+def _with_snippets(supports: Sequence[Support], question: str, vault: Vault, *, choose: bool) -> tuple[Support, ...]:
+    from raggate.inputs.authoring.passages import passages
+
+    known = passages(vault)
+    return tuple(with_snippet(support, question, known, choose=choose) for support in supports)
+
+
 def with_snippet(support: Support, question: str, known: Sequence[Passage], *, choose: bool) -> Support:
     """A support the snippet that somebody takes of its passage, or types; without a person, say what it could be."""
-    from raggate.cli import console
     from raggate.inputs.authoring.passages import snippet_of
 
     places = ("rel_path", "heading_path") if support.heading_path else ("rel_path",)
@@ -313,66 +268,65 @@ def with_snippet(support: Support, question: str, known: Sequence[Passage], *, c
 
 @click.group()
 def golden() -> None:
-    """Grow the golden set: add a question, import a file of questions, or review proposals."""
+    """Grow the golden set: add, import or review questions."""
 
 
 @golden.command()
 @click.argument("question")
 @options.config()
-@click.option("--api-url", metavar="URL", help="Ask the API that already runs here.")
+@options.API_URL
 @click.option("--search", metavar="WORDS", help="Search the notes for these words instead of asking the API.")
 @click.option("--pick", "picks", type=click.IntRange(1, 50), multiple=True, help="Use the passage with this number.")
-@click.option(
-    "--anchor", "anchors", metavar="NOTE#HEADING", multiple=True, help="Use this place; the API is not asked."
-)
+@click.option("--anchor", "anchors", metavar="NOTE#HEADING", multiple=True, help="Use this place of the notes.")
 @click.option("--unanswerable", is_flag=True, help="No note answers it; the API should abstain.")
 @click.option("--all-needed", is_flag=True, help="All chosen passages are needed, not just one.")
 @click.option("--snippet", "snippets", metavar="TEXT", multiple=True, help="Text that a matching chunk must contain.")
 @click.option("--fact", "facts", metavar="TEXT", multiple=True, help="What an answer should say.")
-@click.option("--vault", "vaults", metavar="NAME", multiple=True, help="Ask only this vault.")
-@click.option("--folder", "folders", metavar="PATH", multiple=True, help="Ask only this folder.")
 @click.option("--tag", "tags", metavar="NAME", multiple=True, help="Add this tag.")
-@click.option(
-    "--category", default="", metavar="NAME", help="Category. Default: factual, or multi_hop with --all-needed."
-)
-@click.option("--difficulty", default="medium", show_default=True, metavar="NAME", help="Difficulty.")
-@click.option("--group", metavar="NAME", help="Group of questions that count as one.")
 @click.option("--must-pass", is_flag=True, help="Fail the gate when it is not answered.")
-@click.option("--id", "case_id", metavar="ID", help="Its id. Default: the next number, or its first words.")
-@click.option("--dry-run", is_flag=True, help="Print the line and write nothing.")
-@click.pass_obj
-def add(environment: dict[str, str], /, question: str, config_file: Path, **flags: Any) -> Answer[QuestionAdded]:
+def add(
+    question: str,
+    config_file: Path,
+    *,
+    api_url: str | None,
+    unanswerable: bool,
+    facts: tuple[str, ...],
+    tags: tuple[str, ...],
+    must_pass: bool,
+    **places: Any,
+) -> Answer[QuestionAdded]:
     """Add a question and choose the passages that answer it.
 
     Asks the API and shows its first ten passages to choose from. Without a terminal, choose with --pick, --anchor or
-    --unanswerable; run it once without them to see the numbers for --pick.
+    --unanswerable; run it once without them to see the numbers for --pick. Everything else of a question can be changed
+    in its line of the golden set.
     """
-    from raggate.cli.results.authoring import QuestionAdded
+    from raggate.cli.answers import QuestionAdded
+    from raggate.models.golden import Case
     from raggate.pipeline import authoring
 
     if not question.strip():
         raise UsageError("expected a question, found no text")
-    request = _request(config_file, environment, flags.pop("api_url"))
-    dry_run = flags.pop("dry_run")
+    if unanswerable and any(places[name] for name in ("picks", "anchors", "snippets")):
+        raise UsageError("--unanswerable cannot be combined with --pick, --anchor and --snippet")
+    request = options.request_of(config_file, api_url=api_url)
     bench = authoring.open_golden(request)
-    case = _case(request, bench, question, flags)
+    case = Case(
+        id="", question=question, answerable=not unanswerable, expected_key_facts=facts, tags=tags, must_pass=must_pass
+    )
+    case = _placed(request, bench, case, **places)
     data, findings = authoring.checked(bench, [case])
     _warn(findings)
-    line = data[len(bench.data) :].decode()
-    added = QuestionAdded(golden=bench.path, case=loads(line), written=not dry_run)
-    if dry_run:
-        click.echo(log_line(line, limit=20_000))
-        return Answer(added)
     authoring.save(bench, data)
     # a service that ranks otherwise each time may have another passage behind a number than the one that was seen
-    places = [f"{support.rel_path} {support.heading_path or ''}".strip() for support in case.gold_supports]
-    answer = "; ".join(places) or "no note answers it"
+    named = [f"{support.rel_path} {support.heading_path or ''}".strip() for support in case.gold_supports]
+    answer = "; ".join(named) or "no note answers it"
     click.echo(log_line(f"added {case.id} to {console.short_path(bench.path)}: {answer}"))
-    return Answer(added)
+    return Answer(QuestionAdded(golden=bench.path, case=loads(data[len(bench.data) :])))
 
 
 @golden.command("import")
-@click.argument("file", type=PATH)
+@click.argument("file", type=options.PATH)
 @options.config()
 @click.option(
     "--from",
@@ -385,17 +339,8 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
     type=click.Choice(["any", "all"]),
     help="If a question has several contexts: is any one enough, or are all needed?",
 )
-@click.option("--undecided", type=PATH, help="Where to list undecided questions. Default: beside the golden set.")
-@click.option("--dry-run", is_flag=True, help="Show what would be added and write nothing.")
-@click.pass_obj
 def import_(
-    environment: dict[str, str],
-    /,
-    file: Path,
-    config_file: Path,
-    form: str | None,
-    undecided: Path | None,
-    **flags: Any,
+    file: Path, config_file: Path, form: str | None, several: Literal["any", "all"] | None
 ) -> Answer[QuestionsImported]:
     """Import questions whose answer is in exactly one place in the notes.
 
@@ -403,27 +348,25 @@ def import_(
     folder. Nothing is guessed: a question whose answer is nowhere, or in several places, is listed as undecided, with
     candidates for `raggate golden add`. Questions that are already in the golden set are skipped.
     """
-    from raggate.cli.results.authoring import QuestionsImported, Undecided
+    from raggate.cli.answers import QuestionsImported, Undecided
     from raggate.inputs.authoring import question_sets
     from raggate.inputs.authoring.question_sets.anchored import anchored, lines
     from raggate.inputs.authoring.question_sets.detect import detect
     from raggate.pipeline import authoring
-    from raggate.text.files import write_file
 
-    bench = authoring.open_golden(_request(config_file, environment))
+    bench = authoring.open_golden(options.request_of(config_file))
     form = form or detect(file)
     with authoring.in_time(bench):
-        imported = anchored(question_sets.read(file, form), bench.golden, bench.visible, flags["several"])
+        imported = anchored(question_sets.read(file, form), bench.golden, bench.visible, several)
         data, findings = authoring.checked(bench, imported.cases)
     _warn(findings)
-    rest = undecided or bench.path.with_name(f"{bench.path.stem}.undecided.jsonl")
-    if not flags["dry_run"]:
-        if imported.cases:
-            authoring.save(bench, data)
-        # an older list would be taken for this one
-        if imported.undecided or rest.exists():
-            write_file(rest, lines(imported.undecided))
-    _say_imported(form, imported, None if flags["dry_run"] else rest)
+    rest = bench.path.with_name(f"{bench.path.stem}.undecided.jsonl")
+    if imported.cases:
+        authoring.save(bench, data)
+    # an older list would be taken for this one
+    if imported.undecided or rest.exists():
+        write_file(rest, lines(imported.undecided))
+    _say_imported(form, imported, rest)
     return Answer(
         QuestionsImported(
             format=form,
@@ -431,22 +374,20 @@ def import_(
             added=tuple(case.id for case in imported.cases),
             known=imported.known,
             undecided=tuple(Undecided(place=row.question.place, reason=row.reason) for row in imported.undecided),
-            written=not flags["dry_run"],
         )
     )
 
 
-def _say_imported(form: str, imported: Imported, rest: Path | None) -> None:
-    """Say what came of a file; `rest` is where the undecided questions were listed, None where nothing was written."""
+def _say_imported(form: str, imported: Imported, rest: Path) -> None:
     counts = f"{len(imported.cases)} added, {imported.known} there already, {len(imported.undecided)} undecided"
-    click.echo(log_line(f"read as {form}: {counts}{'' if rest else ' (nothing was written)'}"))
+    click.echo(log_line(f"read as {form}: {counts}"))
     for item in imported.undecided[:SHOWN]:
         click.echo(log_line(f"undecided: {item.question.place}: {item.reason}", limit=500))
-    if imported.undecided and rest:
+    if imported.undecided:
         click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
 
 
-@golden.command(cls=OptionsOnly)
+@golden.command()
 @options.config()
 @click.option(
     "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="Most proposals at a time."
@@ -454,18 +395,8 @@ def _say_imported(form: str, imported: Imported, rest: Path | None) -> None:
 @click.option("--model", "by_model", is_flag=True, help="Also ask the first model of `judges`; it is sent passages.")
 @click.option("--accept", "accepted", metavar="ID", multiple=True, help="Add this proposal to the golden set.")
 @click.option("--reject", "rejected", metavar="ID", multiple=True, help="Drop this proposal for good.")
-@click.option("--proposals", type=PATH, help="File of proposals. Default: beside the golden set.")
-@click.pass_obj
 def propose(
-    environment: dict[str, str],
-    /,
-    config_file: Path,
-    most: int,
-    accepted: tuple[str, ...],
-    rejected: tuple[str, ...],
-    proposals: Path | None,
-    *,
-    by_model: bool,
+    config_file: Path, most: int, accepted: tuple[str, ...], rejected: tuple[str, ...], *, by_model: bool
 ) -> Answer[QuestionsProposed]:
     """Propose questions from tables, lists, definitions and commands, by a model only with --model.
 
@@ -474,16 +405,27 @@ def propose(
     wait in a file. With --model, questions by the first model of `judges` come first, and those made by rule fill the
     rest.
     """
-    from raggate.cli.results.authoring import QuestionsProposed, WaitingProposal
+    from raggate.cli.answers import QuestionsProposed, WaitingProposal
     from raggate.pipeline import authoring
 
-    if by_model and (accepted or rejected):
-        raise UsageError("--model: goes without --accept and --reject")
-    request = _request(config_file, environment)
+    request = options.request_of(config_file)
     bench = authoring.open_golden(request)
-    path = proposals or bench.path.with_name(f"{bench.path.stem}.proposals.jsonl")
+    path = bench.path.with_name(f"{bench.path.stem}.proposals.jsonl")
     desk = Desk(bench, path)
-    run(desk, most, accepted, rejected, request if by_model else None)
+    for name in accepted:
+        desk.accept(name)
+    for name in rejected:
+        desk.reject(name)
+    desk.refill(most, request if by_model else None)
+    proposals = desk.waiting()[:most]
+    if not proposals:
+        click.echo("nothing to propose: no fact or pair of notes is left that makes a good question")
+    elif sys.stdin.isatty():
+        _review(desk, proposals)
+    else:
+        for proposal in proposals:
+            _show(proposal)
+        click.echo("take what is good with --accept ID, drop what is not with --reject ID")
     waiting = tuple(
         WaitingProposal(id=item.id, question=item.case.question, answer=item.answer, source=item.source)
         for item in desk.waiting()
@@ -491,72 +433,69 @@ def propose(
     return Answer(QuestionsProposed(accepted=accepted, rejected=rejected, waiting=waiting, proposals=path))
 
 
-def _case(request: Request, bench: Workbench, question: str, flags: dict[str, Any]) -> Case:
-    from msgspec.structs import replace
-
+def _placed(
+    request: Request,
+    bench: Workbench,
+    case: Case,
+    *,
+    search: str | None,
+    picks: Sequence[int],
+    anchors: Sequence[str],
+    snippets: tuple[str, ...],
+    all_needed: bool,
+) -> Case:
+    """Return a question with an id, and the places that answer it."""
     from raggate.inputs.authoring.golden_file import new_id
-    from raggate.inputs.authoring.passages import passages
     from raggate.inputs.authoring.places import cases_beside
-    from raggate.models.golden import Case
 
-    picks, anchors, search = flags.pop("picks"), flags.pop("anchors"), flags.pop("search")
-    unanswerable, all_needed, snippets = (flags.pop(name) for name in ("unanswerable", "all_needed", "snippets"))
-    facts, case_id, category = flags.pop("facts"), flags.pop("case_id"), flags.pop("category")
-    if unanswerable and (picks or anchors or search or snippets):
-        raise UsageError("--unanswerable: goes without --pick, --anchor, --search and --snippet")
-    unknown = [name for name in flags["vaults"] if name not in bench.settings.vault]
-    if unknown:
-        raise UsageError(f"--vault: no vault {quoted(unknown[0])}; known: {', '.join(bench.settings.vault)}")
-    scope = Case(id="", question=question, answerable=not unanswerable, expected_key_facts=facts, **flags)
-    supports, whole_notes = ((), "") if unanswerable else _supports(request, bench, scope, picks, anchors, search)
-    if supports is None:
-        scope, supports = replace(scope, answerable=False), ()
-    if supports and whole_notes:
-        # a heading that no answer has would never match
-        supports = tuple(dict.fromkeys(replace(support, heading_path=None) for support in supports))
-        console.say(f"{whole_notes}, so the whole note is the label")
+    supports = _supports(request, bench, case, picks, anchors, search) if case.answerable else ()
     if snippets:
         supports = tuple(replace(support, snippets=snippets) for support in supports)
-    elif bench.settings.score.reads_snippets:
-        known, choose = passages(bench.vault), not picks and not anchors
-        supports = tuple(with_snippet(item, question, known, choose=choose) for item in supports)
+    elif supports and bench.settings.score.reads_snippets:
+        supports = _with_snippets(supports, case.question, bench.vault, choose=not picks and not anchors)
     groups = (tuple(range(len(supports))),) if all_needed and supports else None
     beside = cases_beside(bench.golden, supports, bench.vault)
     return replace(
-        scope,
-        id=case_id or new_id(question, [case.id for case in bench.golden.cases], beside),
-        category=category or ("multi_hop" if groups else "factual" if scope.answerable else "general"),
+        case,
+        id=new_id(case.question, [case.id for case in bench.golden.cases], beside),
+        answerable=bool(supports),
+        category="multi_hop" if groups else "factual" if supports else "general",
         gold_supports=supports,
         required_support_groups=groups,
     )
 
 
 def _supports(
-    request: Request, bench: Workbench, scope: Case, picks: Sequence[int], anchors: Sequence[str], search: str | None
-) -> tuple[tuple[Support, ...] | None, str]:
-    """The places that answer a question, None where somebody says that none does; and why only notes can match."""
+    request: Request, bench: Workbench, case: Case, picks: Sequence[int], anchors: Sequence[str], search: str | None
+) -> tuple[Support, ...]:
+    """Return the places that answer a question; none if somebody says that no note does."""
     from raggate.inputs.authoring.passages import passages
     from raggate.inputs.authoring.places import of_anchor
     from raggate.pipeline import authoring
 
-    if anchors:
-        if picks or search:
-            raise UsageError("--anchor: goes without --pick and --search")
-        return tuple(of_anchor(anchor, bench.vault) for anchor in anchors), ""
+    named = tuple(of_anchor(anchor, bench.vault) for anchor in anchors)
+    if named and not picks:
+        return named
     known = passages(bench.vault)
-    asked = authoring.ask(request, bench, scope) if not search else ()
+    asked = authoring.ask(request, bench, case) if not search else ()
     whole_notes = "" if bench.settings.ask.reads_headings else "no headings are read from answers"
     if asked and not any(chunk.heading_path.strip() for chunk in asked):
         whole_notes = whole_notes or "no passage of the answer has a heading_path"
     retrieved = rows_of(asked, known, bench.vault, by_heading=not whole_notes)
     rows = matching(search, known) if search else retrieved
     if picks:
-        return supports_of(rows, picks, bench.vault), whole_notes
-    show(rows)
-    if not sys.stdin.isatty():
-        hint = "--pick N, --anchor NOTE#HEADING or --unanswerable."
-        raise UsageError("say which of these passages answer it", hint=hint)
-    return choose_supports(rows, known, bench.vault), whole_notes
+        chosen = supports_of(rows, picks, bench.vault)
+    else:
+        show(rows)
+        if not sys.stdin.isatty():
+            hint = "--pick N, --anchor NOTE#HEADING or --unanswerable."
+            raise UsageError("say which of these passages answer it", hint=hint)
+        chosen = choose_supports(rows, known, bench.vault)
+    if chosen and whole_notes:
+        # a heading that no answer has would never match
+        chosen = tuple(dict.fromkeys(replace(support, heading_path=None) for support in chosen))
+        console.say(f"{whole_notes}, so the whole note is the label")
+    return tuple(dict.fromkeys((*named, *chosen)))
 
 
 def _warn(findings: Sequence[LintFinding]) -> None:
@@ -564,11 +503,3 @@ def _warn(findings: Sequence[LintFinding]) -> None:
         console.say(f"{finding.key}: {finding.message} [{finding.check}]")
     if len(findings) > SHOWN:
         console.say(f"… and {len(findings) - SHOWN} more, which `raggate lint` lists")
-
-
-def _request(config_file: Path, environment: dict[str, str], api_url: str | None = None) -> Request:
-    from raggate.config.overrides import Overrides
-    from raggate.pipeline.request import Request
-
-    overrides = Overrides(api_url=api_url, contained=False, replayed=False)
-    return Request(config_file=config_file, environment=environment, say=console.say, overrides=overrides)

@@ -19,7 +19,7 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Initialised
+    from raggate.cli.answers import Initialised
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
@@ -93,7 +93,7 @@ def init(
     force: bool,
     **known: Any,
 ) -> Answer[Initialised]:
-    """Write raggate.yml, a workflow, and an example golden set with its vault into a repository.
+    """Write raggate.yml, a workflow, and example questions.
 
     A golden set that is there is used, and stays as it is: raggate.yml names it, and the directory of its notes.
 
@@ -101,7 +101,7 @@ def init(
     cannot be recognised is asked for at a terminal, or else reported. With --preset only the names of your own index
     and fields are unknown, and the file shows where they go; --probe then says where the API runs, and tries it out.
     """
-    from raggate.cli.results.measuring import Initialised
+    from raggate.cli.answers import Initialised
 
     there = first_config.there(directory, vault)
     api = first_config.Known(**known, there=there, environment=environment)

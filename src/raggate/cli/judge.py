@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.cli import console, options
-from raggate.cli.run_names import RUN
+from raggate.cli.options import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.cli.results.stored import Judged
+    from raggate.cli.answers import Judged
     from raggate.config.judge_settings import JudgingMode
 
 
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 def judge(
     environment: dict[str, str], /, directory: Path, config_file: Path, mode: JudgingMode | None, *, prune: bool
 ) -> Answer[Judged]:
-    """Judge the answers of a stored run again, and rewrite its results and metrics.
+    """Judge the answers of a stored run again.
 
-    Its verdict is removed, because it was decided by other judgements. `raggate compare` decides anew.
+    Its results and metrics are rewritten. Its verdict is removed, because it was decided by other judgements: `raggate
+    compare` decides anew.
     """
-    from raggate.cli.results.stored import Judged
+    from raggate.cli.answers import Judged
     from raggate.pipeline import rejudge
     from raggate.scoring import figures
 

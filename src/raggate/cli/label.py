@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli import console, installed, options
-from raggate.cli.run_names import RUN
+from raggate.cli import console, options
+from raggate.cli.options import RUN
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.authoring import Labelled
+    from raggate.cli.answers import Labelled
     from raggate.labelling.session import Session
 
 
@@ -62,7 +62,7 @@ def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: P
     from raggate.pipeline.request import Request
 
     if not flags["terminal"]:
-        installed.check_extra("label", "the page to label (`--terminal` does without it)")
+        console.require("the page to label", "starlette", "uvicorn")
     overrides = Overrides(contained=False, replayed=False)
     request = Request(config_file=config_file, environment=environment, say=console.say, overrides=overrides)
     sources = Sources(
@@ -142,7 +142,7 @@ def _serve(session: Session, annotator: str, port: int) -> None:
 
 
 def _end(session: Session, annotator: str) -> Answer[Labelled]:
-    from raggate.cli.results.authoring import Labelled
+    from raggate.cli.answers import Labelled
     from raggate.labelling.label_file import Unit
 
     files = [file.name for file in session.plan().files]

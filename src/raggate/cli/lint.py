@@ -10,9 +10,7 @@ import click
 from msgspec.structs import replace
 
 from raggate import __version__
-from raggate.cli import console, options
-from raggate.cli.options import PATH
-from raggate.cli.options_only import OptionsOnly
+from raggate.cli import options, output
 from raggate.errors import ExitCode, RaggateError
 from raggate.models.answer import Answer
 from raggate.models.lint import CHECKS
@@ -23,22 +21,15 @@ if TYPE_CHECKING:
     from raggate.pipeline.request import Request
 
 IGNORABLE = tuple(name for name, check in CHECKS.items() if check.severity != "error")
-FORMATS = ("text", "json", "github", "sarif")
 SHOWN_ANNOTATIONS = 10
 """Of each level; the runner shows no more of a step."""
 
 
-@click.command(cls=OptionsOnly)
-@options.gate("config")
+@click.command()
+@options.config()
 @click.option("--against", metavar="REF", help="Check the files of this git revision, not the working tree.")
-@click.option("--baseline", "baseline_file", type=PATH, help="Use this baseline file.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="For people, programs, a workflow log, or code scanning.",
+@options.choice(
+    "--format", "text", "github", "sarif", name="form", help="For people, a workflow log, or code scanning."
 )
 @click.option("--strict", is_flag=True, help="Exit with 2 for warnings too.")
 @click.option(
@@ -48,34 +39,17 @@ SHOWN_ANNOTATIONS = 10
     metavar="CHECK",
     help="Skip this check; errors cannot be skipped.",
 )
-@click.pass_obj
 def lint(
-    environment: dict[str, str],
-    config_file: Path,
-    against: str | None,
-    baseline_file: Path | None,
-    form: str,
-    ignore: tuple[str, ...],
-    *,
-    strict: bool,
+    config_file: Path, against: str | None, form: str, ignore: tuple[str, ...], *, strict: bool
 ) -> Answer[LintDocument]:
-    """Check configuration, questions, notes and baseline for mistakes, without starting the API.
+    """Check questions, notes and settings, without starting the API.
 
     Exits with 2 when there are errors; with --strict, for warnings too. docs/lint.md lists the checks.
     """
-    from raggate.config.overrides import Overrides
-    from raggate.pipeline.request import Request
     from raggate.reports.lint import all_findings, document
 
-    request = Request(
-        config_file=config_file,
-        environment=environment,
-        say=console.say,
-        overrides=Overrides(contained=False, replayed=False),
-        against=against,
-        baseline_file=baseline_file,
-    )
-    report = replace(_checked(request, raising=form == "text"), ignored=frozenset(ignore))
+    request = options.request_of(config_file, against=against)
+    report = replace(_checked(request, raising=form == "text" and not output.as_json()), ignored=frozenset(ignore))
     click.echo(_rendered(report, form), nl=False)
     severities = {finding.severity for finding in all_findings(report)}
     failed = severities & {"error", *(["warning"] if strict else [])}
@@ -97,8 +71,6 @@ def _checked(request: Request, *, raising: bool) -> LintReport:
 def _rendered(report: LintReport, form: str) -> str:
     from raggate.reports import lint as reports, sarif
 
-    if form == "json":
-        return reports.render_json(report)
     if form == "sarif":
         return sarif.render_findings(reports.all_findings(report), __version__)
     return reports.render(report) if form == "text" else _commands(report)
@@ -120,5 +92,5 @@ def _commands(report: LintReport) -> str:
             path = log_line(finding.path, limit=1000)
             lines.append(annotation(level, f"raggate lint: {finding.check}", message, path=path, line=finding.line))
     left = sum(max(number - SHOWN_ANNOTATIONS, 0) for number in count.values())
-    lines += [f"raggate: {counted(left, 'more finding')}; --format json has all of them"] if left else []
+    lines += [f"raggate: {counted(left, 'more finding')}; --json has all of them"] if left else []
     return "".join(f"{line}\n" for line in lines)

@@ -1,22 +1,32 @@
-"""Options that several commands of the gate have, and the kind of value that all of their files are."""
+"""The options that several commands have, what their values may be, and the request that a command makes of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from raggate.cli import console
+
+if TYPE_CHECKING:
+    from raggate.pipeline.request import Request
 
 PATH = click.Path(path_type=Path)
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
 FORMAT_NAMES = ("junit", "sarif", "markdown", "json")
 """Of `raggate.reports.formats`, which is not loaded for the names alone; a test compares them."""
+_CONFIG = Path("raggate.yml")
+_USUAL_OUT = Path(".raggate/runs")
+_CHOICE = ("matching", "cases", "slices", "failed", "limit")
+_OVERRIDES = ("api_image", "api_build", "api_url", "base_image")
+ASKED, COMPARED, WRITTEN = "What is asked", "What it is compared with", "Where it goes"
+"""Sections of options in a help."""
 
-
-API = ("api-image", "api-build", "api-url")
-"""The options that say what API is asked."""
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+Decorator = Callable[[FunctionT], FunctionT]
 
 
 class FiniteRange(click.FloatRange):
@@ -33,80 +43,176 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-def choice(flag: str, *values: str, help: str, name: str = "", default: str = "") -> Callable[[Any], Any]:  # noqa: A002
+class RunName(click.ParamType[Path]):
+    """A run directory: a path, `latest`, or the beginning of a name among the runs of the configuration.
+
+    Options that name the configuration have to be eager, so that they are read before.
+    """
+
+    name = "run"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path; a name that stands for no run, or for several, is a usage error."""
+        from raggate.pipeline.stored_runs import LATEST, named
+
+        path = Path(value)
+        if str(value) != LATEST and (path.exists() or path.name != str(value)):
+            return path
+        given = ctx.params if ctx is not None else {}
+        configs = [given.get(name) for name in ("config_file", "policy_file")]
+        configs += map(Path, given.get("config_files") or ())
+        # an option that was not given may hold a stand-in by now
+        config_file = next((path for path in configs if isinstance(path, Path)), _CONFIG)
+        return named(str(value), runs_of(config_file))
+
+
+RUN = RunName()
+
+
+def runs_of(config_file: Path) -> Path:
+    """Return where run directories of a configuration lie; the usual place if it cannot be read."""
+    from raggate.config import schema
+    from raggate.errors import RaggateError
+    from raggate.text.files import read_file
+
+    try:
+        return config_file.parent / schema.load(read_file(config_file), str(config_file)).out
+    except RaggateError:
+        return config_file.parent / _USUAL_OUT
+
+
+class _Option(click.Option):
+    """An option that stands in a section of its command's help."""
+
+    def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+
+
+class Command(click.Command):
+    """A command whose help shows its options by section."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each section, in the order in which its first option stands."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def option(section: str, *names: str, **kwargs: Any) -> Decorator[Any]:
+    """Make an option of a section."""
+    return click.option(*names, cls=_Option, section=section, **kwargs)
+
+
+def choice(flag: str, *values: str, help: str, name: str = "", default: str = "") -> Decorator[Any]:  # noqa: A002
     """Make an option of a few values, of which the first is the default unless named; `name` is its parameter's."""
     names, usual = (flag, name) if name else (flag,), default or values[0]
     return click.option(*names, type=click.Choice(values), default=usual, show_default=True, help=help)
 
 
-def reports() -> Callable[[Any], Any]:
-    """Make the option that names files for reports; its parameter is `reports`."""
-    meaning = f"Also write this report: {', '.join(FORMAT_NAMES)}. Repeatable."
-    return click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help=meaning)
-
-
-def config(help: str = "The configuration file.") -> Callable[[Any], Any]:  # noqa: A002
+def config(help: str = "The configuration file.") -> Decorator[Any]:  # noqa: A002
     """Make the option that names the configuration; its parameter is `config_file`."""
-    usual = Path("raggate.yml")
-    # what a run is named by depends on it: see RunName
-    return click.option(
-        "--config", "-c", "config_file", type=PATH, default=usual, show_default=True, help=help, is_eager=True
+    # eager, for what a run is named by depends on it: see RunName
+    return option(
+        ASKED, "--config", "-c", "config_file", type=PATH, default=_CONFIG, show_default=True, help=help, is_eager=True
     )
 
 
-def configs() -> Callable[[Any], Any]:
-    """Make the option that names one configuration or several; its parameter is `config_files`."""
-    meaning = "The configuration file. Repeatable, and `*` is any text of a name: then each suite has its own verdict."
-    return click.option(
-        "--config",
-        "-c",
-        "config_files",
-        multiple=True,
-        default=("raggate.yml",),
-        show_default=True,
-        help=meaning,
-        is_eager=True,
-    )
-
-
-def gate(*names: str) -> Callable[[Any], Any]:
-    """Make the options of these names, which commands of the gate share."""
-    by_name: dict[str, Callable[[Any], Any]] = {
-        "config": config(),
-        "configs": configs(),
-        "against": click.option(
-            "--against",
-            metavar="REF",
-            help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
-        ),
-        "baseline": click.option(
-            "--baseline",
-            "baseline_file",
-            type=PATH,
-            help="Use this baseline file. With --against, a file of the checkout is read from that revision.",
-        ),
-        "out": click.option("--out", type=PATH, help="Write run directories here."),
-        "full-text": click.option(
-            "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
-        ),
-        "resume": click.option(
-            "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
-        ),
-        "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
-        "api-build": click.option("--api-build", metavar="DIR", help="Build the API from this directory and gate it."),
-        "api-url": click.option(
-            "--api-url", metavar="URL", help="Gate an API that is already running at this address."
-        ),
-        "base-image": click.option(
-            "--base-image",
-            metavar="IMAGE",
-            help="Confirm a regression against this image of the API before the change.",
-        ),
-    }
-
+def _together(*options: Decorator[Any]) -> Decorator[Any]:
     def apply(function: Any) -> Any:
-        for name in reversed(names):
-            function = by_name[name](function)
+        for one in reversed(options):
+            function = one(function)
         return function
 
     return apply
+
+
+CONFIGS = option(
+    ASKED,
+    "--config",
+    "-c",
+    "config_files",
+    multiple=True,
+    default=(str(_CONFIG),),
+    show_default=True,
+    help="The configuration file. Repeatable, and `*` is any text of a name: then each suite has its own verdict.",
+    is_eager=True,
+)
+API_URL = option(ASKED, "--api-url", metavar="URL", help="Ask the API that is already running at this address.")
+API = _together(
+    option(ASKED, "--api-image", metavar="IMAGE", help="Ask this container image of the API."),
+    option(ASKED, "--api-build", metavar="DIR", help="Build the API from this directory and ask it."),
+    API_URL,
+)
+CHOICE = _together(
+    option(
+        ASKED,
+        "-k",
+        "matching",
+        metavar="EXPR",
+        help="Ask only questions that fit words with and, or, not and parentheses: in id, question, tags or category.",
+    ),
+    option(ASKED, "--case", "cases", metavar="ID", multiple=True, help="Ask only this question. Repeatable."),
+    option(
+        ASKED,
+        "--slice",
+        "slices",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Ask only this slice: difficulty=hard, or tag=money. Repeatable.",
+    ),
+    option(ASKED, "--failed", is_flag=True, help="Ask only what was broken when it was last asked."),
+    option(ASKED, "--limit", type=click.IntRange(1), help="Ask at most so many, in the order of the golden set."),
+)
+RESUME = option(
+    ASKED, "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
+)
+AGAINST = option(
+    COMPARED,
+    "--against",
+    metavar="REF",
+    help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
+)
+BASELINE = option(
+    COMPARED,
+    "--baseline",
+    "baseline_file",
+    type=PATH,
+    help="Use this baseline file. With --against, a file of the checkout is read from that revision.",
+)
+OUT = option(WRITTEN, "--out", type=PATH, help="Write run directories here.")
+FULL_TEXT = option(
+    WRITTEN, "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
+)
+REPORTS = option(
+    WRITTEN,
+    "--report",
+    "reports",
+    metavar="FORMAT=FILE",
+    multiple=True,
+    help=f"Also write this report: {', '.join(FORMAT_NAMES)}. Repeatable.",
+)
+
+
+def request_of(config_file: Path, **flags: Any) -> Request:
+    """Make the request of a command of the options above."""
+    from raggate.config.overrides import Overrides
+    from raggate.models.golden import Choice
+    from raggate.pipeline.request import Request
+
+    chosen = {name: flags.pop(name) for name in _CHOICE if name in flags}
+    instead = {name: flags.pop(name) for name in _OVERRIDES if name in flags}
+    return Request(
+        config_file=config_file,
+        environment=click.get_current_context().obj,
+        say=console.say,
+        overrides=Overrides(**instead),
+        choice=Choice(**chosen),
+        **console.hearing(),
+        **flags,
+    )

@@ -9,17 +9,16 @@ import click
 
 from raggate.cli import console, options
 from raggate.cli.options import FiniteRange
-from raggate.cli.options_only import OptionsOnly
 from raggate.models.answer import Answer
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Probed
+    from raggate.cli.answers import Probed
 
 
-@click.command(cls=OptionsOnly)
+@click.command()
 @options.config()
+@options.API_URL
 @click.option("--question", metavar="TEXT", help="The question. Default: the first of the golden set.")
-@click.option("--api-url", metavar="URL", help="Ask the API that runs here already.")
 @click.option(
     "--seconds",
     type=FiniteRange(1, 600),
@@ -27,23 +26,17 @@ if TYPE_CHECKING:
     show_default=True,
     help="How long all of it may take; of an API that raggate starts, the question alone.",
 )
-@click.pass_obj
-def probe(
-    environment: dict[str, str], config_file: Path, question: str | None, api_url: str | None, seconds: float
-) -> Answer[Probed]:
-    """Ask the API one question: is it up, what does its answer fill, and what does an empty field cost?
+def probe(config_file: Path, api_url: str | None, question: str | None, seconds: float) -> Answer[Probed]:
+    """Ask the API one question, and show what its answer fills.
 
     No run directory and no baseline is written. Exit code 0: it can be measured, 2: usage error, 3: no answer that
     tells anything, 4: the answer breaks what must always hold.
     """
-    from raggate.cli.results.measuring import Probed
-    from raggate.config.overrides import Overrides
-    from raggate.pipeline.request import Request
+    from raggate.cli.answers import Probed
     from raggate.pipeline.smoke_test import smoke_test
     from raggate.reports.smoke_test import render
 
-    overrides = Overrides(api_url=api_url, contained=False, replayed=False)
-    request = Request(config_file=config_file, environment=environment, say=console.say, overrides=overrides)
+    request = options.request_of(config_file, api_url=api_url)
     test = smoke_test(request, question, seconds)
     click.echo(render(test, width=max(console.width(), 60)), nl=False)
     probed = Probed(

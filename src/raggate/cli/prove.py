@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.cli import console, options, output
-from raggate.cli.options import PATH
-from raggate.cli.options_only import OptionsOnly
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import loads
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Proved
+    from raggate.cli.answers import Proved
 
 
-@click.command(cls=OptionsOnly)
+@click.command()
 @options.config()
 @click.option(
     "--runs",
@@ -27,17 +25,15 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many runs without a fault are judged, to see false alarms.",
 )
-@click.option("--out", type=PATH, help="Where run directories go.")
 @click.pass_obj
-def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path | None) -> Answer[Proved]:
-    """Try known faults on the gate: which it catches, which it misses and why, and its false alarms."""
-    from raggate.cli.results.measuring import Proved
-    from raggate.pipeline.request import Request
+def prove(environment: dict[str, str], /, config_file: Path, runs: int) -> Answer[Proved]:
+    """Try known faults: which the gate catches, and which it misses."""
+    from raggate.cli.answers import Proved
     from raggate.prove import proof
     from raggate.reports import proof as report
     from raggate.reports.proof import EXIT_CODES
 
-    request = Request(config_file=config_file, environment=environment, say=console.say, out=out)
+    request = options.request_of(config_file)
     directory, result = proof.prove(request, runs)
     click.echo(
         report.render_terminal(result, width=max(console.width(), 60), color=output.coloured(environment)), color=True

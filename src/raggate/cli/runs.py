@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options
-from raggate.cli.options_only import OptionsOnly
-from raggate.cli.run_names import out_of
+from raggate.cli.options import runs_of
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.dates import stamp
@@ -20,7 +19,7 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed
 
 if TYPE_CHECKING:
-    from raggate.cli.results.stored import RunList, RunsPruned, StoredRunRow
+    from raggate.cli.answers import RunList, RunsPruned, StoredRunRow
     from raggate.pipeline.stored_runs import StoredRun
 
 _AGE = re.compile(r"([1-9][0-9]{0,4})([hdw])")
@@ -46,7 +45,7 @@ class Age(click.ParamType[timedelta]):
 @_OUT
 @click.pass_context
 def runs(context: click.Context, *, config_file: Path, out: Path | None) -> Answer[RunList] | None:
-    """List the run directories, the newest first; `runs prune` deletes old ones.
+    """List the stored runs, the newest first; `runs prune` deletes.
 
     Wherever a command takes a RUN, `latest` or the beginning of one name stands for it.
     """
@@ -58,10 +57,10 @@ def _place(config_file: Path, out: Path | None) -> Path:
     if out is None and config_file != Path("raggate.yml") and not config_file.is_file():
         hint = "Name one configuration, or the directory that the runs are in: --out."
         raise UsageError(f"{config_file}: no such file", hint=hint)
-    return out or out_of(config_file)
+    return out or runs_of(config_file)
 
 
-@runs.command(cls=OptionsOnly)
+@runs.command()
 @options.config()
 @_OUT
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N.")
@@ -74,7 +73,7 @@ def prune(
 
     Only directories that raggate made are deleted, none that git tracks, and no link is followed.
     """
-    from raggate.cli.results.stored import RunsPruned
+    from raggate.cli.answers import RunsPruned
     from raggate.inputs import working_files
     from raggate.pipeline import run_directory, stored_runs
 
@@ -100,7 +99,7 @@ def prune(
 
 
 def _show(out: Path) -> Answer[RunList]:
-    from raggate.cli.results.stored import RunList
+    from raggate.cli.answers import RunList
     from raggate.inputs import working_files
     from raggate.pipeline.stored_runs import stored_runs
 
@@ -128,8 +127,7 @@ def _show(out: Path) -> Answer[RunList]:
 
 
 def _row(run: StoredRun, *, committed: bool | None) -> StoredRunRow:
-    from raggate.cli.results.measured import Part
-    from raggate.cli.results.stored import StoredRunRow
+    from raggate.cli.answers import Part, StoredRunRow
 
     part = None if run.partial is None else Part(asked=run.partial[0], of=run.partial[1])
     return StoredRunRow(

@@ -9,24 +9,23 @@ import click
 from msgspec.structs import asdict
 
 from raggate.cli import console, options
-from raggate.cli.options import API, PATH
-from raggate.cli.options_only import OptionsOnly
-from raggate.cli.requests import request_of
+from raggate.cli.options import PATH, request_of
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measured import Merged
-    from raggate.cli.results.measuring import Planned, ShardAsked
+    from raggate.cli.answers import Merged, Planned, ShardAsked
     from raggate.pipeline.request import Request
 
 PLAN = Path("plan.json")
 
 
-@click.command(cls=OptionsOnly)
-@options.gate("config", *API, "against")
+@click.command()
+@options.config()
+@options.API
+@options.AGAINST
 @click.option("--shards", type=click.IntRange(1, 10_000), required=True, metavar="N", help="How many shards.")
 @click.option(
     "--by",
@@ -41,7 +40,7 @@ def plan(*, shards: int, by: str, out: Path, **flags: Any) -> Answer[Planned]:
 
     Give all steps the same flags: plan, `run --plan plan.json --shard i/n` for each shard, `merge`, `check --run`.
     """
-    from raggate.cli.results.measuring import Planned
+    from raggate.cli.answers import Planned
     from raggate.pipeline.shards import planning
 
     made = planning.plan_of(request_of(**flags), shards, by_latency=by == "latency")
@@ -58,14 +57,19 @@ def plan(*, shards: int, by: str, out: Path, **flags: Any) -> Answer[Planned]:
 
 @click.command()
 @click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=PATH)
-@options.gate("config", *API, "against", "out", "full-text")
+@options.config()
+@options.API
+@options.AGAINST
+@options.OUT
+@options.FULL_TEXT
 @click.option("--plan", "plan_file", type=PATH, help="The plan. Default: the one by hash, made again.")
 def merge(directories: tuple[Path, ...], *, plan_file: Path | None, **flags: Any) -> Answer[Merged]:
-    """Merge the directories of all shards into one run directory, as one process would have written it.
+    """Merge the directories of all shards into one run.
 
+    The run is the one that one process would have written.
     A shard that is missing, doubled, half, changed, or of another plan or index is named, and nothing is merged.
     """
-    from raggate.cli.results.measured import Merged
+    from raggate.cli.answers import Merged
     from raggate.pipeline.shards import merge as pipeline
 
     merged = pipeline.merge(request_of(**flags), directories, plan_file)
@@ -75,7 +79,7 @@ def merge(directories: tuple[Path, ...], *, plan_file: Path | None, **flags: Any
 
 def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[ShardAsked]:
     """Ask the questions of one shard, which the flag or the environment names, and print where its answers are."""
-    from raggate.cli.results.measuring import ShardAsked
+    from raggate.cli.answers import ShardAsked
     from raggate.models.golden import EVERYTHING
     from raggate.pipeline.shards import numbers, planning, running
 

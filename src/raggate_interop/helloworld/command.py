@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from raggate.cli.options import DIRECTORY, FiniteRange
-from raggate.cli.run_names import RUN
+from raggate.cli.options import DIRECTORY, RUN, FiniteRange
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli.options import FiniteRange, choice
-from raggate.cli.run_names import RUN
+from raggate.cli.options import RUN, FiniteRange, choice
 from raggate.errors import CannotTell
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line

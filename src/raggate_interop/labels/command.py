@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli.options import DIRECTORY, PATH, FiniteRange, choice
-from raggate.cli.run_names import RUN
+from raggate.cli.options import DIRECTORY, PATH, RUN, FiniteRange, choice
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.text.dates import now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,6 +131,25 @@ def test_too_little_memory_on_the_way_to_another_error(capfd: pytest.CaptureFixt
 )
 def test_a_crash_report_that_fails(second: Exception, said: str, capfd: pytest.CaptureFixture[str]) -> None:
     """A report of a bug that fails itself changes no exit code, and its own failure is said."""
-    with mock.patch("raggate.cli.console.report", side_effect=second):
+    with mock.patch.object(console, "_report_crash", side_effect=second):
         assert console.guarded(raising(ZeroDivisionError("y")), {}) == (70, None)
     assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing"), [(("check", "--watch"), "watchfiles"), (("label", "--as", "ann"), "uvicorn")]
+)
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    missing: str,
+) -> None:
+    """Without the libraries of its extra a command ends with exit 2, and says what to install."""
+    find = importlib.util.find_spec
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else find(name))
+    assert main.run_command([*arguments]) == 2
+    shown = capsys.readouterr().err
+    assert f"{missing}, which the basic installation leaves out\n  Install it: python3 -m pip install " in shown

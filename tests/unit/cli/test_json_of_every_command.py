@@ -53,7 +53,7 @@ def closed(schema: dict[str, Any]) -> dict[str, Any]:
 
 VALID = Draft202012Validator(closed(SHIPPED))
 
-QUESTION = ("How hot is it?", "--anchor", "bread.md#Oven", "--vault", "work")
+QUESTION = ("How hot is it?", "--anchor", "bread.md#Oven")
 WORDS: dict[str, tuple[str, ...]] = {
     "baseline log": (),
     "baseline show": ("--baseline", "stored.json", "--slices"),
@@ -66,9 +66,9 @@ WORDS: dict[str, tuple[str, ...]] = {
     "evaluate": ("--qrels", "qrels", "--run", "run.trec", "--per-query"),
     "export corpus": ("vault", "beir"),
     "export run": (RUN, "out.trec"),
-    "golden add": (*QUESTION, "--dry-run"),
-    "golden import": ("more.csv", "--dry-run"),
-    "golden propose": ("--proposals", "proposals.jsonl"),
+    "golden add": QUESTION,
+    "golden import": ("more.csv",),
+    "golden propose": (),
     "helloworld compare": ("helloworld/20251219_235258", "helloworld/20251219_235259"),
     "helloworld export": ("20260102", "--out", "exported"),
     "helloworld import": ("helloworld/20251219_235258", "--golden", "helloworld/eval_set.jsonl", "--out", "imported"),

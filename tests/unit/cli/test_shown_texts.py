@@ -69,9 +69,9 @@ def test_no_more_annotations_than_are_shown() -> None:
     findings = tuple(LintFinding("unasked-note", f"{number}.md", 1, "", "x") for number in range(12))
     lines = lint._commands(LintReport(config="c", findings=findings)).splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["::notice"] * 10 + ["raggate:"]
-    assert lines[-1] == "raggate: 2 more findings; --format json has all of them"
+    assert lines[-1] == "raggate: 2 more findings; --json has all of them"
     lines = lint._commands(LintReport(config="c", findings=findings[:-1])).splitlines()
-    assert lines[-1] == "raggate: 1 more finding; --format json has all of them"
+    assert lines[-1] == "raggate: 1 more finding; --json has all of them"
 
 
 def test_a_passage_that_cannot_be_named() -> None:

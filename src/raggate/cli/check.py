@@ -1,0 +1,291 @@
+"""The commands that ask an API and judge what came back: check, diff, run, calibrate; and compare, of a stored run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import click
+from msgspec.structs import asdict
+
+from raggate.cli import console, options, output
+from raggate.cli.options import ASKED, COMPARED, PATH, RUN, request_of
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.models.answer import Answer
+from raggate.service import signals
+from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.cli.answers import Calibrated, Compared, Measured, ShardAsked, SuiteChecked, SuitesChecked
+    from raggate.inputs.suite_list import SuiteFile
+    from raggate.models.public_verdict import Verdict
+    from raggate.models.suites import SuiteOutcome
+    from raggate.models.verdict import Review
+    from raggate.pipeline.request import Request
+
+
+@click.command(cls=options.Command)
+@options.CONFIGS
+@options.API
+@options.CHOICE
+@options.RESUME
+@options.option(
+    ASKED, "--watch", is_flag=True, help="Check again whenever API, questions, settings or notes change; Ctrl-C ends."
+)
+@options.option(ASKED, "--run", "stored", type=RUN, help="Ask nothing: judge this run, which was measured before.")
+@options.AGAINST
+@options.BASELINE
+@options.option(
+    COMPARED, "--base-image", metavar="IMAGE", help="Confirm a regression with this image of the API before the change."
+)
+@options.OUT
+@options.FULL_TEXT
+@options.REPORTS
+def check(
+    *, config_files: tuple[str, ...], watch: bool, stored: Path | None, reports: tuple[str, ...], **flags: Any
+) -> Answer[Verdict] | Answer[SuitesChecked]:
+    """Ask the API, compare with the baseline, and give the verdict.
+
+    With -k, --case, --slice, --failed or --limit only some questions are asked. Such a run never passes (exit 5) and
+    cannot be promoted.
+
+    Several configurations (-c 'services/*/raggate.yml') are checked one after another, and the exit code is that of
+    the worst: 130, 70, 2, 3, 4, 1, 0.
+    """
+    from raggate.inputs import suite_list
+    from raggate.pipeline import report_files
+
+    request = request_of(Path(config_files[0]), **flags)
+    modes = {"--resume": request.resume is not None, "--watch": watch, "--run": stored is not None}
+    if sum(modes.values()) > 1:
+        raise UsageError("--resume, --watch and --run cannot be combined: use one of them")
+    if suite_list.several(config_files):
+        return _check_suites(request, config_files, reports, modes)
+    files = report_files.parsed(reports, "--report")
+
+    def check_once(asked: Request) -> Answer[Verdict]:
+        result = report_files.check(asked, files, stored)
+        console.show_review(result.review, result.directory, asked.environment, promoting=asked.promoting)
+        return _verdict(result.review, result.directory)
+
+    if watch:
+        _watch(request, check_once)
+    return check_once(request)
+
+
+def _watch(request: Request, check_once: Callable[[Request], object]) -> NoReturn:
+    """Check again after every change. An error of one check is shown, and the next change may mend it.
+
+    With `--failed` every check asks the questions that were broken when the watch began.
+    """
+    from raggate.pipeline import check as pipeline, watching
+
+    if output.as_json():
+        raise UsageError("--watch and --json cannot be combined: --json prints one document")
+    console.require("--watch", "watchfiles")
+    fixed = pipeline.with_failed_fixed(request) if request.choice.failed else request
+
+    def check_again() -> None:
+        try:
+            check_once(fixed)
+        except RaggateError as error:
+            if error.exit_code == ExitCode.INTERRUPTED:
+                raise
+            console.say_error(error)
+        signals.go_on()
+
+    watching.watch(request, check_again)
+
+
+def _check_suites(
+    request: Request, names: Sequence[str], reports: Sequence[str], modes: dict[str, bool]
+) -> Answer[SuitesChecked]:
+    """Check several suites; the exit code is that of the worst."""
+    from raggate.cli.answers import SuitesChecked
+    from raggate.models.golden import EVERYTHING
+    from raggate.models.suites import worst
+    from raggate.pipeline import suites
+    from raggate.reports.suites import overall, render_text
+
+    chosen = request.choice != EVERYTHING
+    given = {**modes, "--baseline": request.baseline_file, "a choice of questions": chosen}
+    suites.refuse_single(given, "several configurations")
+    listed = suites.listed(request, names)
+    files = suites.reports_of(reports, listed, "--report")
+
+    def check_one(suite: SuiteFile) -> SuiteOutcome:
+        own = suites.request_of(request, suite)
+
+        def work() -> SuiteOutcome:
+            return suites.unconcerned(own, suite) or console.check_suite(own, suite, files[suite.suite])
+
+        return console.of_suite(suite, work, own.environment)
+
+    outcomes = suites.check_each(listed, check_one, console.say)
+    click.echo(f"\n{render_text(outcomes)}")
+    checked = SuitesChecked(verdict=overall(outcomes), suites=tuple(map(_suite_checked, outcomes)))
+    return Answer(checked, worst(outcome.code for outcome in outcomes))
+
+
+def _suite_checked(outcome: SuiteOutcome) -> SuiteChecked:
+    from raggate.cli.answers import SuiteChecked
+    from raggate.reports.verdict_file import verdict_of
+
+    review, directory = outcome.review, outcome.directory
+    return SuiteChecked(
+        suite=outcome.suite,
+        config=outcome.config,
+        verdict=outcome.verdict,
+        exit_code=outcome.code,
+        headline=outcome.headline,
+        run_directory=directory,
+        result=None if review is None or directory is None else verdict_of(review, directory),
+    )
+
+
+@click.command(cls=options.Command)
+@click.argument("base")
+@click.argument("head", default=".")
+@options.config()
+@options.CHOICE
+@options.OUT
+@click.pass_obj
+def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> Answer[Compared]:
+    """Ask two builds the same questions, and compare them.
+
+    Each is a git revision, an image, an address, a run directory (a path, `latest`, or the beginning of a name), or `.`
+    for the working tree, which HEAD is by default. Questions, notes, settings and gate are those of the working tree.
+    The exit code is that of `check` with BASE in place of the baseline. It is no gate: a change can edit its own
+    questions; `check --against` is one.
+    """
+    from raggate.cli.answers import Compared
+    from raggate.pipeline import side_by_side
+    from raggate.reports import diff as report
+
+    both = side_by_side.diff(request_of(**flags), base, head)
+    click.echo(report.render_terminal(both, width=max(console.width(), 60)))
+    folder = both.head.directory / side_by_side.FOLDER
+    console.show_review(both.review, both.head.directory, environment, reports=folder)
+    return Answer(Compared(run_directory=folder, **asdict(report.document(both))), int(both.review.verdict.exit_code))
+
+
+@click.command(cls=options.Command)
+@options.config()
+@options.API
+@options.CHOICE
+@options.RESUME
+@options.option(ASKED, "--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")
+@options.option(ASKED, "--shard", metavar="I/N", help="Which shard, from 1. Default: what the environment says.")
+@options.AGAINST
+@options.OUT
+@options.FULL_TEXT
+def run(*, plan_file: Path | None, shard: str | None, **flags: Any) -> Answer[Measured] | Answer[ShardAsked]:
+    """Ask the questions and write a scored run, without a verdict.
+
+    With --plan it asks the questions of one shard, and leaves a directory for `raggate merge`.
+    """
+    from raggate.pipeline import check as pipeline
+
+    request = request_of(**flags)
+    if plan_file is not None:
+        from raggate.cli import shards
+
+        return shards.run_shard(request, plan_file, shard)
+    if shard is not None:
+        raise UsageError("--shard needs --plan", hint="Make a plan first: `raggate plan --shards N`.")
+    return console.show_run(pipeline.run(request))
+
+
+@click.command(cls=options.Command)
+@options.config()
+@options.API
+@options.option(
+    ASKED,
+    "--runs",
+    type=click.IntRange(2, 20),
+    default=5,
+    show_default=True,
+    help="How many times to ask all questions.",
+)
+@options.option(ASKED, "--boot-each", is_flag=True, help="Start the API anew for each run.")
+@options.AGAINST
+@options.OUT
+@options.FULL_TEXT
+def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]:
+    """Measure the noise of the API: ask all questions several times.
+
+    Writes a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
+    means over all runs. Each run costs as many calls as `raggate run`.
+    """
+    from raggate.cli.answers import Calibrated
+    from raggate.pipeline import measure as pipeline
+    from raggate.reports import calibration
+
+    request = request_of(**flags)
+    result, measured = pipeline.calibrate(request, runs, boot_each=boot_each)
+    if result.run.stopped is None:
+        click.echo(calibration.render(measured))
+        promoting = request.promoting(str(console.short_path(result.directory)))
+        click.echo(log_line(f"to make it the baseline, with its noise: {promoting}"))
+    shown = console.show_run(result).result
+    return Answer(Calibrated(**asdict(shown), noise=cast("Any", measured.scorecard.fingerprint.get("noise"))))
+
+
+@click.command(cls=options.Command)
+@click.argument("directory", metavar="RUN", type=RUN)
+@options.option(
+    COMPARED,
+    "--baseline",
+    "baseline_file",
+    type=RUN,
+    help="A baseline file or another run to compare with, instead of the baseline that the run keeps.",
+)
+@options.option(
+    COMPARED,
+    "--config",
+    "-c",
+    "policy_file",
+    type=PATH,
+    is_eager=True,
+    help="Use the gate and invariants of this configuration, instead of those of the run.",
+)
+@options.option(
+    COMPARED, "--golden", "golden_file", type=PATH, help="Use the labels of this golden set, instead of the run's."
+)
+@options.REPORTS
+@click.pass_obj
+def compare(
+    environment: dict[str, str],
+    /,
+    directory: Path,
+    baseline_file: Path | None,
+    policy_file: Path | None,
+    golden_file: Path | None,
+    reports: tuple[str, ...],
+) -> Answer[Verdict]:
+    """Score and compare a stored run again, and give the verdict.
+
+    It is compared with the baseline that it keeps; a run of `run` or `calibrate` keeps none, so name one with
+    --baseline. The reports are written to its folder `compared`; its own verdict stays as it is.
+    """
+    from raggate.pipeline import report_files, rerun
+
+    files = report_files.parsed(reports, "--report")
+    report_files.prepare(files)
+    place, review = rerun.compare_directory(directory, baseline_file, policy_file, golden_file)
+    report_files.write(files, review, report_files.stored_prefix(review, place))
+
+    def promoting(run: str) -> str:
+        command = f"raggate promote {shlex.quote(run)}"
+        return command if policy_file is None else f"{command} --config {shlex.quote(str(policy_file))}"
+
+    console.show_review(review, directory, environment, reports=place, promoting=promoting)
+    return _verdict(review, place)
+
+
+def _verdict(review: Review, directory: Path) -> Answer[Verdict]:
+    from raggate.reports.verdict_file import verdict_of
+
+    return Answer(verdict_of(review, directory), int(review.verdict.exit_code))

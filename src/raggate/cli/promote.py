@@ -1,0 +1,180 @@
+"""The command `raggate promote`: runs become the baselines of their suites, all of them or none."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from os.path import realpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.cli import console, options
+from raggate.cli.options import COMPARED, RUN, request_of, runs_of
+from raggate.errors import ExitCode, UsageError
+from raggate.models.answer import Answer
+from raggate.text.escape import log_line
+from raggate.text.quote import listed, quoted
+
+if TYPE_CHECKING:
+    from raggate.cli.answers import Promoted, SuitesPromoted
+    from raggate.inputs.suite_list import SuiteFile
+    from raggate.models.promotion import BaselineCandidate
+    from raggate.models.suites import SuiteOutcome
+
+_TERMS = ("reason", "by", "allow_regression", "allow_no_match")
+
+
+@click.command(cls=options.Command)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@options.CONFIGS
+@options.option(COMPARED, "--baseline", "baseline_file", type=options.PATH, help="Replace this baseline file.")
+@options.option(
+    COMPARED, "--allow-regression", is_flag=True, help="Accept metrics that get worse, or are gone; needs --reason."
+)
+@options.option(
+    COMPARED,
+    "--allow-no-match",
+    multiple=True,
+    metavar="NAME",
+    help="Accept that no question of this mode, or of this slice, has a match. A mode includes its slices; "
+    "what is accepted is listed. Repeatable.",
+)
+@click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
+@click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
+@click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
+def promote(
+    runs: tuple[str, ...], *, config_files: tuple[str, ...], dry_run: bool, **flags: Any
+) -> Answer[Promoted] | Answer[SuitesPromoted]:
+    """Make a stored run the baseline of its suite.
+
+    With several configurations (-c 'services/*/raggate.yml') a run of each suite that is promoted, or `latest` for the
+    newest of every suite. Each passes the checks of its own suite, or nothing is written at all.
+    """
+    from raggate.inputs import suite_list
+    from raggate.pipeline import rerun, suites
+    from raggate.reports.promotion import refusal
+    from raggate.text.files import write_file
+
+    terms = {name: flags.pop(name) for name in _TERMS}
+    request = request_of(Path(config_files[0]), **flags)
+    several = suite_list.several(config_files)
+    if several and request.baseline_file is not None:
+        raise UsageError("--baseline works with one configuration only")
+    chosen = _runs_of(config_files, runs) if several else _only(config_files[0], runs)
+    made: dict[str, tuple[Path, BaselineCandidate]] = {}
+
+    def propose(suite: SuiteFile) -> SuiteOutcome:
+        own = suites.request_of(request, suite)
+        target, proposal = rerun.promote_directory(own, chosen[suite], dry_run=True, **terms)
+        others = {name: realpath(other) for name, (other, _) in made.items()}
+        suites.check_baseline(suite.suite, realpath(target), others)
+        made[suite.suite] = target, proposal
+        return suites.passed(suite)
+
+    def check_one(suite: SuiteFile) -> SuiteOutcome:
+        if not several:
+            return propose(suite)
+        return console.of_suite(suite, lambda: propose(suite), request.environment)
+
+    outcomes = suites.check_each(tuple(chosen), check_one, console.say)
+    refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
+    written = not refused and not dry_run
+    if written:
+        for target, proposal in made.values():
+            write_file(target, proposal.data)
+    elif refused:
+        others = [shlex.quote(str(run)) for suite, run in chosen.items() if suite.suite in made]
+        console.say(refusal(refused, others, between=" "))
+    results = {name: _promoted(*one, written=written) for name, one in made.items()}
+    click.echo(_what_next([proposal for _, proposal in made.values()]) if written else "Nothing was written.")
+    return _all_promoted(outcomes, results, written=written) if several else Answer(next(iter(results.values())))
+
+
+def _only(config: str, runs: Sequence[str]) -> dict[SuiteFile, Path]:
+    from raggate.inputs.suite_list import SuiteFile
+
+    if len(runs) > 1:
+        hint = "Name the configurations of their suites: -c FILE, repeatable, or a pattern."
+        raise UsageError(f"{len(runs)} runs, and one configuration: expected one run", hint=hint)
+    run = RUN.convert(runs[0], None, click.get_current_context())
+    return {SuiteFile(config=config, suite=config): run}
+
+
+def _runs_of(names: Sequence[str], runs: Sequence[str]) -> dict[SuiteFile, Path]:
+    from raggate.inputs import suite_list
+    from raggate.pipeline import run_directory
+    from raggate.pipeline.stored_runs import LATEST
+
+    files = {suite.suite: suite for suite in suite_list.find(names)}
+    if list(runs) == [LATEST]:
+        return {suite: _newest(suite) for suite in files.values()}
+    chosen: dict[SuiteFile, Path] = {}
+    for run in runs:
+        suite = run_directory.read(Path(run)).suite
+        if suite not in files:
+            raise UsageError(f"{run}: of suite {quoted(suite)}; expected one of {listed([*files])}")
+        if files[suite] in chosen:
+            raise UsageError(
+                f"{chosen[files[suite]]} and {run} are both of suite {suite}: expected one run of each",
+                hint="Name the one that is to be the baseline, or `latest` for the newest run of each suite.",
+            )
+        chosen[files[suite]] = Path(run)
+    return chosen
+
+
+def _newest(suite: SuiteFile) -> Path:
+    from raggate.config import schema
+    from raggate.pipeline.stored_runs import LATEST, refuse_committed, stored_runs
+    from raggate.text.files import read_file
+
+    out = runs_of(Path(suite.config))
+    # suites may share a directory, and what `raggate diff` asked of another build says nothing of this one
+    own = (run for run in stored_runs(out) if run.measured and not run.build and run.suite == suite.suite)
+    newest = next(own, None)
+    if newest is None:
+        # of a file that is not right neither the suite nor the place of its runs is known
+        schema.load(read_file(Path(suite.config)), suite.config)
+        command = f"raggate check --config {shlex.quote(suite.config)}"
+        raise UsageError(
+            f"latest: there is no run of suite {suite.suite} in {out}",
+            hint=f"Make one with `{command}`, or name the runs of the suites that are to be promoted.",
+        )
+    refuse_committed(out, [newest.name], LATEST)
+    return newest.directory
+
+
+def _promoted(target: Path, proposal: BaselineCandidate, *, written: bool) -> Promoted:
+    """Print what a baseline is made of, and return it."""
+    from raggate.cli.answers import Promoted
+    from raggate.gate.promote import table
+
+    click.echo(
+        "\n".join([log_line(f"{console.short_path(target)}: {console.made_of(proposal)}"), *table(proposal), ""])
+    )
+    card = proposal.comparison.scorecard
+    return Promoted(baseline=target, suite=card.suite, run_id=card.run_id, cases=card.questions, written=written)
+
+
+def _what_next(proposals: Sequence[BaselineCandidate]) -> str:
+    if len(proposals) > 1:
+        return f"{len(proposals)} baselines written. Review with `git status` and commit them together."
+    # git shows no difference of a file that it does not know yet
+    review = "the difference with `git diff`" if proposals[0].comparison.baseline else "the file"
+    return f"Review {review} and commit it."
+
+
+def _all_promoted(
+    outcomes: Sequence[SuiteOutcome], results: dict[str, Promoted], *, written: bool
+) -> Answer[SuitesPromoted]:
+    from raggate.cli.answers import SuitePromoted, SuitesPromoted
+    from raggate.models.suites import worst
+
+    rows = tuple(
+        SuitePromoted(
+            suite=outcome.suite, config=outcome.config, exit_code=outcome.code, result=results.get(outcome.suite)
+        )
+        for outcome in outcomes
+    )
+    return Answer(SuitesPromoted(written=written, suites=rows), worst(outcome.code for outcome in outcomes))
