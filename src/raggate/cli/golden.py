@@ -23,17 +23,16 @@ from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.cli.answers import QuestionAdded, QuestionsImported, QuestionsProposed
+    from raggate.inputs.authoring.importing import Imported
     from raggate.inputs.authoring.passages import Passage
-    from raggate.inputs.authoring.proposals import Proposal
-    from raggate.inputs.authoring.proposals_file import Kept
-    from raggate.inputs.authoring.question_sets.anchored import Imported
+    from raggate.inputs.authoring.proposals import Kept, Proposal
     from raggate.models.golden import Case, Support, Vault
     from raggate.models.lint import LintFinding
     from raggate.models.run import Chunk
     from raggate.pipeline.authoring import Workbench
     from raggate.pipeline.request import Request
 
-FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad")
+FORMATS = ("csv", "promptfoo", "squad")
 """Of `raggate.inputs.authoring.question_sets`, which is not loaded for the names alone; a test compares them."""
 SHOWN = 10
 SHOWN_TEXT = 200
@@ -49,12 +48,12 @@ class Desk:
 
     def __init__(self, bench: Workbench, path: Path) -> None:
         """Open the file, which may not be there."""
-        from raggate.inputs.authoring import proposals_file
+        from raggate.inputs.authoring import proposals
 
         self._bench = bench
         self._path = path
-        data = read_file(path, most_bytes=proposals_file.MAX_BYTES) if path.is_file() else b""
-        self._kept: list[Kept] = proposals_file.load(data, str(console.short_path(path)))
+        data = read_file(path, most_bytes=proposals.MAX_BYTES) if path.is_file() else b""
+        self._kept: list[Kept] = proposals.load(data, str(console.short_path(path)))
 
     def waiting(self) -> list[Proposal]:
         """Return the proposals that nobody has decided on."""
@@ -66,8 +65,7 @@ class Desk:
         Raises:
             UsageError: where a model is to be asked that is not configured.
         """
-        from raggate.inputs.authoring.proposals import propose
-        from raggate.inputs.authoring.proposals_file import Kept
+        from raggate.inputs.authoring.proposals import Kept, propose
         from raggate.pipeline import authoring
 
         missing = max(most - len(self.waiting()), 0)
@@ -93,7 +91,7 @@ class Desk:
             UsageError: when there is none of that id, or a check would refuse it.
         """
         from raggate.inputs.authoring.golden_file import new_id
-        from raggate.inputs.authoring.places import cases_beside
+        from raggate.inputs.authoring.passages import cases_beside
         from raggate.pipeline import authoring
 
         proposal = self._named(name)
@@ -125,9 +123,9 @@ class Desk:
         return proposal
 
     def _write(self) -> None:
-        from raggate.inputs.authoring import proposals_file
+        from raggate.inputs.authoring import proposals
 
-        write_file(self._path, proposals_file.write(self._kept))
+        write_file(self._path, proposals.write(self._kept))
 
 
 def _review(desk: Desk, proposals: Sequence[Proposal]) -> None:
@@ -170,7 +168,7 @@ def matching(words: str, known: Sequence[Passage]) -> list[Row]:
 
 def rows_of(chunks: Iterable[Chunk], known: Sequence[Passage], vault: Vault, *, by_heading: bool) -> list[Row]:
     """Look up what an API retrieved; where no headings are read from its answers, the note of a passage is enough."""
-    from raggate.inputs.authoring.places import of_chunk, whole_note
+    from raggate.inputs.authoring.passages import of_chunk, whole_note
 
     rows = []
     for chunk in chunks:
@@ -350,8 +348,8 @@ def import_(
     """
     from raggate.cli.answers import QuestionsImported, Undecided
     from raggate.inputs.authoring import question_sets
-    from raggate.inputs.authoring.question_sets.anchored import anchored, lines
-    from raggate.inputs.authoring.question_sets.detect import detect
+    from raggate.inputs.authoring.importing import anchored, lines
+    from raggate.inputs.authoring.question_sets import detect
     from raggate.pipeline import authoring
 
     bench = authoring.open_golden(options.request_of(config_file))
@@ -398,9 +396,9 @@ def _say_imported(form: str, imported: Imported, rest: Path) -> None:
 def propose(
     config_file: Path, most: int, accepted: tuple[str, ...], rejected: tuple[str, ...], *, by_model: bool
 ) -> Answer[QuestionsProposed]:
-    """Propose questions from tables, lists, definitions and commands, by a model only with --model.
+    """Propose questions from tables, lists and definitions, by a model only with --model.
 
-    Each has the passage that answers it, or the two that do together, and quotes no heading.
+    Each has the passage that answers it and quotes no heading.
     None is added to the golden set until a person accepts it, in the terminal or with --accept; until then proposals
     wait in a file. With --model, questions by the first model of `judges` come first, and those made by rule fill the
     rest.
@@ -419,7 +417,7 @@ def propose(
     desk.refill(most, request if by_model else None)
     proposals = desk.waiting()[:most]
     if not proposals:
-        click.echo("nothing to propose: no fact or pair of notes is left that makes a good question")
+        click.echo("nothing to propose: no fact is left that makes a good question")
     elif sys.stdin.isatty():
         _review(desk, proposals)
     else:
@@ -446,7 +444,7 @@ def _placed(
 ) -> Case:
     """Return a question with an id, and the places that answer it."""
     from raggate.inputs.authoring.golden_file import new_id
-    from raggate.inputs.authoring.places import cases_beside
+    from raggate.inputs.authoring.passages import cases_beside
 
     supports = _supports(request, bench, case, picks, anchors, search) if case.answerable else ()
     if snippets:
@@ -469,8 +467,7 @@ def _supports(
     request: Request, bench: Workbench, case: Case, picks: Sequence[int], anchors: Sequence[str], search: str | None
 ) -> tuple[Support, ...]:
     """Return the places that answer a question; none if somebody says that no note does."""
-    from raggate.inputs.authoring.passages import passages
-    from raggate.inputs.authoring.places import of_anchor
+    from raggate.inputs.authoring.passages import of_anchor, passages
     from raggate.pipeline import authoring
 
     named = tuple(of_anchor(anchor, bench.vault) for anchor in anchors)

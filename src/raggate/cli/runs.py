@@ -74,7 +74,7 @@ def prune(
     Only directories that raggate made are deleted, none that git tracks, and no link is followed.
     """
     from raggate.cli.answers import RunsPruned
-    from raggate.inputs import working_files
+    from raggate.inputs import git
     from raggate.pipeline import run_directory, stored_runs
 
     if keep is None and older is None:
@@ -84,7 +84,7 @@ def prune(
         run_directory.check_place(config_file.parent, str(place.relative_to(config_file.parent)))
     stored = stored_runs.stored_runs(place)
     # what came with a commit goes with one, and counts for none of the newest
-    committed = working_files.tracked(place, [run.name for run in stored])
+    committed = git.tracked(place, [run.name for run in stored])
     kept = [run for run in stored if run.name not in committed]
     gone = stored_runs.prunable(kept, keep=keep, older=older, now=datetime.now(UTC))
     for run in gone:
@@ -100,13 +100,13 @@ def prune(
 
 def _show(out: Path) -> Answer[RunList]:
     from raggate.cli.answers import RunList
-    from raggate.inputs import working_files
+    from raggate.inputs import git
     from raggate.pipeline.stored_runs import stored_runs
 
     stored = stored_runs(out)
     committed, unknown = set[str](), ""
     try:
-        committed = working_files.tracked(out, [run.name for run in stored])
+        committed = git.tracked(out, [run.name for run in stored])
     except UsageError as error:
         unknown = error.message
     if stored:

@@ -16,7 +16,7 @@ from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.completeness import modes_without_past
 from raggate.gate.flips import absent
 from raggate.gate.invariants import invariants, list_drift
-from raggate.inputs import golden_part
+from raggate.inputs import golden
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Finding, Flip
 from raggate.models.golden import Selection
@@ -129,7 +129,7 @@ def _of_part(
 ) -> Review:
     """Hold each question that was asked against its own past; `run` has the whole golden set."""
     waived = waivers.waiver_statuses(settings.waivers, run.started)
-    run = replace(run, golden=golden_part.asked_of(run.golden, selection))
+    run = replace(run, golden=golden.asked_of(run.golden, selection))
     scores = partial_verdict.without_slices(scorecard)
     incomparable = completeness.obstacles(scores, baseline)
     if baseline is not None and not baseline.paired:

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 from raggate.errors import FileError, UsageError
 from raggate.gate import baseline
 from raggate.inputs import git
-from raggate.inputs.git import Reader
+from raggate.inputs.git import LocalObjects, Missing, Reader, TooLarge
 from raggate.inputs.git_objects import find
-from raggate.inputs.local_objects import LocalObjects, Missing, TooLarge
 from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score

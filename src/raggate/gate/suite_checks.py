@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
 
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
@@ -13,19 +11,14 @@ from raggate.gate.waivers import for_case, waiver_statuses
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding
-from raggate.models.scorecard import OVERALL, CaseScore
+from raggate.models.scorecard import CaseScore
 from raggate.scoring import score
-from raggate.scoring.score import METRICS_VERSION, slices_of
+from raggate.scoring.score import METRICS_VERSION
 from raggate.text.numbers import counted
 from raggate.text.quote import quoted
 
-SATURATED = 0.95
-"""Share of the questions with their answer first from which on no gain can show."""
-
 LONGEST_WAIVER_DAYS = 366
 """Days that a waiver may hold before it counts as one that nobody will look at again."""
-
-SHOWN_SLICES = 8
 
 
 def check_waivers(
@@ -83,25 +76,6 @@ def check_abstentions(settings: Config, golden: Golden, path: str) -> Iterator[L
         yield LintFinding("unread-abstention", path, cases[0].line, cases[0].id, message)
 
 
-def check_slices(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:
-    """Check for slices of too few questions; those of one dimension are told together.
-
-    Nothing is said of a suite that is too small for any: that it shows no loss is said of all of it.
-    """
-    if settings.gate.slices == "off" or len(golden.cases) < settings.gate.min_slice:
-        return
-    sizes = Counter(chain.from_iterable(map(slices_of, golden.cases)))
-    small: dict[str, list[str]] = {}
-    for name, size in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
-        dimension, _, value = name.partition("=")
-        if name != OVERALL and size < settings.gate.min_slice:
-            small.setdefault(dimension, []).append(f"{value} ({size})")
-    for dimension, names in small.items():
-        rest = f" and {len(names) - SHOWN_SLICES} more" if len(names) > SHOWN_SLICES else ""
-        message = f"{counted(len(names), 'slice')} by {dimension}: {', '.join(names[:SHOWN_SLICES])}{rest}"
-        yield LintFinding("small-slice", path, 1, dimension, message)
-
-
 def check_baseline(
     settings: Config, golden: Golden, baseline: Baseline | None, now: Mapping[str, object], at: str
 ) -> Iterator[LintFinding]:
@@ -143,7 +117,7 @@ def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFind
 
 
 def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
-    """Tell of questions that can get no worse, and of a suite that can get no better."""
+    """Tell of questions that can get no worse."""
     scores: dict[str, list[CaseScore]] = {}
     for own_score in baseline.scorecard.cases:
         scores.setdefault(own_score.case_id, []).append(own_score)
@@ -151,10 +125,6 @@ def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFin
     for case, own in ranked:
         if all(score.rank is None for score in own):
             yield LintFinding("impossible-question", path, case.line, case.id, "was not found in any mode")
-    first = sum(all(score.rank == 1 for score in own) for _, own in ranked)
-    if ranked and first >= SATURATED * len(ranked):
-        message = f"in every mode the answer comes first for {first} of {counted(len(ranked), 'question')}"
-        yield LintFinding("saturated-suite", path, 1, "", message)
 
 
 def _comparable(case: Case, scores: list[CaseScore] | tuple[()], baseline: Baseline) -> list[CaseScore]:

@@ -11,7 +11,7 @@ from raggate.gate.evidence import ALPHA
 from raggate.gate.policies import small_metrics
 from raggate.gate.statistics.mcnemar import fewest_losses
 from raggate.gate.statistics.paired import unit_sizes
-from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
+from raggate.gate.statistics.power import visible_drop_of_groups
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Golden
 from raggate.models.lint import ModeOutlook, Outlook
@@ -51,15 +51,12 @@ def _modes(
         units = unit_sizes(case.group for case in cases)
         moving, possible = _moving(baseline), fewest_losses(len(units), level) is not None
         drop = visible_drop_of_groups(units, moving, level) if possible else None
-        largest = max(units, default=0)
-        heavy = possible and largest / len(cases) > visible_drop(len(units), moving, level)
         metrics = [name for where, name in sizes if where == mode]
         yield ModeOutlook(
             mode=mode,
             questions=len(cases),
             units=len(units),
             visible_drop=drop,
-            heavy=largest if heavy else 0,
             fine=tuple(_fine(metrics, drop, settings.gate)),
             small=tuple(sorted((name, sizes[mode, name]) for where, name in small if where == mode)),
         )

@@ -7,6 +7,7 @@ import io
 import os
 import posixpath
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -16,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from raggate.errors import UsageError
-from raggate.inputs import working_files
+from raggate.inputs import git
 from raggate.inputs.git import Checkout
 from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
 from raggate.text import files
@@ -164,7 +165,7 @@ class Commit(Struct, frozen=True, dict=True):
         if self.root is None or self.checkout is None:
             return ()
         root, checkout = self.root, self.checkout
-        others = (working_files.repositories(root, path, checkout, like=self.commit) for path in paths)
+        others = (repositories(root, path, checkout, like=self.commit) for path in paths)
         return tuple(sorted(set().union(*others)))
 
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
@@ -184,9 +185,9 @@ class Commit(Struct, frozen=True, dict=True):
                 committed |= {_joined(path, name): inner for name, inner in self.objects.walk(entry.id)}
             elif entry is not None:
                 committed[posixpath.normpath(path)] = entry
-        names = working_files.present(self.root, paths, self.checkout, like=self.commit) - committed.keys()
+        names = present(self.root, paths, self.checkout, like=self.commit) - committed.keys()
         files = {name: inner for name, inner in committed.items() if inner.kind != "module"}
-        names |= {name for name, inner in files.items() if not working_files.same(self.root, name, inner)}
+        names |= {name for name, inner in files.items() if not same(self.root, name, inner)}
         return tuple(sorted({name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in names}))
 
     @cached_property
@@ -253,7 +254,7 @@ class Commit(Struct, frozen=True, dict=True):
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:
         """Return what the working tree has at a path, if it has exactly what was committed; else what was."""
-        local = None if self.root is None else working_files.regular(self.root / path, entry.size)
+        local = None if self.root is None else regular(self.root / path, entry.size)
         if local is not None and object_id("blob", local, like=entry.id) == entry.id:
             return local
         return self.objects.blob(entry, limit=limit)
@@ -279,3 +280,106 @@ def _refuse_name(name: str) -> None:
 
 def _joined(path: str, name: str) -> str:
     return posixpath.normpath(posixpath.join(path, name))
+
+
+MOST_FILES = 20_000
+"""The most that are looked at where git does not list them."""
+
+_UNLOOKED = frozenset((".git", ".raggate"))
+
+
+def present(root: Path, paths: Sequence[str], checkout: git.Checkout | None, *, like: str) -> set[str]:
+    """Name the files and links at or below some paths, from `root`. Where there is a checkout, git ignores some.
+
+    What git tracks it does not ignore, whatever its patterns say: a change can bring a file and a pattern for it.
+
+    Args:
+        paths: from there, with `/`.
+    """
+    if checkout is None:
+        return {name for path in paths if _inside(root / path, root) for name in _files(root, path)}
+    # a repository in the working tree is listed by its folder
+    return {name for name in _listed(root, paths, checkout, like, tracked=True) if not name.endswith("/")}
+
+
+def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) -> set[str]:
+    """Name the folders at or below a path that are repositories of their own; see `present`.
+
+    One path at a time: asked for a path inside such a folder too, git no longer names the folder.
+    """
+    return {name.rstrip("/") for name in _listed(root, [path], checkout, like) if name.endswith("/")}
+
+
+def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str, *, tracked: bool = False) -> set[str]:
+    prefix = root.relative_to(checkout.top).as_posix()
+    inside = (path for path in paths if _inside(root / path, checkout.top))
+    inner = [posixpath.normpath(posixpath.join(prefix, path)) for path in inside]
+    if not inner:
+        # without any path git would list all files
+        return set()
+    with git.reading(checkout, like=like, purpose="comparing with a commit needs it") as reader:
+        names = set(reader.listed(*inner))
+        if tracked:
+            kept = set(reader.tracked(*inner)) - names
+            names |= {name for name in kept if _is_file(checkout.top / name)}
+    return {posixpath.relpath(name, prefix) + ("/" if name.endswith("/") else "") for name in names}
+
+
+def _is_file(place: Path) -> bool:
+    return place.is_symlink() or place.is_file()
+
+
+def _inside(place: Path, top: Path) -> bool:
+    # not `resolve`, which takes a link to itself for an error
+    return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(top))
+
+
+def _files(root: Path, path: str) -> Iterator[str]:
+    start = root / path
+    if not start.is_dir() or start.is_symlink():
+        if os.path.lexists(start):
+            yield posixpath.normpath(path)
+        return
+    count = 0
+    for folder, subfolders, names in os.walk(start):
+        inner = Path(folder).relative_to(start).as_posix()
+        links = {name for name in subfolders if Path(folder, name).is_symlink()}
+        subfolders[:] = sorted(set(subfolders) - links - _UNLOOKED)
+        for name in (*names, *links):
+            count += 1
+            if count > MOST_FILES:
+                return
+            yield posixpath.normpath(posixpath.join(path, inner, name))
+
+
+def regular(place: Path, size: int | None = None) -> bytes | None:
+    """Read a regular file, of exactly this size if one is given; None for anything else, without opening it."""
+    try:
+        about = place.lstat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size != (about.st_size if size is None else size):
+            return None
+        with place.open("rb") as stream:
+            return stream.read(about.st_size)
+    except (OSError, ValueError):
+        return None
+
+
+def same(root: Path, name: str, entry: Entry) -> bool:
+    """Return whether the working tree has at a path what a commit has there, line ends of Windows aside."""
+    place = root / name
+    try:
+        if not _reached_directly(place, root, name):
+            return False
+        content = os.fsencode(place.readlink()) if entry.kind == "link" else regular(place)
+    except (OSError, ValueError):
+        return False
+    if content is None:
+        return False
+    texts = (content, content.replace(b"\r\n", b"\n"))
+    return any(object_id("blob", text, like=entry.id) == entry.id for text in texts)
+
+
+def _reached_directly(place: Path, root: Path, name: str) -> bool:
+    """Return whether no link leads to a path, which may begin with `..`."""
+    meant = os.path.normpath(os.path.join(os.path.realpath(root), name))  # noqa: PTH118 - the text, unresolved
+    return os.path.realpath(place.parent) == str(Path(meant).parent)

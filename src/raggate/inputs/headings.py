@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import combinations, pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from raggate.text.headings import Elements, closest, elements, fold, is_path
+from raggate.errors import Problem
+from raggate.inputs.golden import SHOWN_PROBLEMS, GoldenProblems
+from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.text.headings import (
+    Elements,
+    Same,
+    closest,
+    covers,
+    covers_as_written,
+    elements,
+    fold,
+    is_end_of,
+    is_path,
+    last_headings,
+    readings,
+    written,
+)
+from raggate.text.quote import enumerated, nearest, quoted
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -208,3 +225,213 @@ def _block_parser() -> MarkdownIt:
 
     # only the text of headings is needed, which is a small part of what the inline rules would go through
     return MarkdownIt("commonmark").disable(["inline", "text_join"])
+
+
+MOST_ALIKE = 100
+"""Headings of a note that are compared with each other where they read the same."""
+
+
+class SectionNames:
+    """The sections of one note, to look heading paths up in. Parsed at the first look."""
+
+    def __init__(self, text: str, rel_path: str) -> None:
+        """Take a note as it is written, and its path in its vault."""
+        self._text = text
+        self._rel_path = rel_path
+        self.named = cache(self._named)
+        self.inside = cache(self._inside)
+        self.is_inside = cache(self._is_inside)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """All sections: by their headings as they are shown and as they are written, and by the file's name."""
+        return tuple(sorted(sections(self._text, self._rel_path, source=True)))
+
+    @cached_property
+    def _by_reading(self) -> dict[str, list[Section]]:
+        """Sections by each way in which their own heading reads: most of a note need not be looked at."""
+        index: dict[str, list[Section]] = {}
+        for section in self.sections:
+            for reading in _readings(written(section.path)):
+                index.setdefault(reading, []).append(section)
+        return index
+
+    def _named(self, path: str) -> tuple[Section, ...]:
+        """Return the sections that a path names, without those below them."""
+        return tuple(closest(lambda same: self._equal(path, same)))
+
+    def _inside(self, path: str) -> tuple[Section, ...]:
+        """The sections that a path names, which hold those below them, or else those below it by their letters."""
+        below = (section for section in self.sections if covers_as_written(path, _as(path, section)))
+        return self.named(path) or tuple(below)
+
+    def _is_inside(self, gold: str, heading: str) -> bool:
+        """Return whether all sections that a path names are those of `gold` or lie in them; so where it names none.
+
+        What a path has below the headings of the note, and the note has not, makes it no clearer.
+        """
+        wanted = self.inside(gold)
+        # a note may have one heading very often
+        others = set(self.named(heading) or self._named_above(heading)).difference(wanted)
+        return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
+
+    def may_be_cited(self, gold: str, cited: str) -> bool:
+        """Return whether what a text cites can be the section at `gold`, or one in it, by the headings closest to it.
+
+        Texts cite the last headings of a path alone, so several sections may be meant, and one of them is enough.
+        """
+        wanted = self.inside(gold)
+        meant = closest(lambda same: self._ending(cited, same)) or self._named_above(cited)
+        return not meant or any(
+            outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted for inner in meant
+        )
+
+    def _ending(self, path: str, same: Same) -> tuple[Section, ...]:
+        """Return the sections whose headings end as a path does."""
+        candidates = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
+        return tuple(section for section in candidates if is_end_of(written(section.path), path, same))
+
+    def _named_above(self, path: str) -> tuple[Section, ...]:
+        """Return the sections that the first headings of a path name, of the longest part of it that names any."""
+        headings = elements(path)
+        starts = (headings[:size] for size in range(min(len(headings), self._depth), 0, -1))
+        marked = path.lstrip().startswith("#")
+        named = (self.named(written(start) if marked else " > ".join(start)) for start in starts)
+        return next(filter(None, named), ())
+
+    @cached_property
+    def _depth(self) -> int:
+        """The most headings that a path of the note has, however it is cut."""
+        return max((len(elements(" > ".join(section.path))) for section in self.sections), default=0)
+
+    def ambiguous(self, path: str) -> tuple[int, ...]:
+        """The lines, from 1, of headings that a path names alike, though they are not; none where it names one."""
+        titles: dict[int, set[tuple[str, ...]]] = {}
+        for section in self.named(path):
+            if section.levels:
+                titles.setdefault(section.begin, set()).add(section.path)
+        if not titles or set.intersection(*titles.values()):
+            return ()
+        # of very many the first are enough to be told
+        pairs = combinations(sorted(titles)[:MOST_ALIKE], 2)
+        return tuple(
+            sorted({line + 1 for pair in pairs if titles[pair[0]].isdisjoint(titles[pair[1]]) for line in pair})
+        )
+
+    def _equal(self, path: str, same: Same) -> tuple[Section, ...]:
+        candidates = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
+        equal = tuple(
+            section
+            for section in sorted(candidates)
+            if covers(path, _as(path, section), same) and covers(_as(path, section), path, same)
+        )
+        # what is filed under the file's name is meant where no heading is
+        return tuple(section for section in equal if section.levels) or equal
+
+
+def _readings(path: str) -> frozenset[str]:
+    return frozenset(reading for heading in last_headings(path) for reading in readings(heading))
+
+
+def _as(path: str, section: Section) -> str:
+    """Write the path of a section with level marks where another path has some."""
+    return written(section.path) if path.lstrip().startswith("#") else " > ".join(section.path)
+
+
+SectionsOf = Callable[[tuple[str, str]], SectionNames]
+"""Gives the sections of a note, by its vault and path."""
+
+
+def sections_of(vault: Vault) -> SectionsOf:
+    """Return a look-up of sections that parses each note once, for as many checks as it is handed to."""
+    return cache(lambda key: SectionNames(vault.texts[key], key[1]))
+
+
+def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = None) -> None:
+    """Check that every gold support stands in the vault: note, heading path and snippets.
+
+    Args:
+        sections: their look-up, where it outlives this check.
+
+    Raises:
+        UsageError: listing up to ten supports that do not, each with the nearest thing that does.
+    """
+    sections = sections or sections_of(vault)
+    problems = GoldenProblems()
+
+    def note(case: Case, problem: str) -> None:
+        problems.add(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
+
+    for case in golden.cases:
+        named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
+        unknown = [name for name in named if name not in vault.directories]
+        if unknown:
+            names = ", ".join(vault.directories)
+            note(case, f"no vault {unknown[0]!r}; known: {names}")
+            continue
+        for support in case.gold_supports:
+            # what is named by an id alone is the API's own, and not in the vault
+            hints = problems.count < SHOWN_PROBLEMS
+            problem = support.rel_path and _missing(support, case, vault, sections, hints=hints)
+            if problem:
+                note(case, problem)
+    problems.refuse("missing-anchor")
+
+
+def _missing(
+    support: Support,
+    case: Case,
+    vault: Vault,
+    sections: SectionsOf,
+    *,
+    hints: bool,
+) -> str | None:
+    """Say what of a support is missing, with the nearest there is where `hints` are shown: they take long."""
+    keys = vault.notes_at(support.rel_path, case.vaults_of(support))
+    if not keys:
+        names = [support.vault] if support.vault else list(case.vaults or vault.directories)
+        paths = [path for name, path in vault.texts if name in names] if hints else []
+        return f"gold note {quoted(support.rel_path)} is not in the vault{_nearest(support.rel_path, paths)}"
+    texts = [vault.texts[key] for key in keys]
+    where, wanted = repr(support.rel_path), support.heading_path
+    if wanted is not None:
+        notes = [sections(key) for key in keys]
+        texts = [text for key, note in zip(keys, notes, strict=True) for text in _texts(vault.texts[key], note, wanted)]
+        if not texts:
+            return f"{where} has no heading {quoted(wanted)}{_nearest_heading(wanted, notes) if hints else ''}"
+        lines = next(filter(None, (note.ambiguous(wanted) for note in notes)), ())
+        if lines:
+            which = f"in lines {enumerated(list(map(str, lines)))}, which differ in capitals or markup alone"
+            return f"{quoted(wanted)} is each of several headings of {where}, {which}; write it as the note does"
+        where = f"the section {quoted(wanted)} of {where}"
+    for snippet in support.snippets:
+        if not any(holds(text, snippet) for text in texts):
+            elsewhere = _elsewhere(snippet, [vault.texts[key] for key in keys]) if hints else ""
+            return f"snippet {quoted(snippet, limit=80)} is not in {where}{elsewhere}"
+    return None
+
+
+def _texts(text: str, note: SectionNames, wanted: str) -> list[str]:
+    """Return the texts of the sections that a heading path names, each with its subsections."""
+    lines = lines_of(text)
+    return ["\n".join(lines[begin:end]) for begin, end in {(it.begin, it.end) for it in note.inside(wanted)}]
+
+
+def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
+    """Name the heading that is most like a wanted one, with its marks, as it would stand in the golden set."""
+    paths = {
+        " > ".join(section.path): written(section.path, section.levels) for note in notes for section in note.sections
+    }
+    close = nearest(" > ".join(elements(wanted)), [*paths], cutoff=0.5)
+    return f"; did you mean {quoted(paths[close])}?" if close else ""
+
+
+def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
+    """Return where in its note a snippet stands that is not in its section."""
+    line = next((line_with(text, snippet) for text in texts if holds(text, snippet)), None)
+    return "" if line is None else f", but in line {line} of the note; name the section that it is in"
+
+
+def _nearest(wanted: str, candidates: list[str]) -> str:
+    close = nearest(wanted, candidates, cutoff=0.5)
+    return f"; nearest: {quoted(close)}" if close else ""

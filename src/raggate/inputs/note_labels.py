@@ -11,9 +11,8 @@ from operator import eq
 
 from msgspec.structs import replace
 
-from raggate.inputs.headings import heading_paths
+from raggate.inputs.headings import SectionNames, heading_paths
 from raggate.inputs.note_words import NoteWords, bare, has_text
-from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference, Response
 from raggate.text.headings import Citation, covers, covers_as_written, elements, is_end_of, parse, without_attributes

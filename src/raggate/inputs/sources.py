@@ -15,8 +15,8 @@ from msgspec import Struct
 from raggate.errors import UsageError
 from raggate.inputs import git
 from raggate.inputs.committed import Commit
+from raggate.inputs.git import LocalObjects, Missing
 from raggate.inputs.git_objects import Store, is_id
-from raggate.inputs.local_objects import LocalObjects, Missing
 from raggate.text.files import MOST_LINE_BYTES, UNREACHABLE, below, content, opened, scratch_directory
 from raggate.text.quote import cut, quoted
 

@@ -15,7 +15,7 @@ from raggate.config import schema
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
 from raggate.errors import UsageError
-from raggate.inputs import anchor_check, golden, golden_part, sources, vault
+from raggate.inputs import golden, headings, sources, vault
 from raggate.inputs.golden import check_must_pass_asked
 from raggate.models.baseline import MOST_BYTES
 from raggate.models.golden import Golden, Vault
@@ -237,7 +237,7 @@ def _notes(source: sources.Source, settings: Config, cases: Golden, beside: Vaul
     seconds = beside_notes(notes.size, len(cases.cases))
     late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
-        anchor_check.check_anchors(cases, notes)
+        headings.check_anchors(cases, notes)
     return notes
 
 
@@ -250,7 +250,7 @@ def _golden(source: sources.Source, where: InputSource, settings: Config) -> Gol
 
     lines, name = _lines(source, settings.golden, _NO_GOLDEN), source.place(settings.golden)
     whole = golden.load(lines, name, snippets=settings.score.reads_snippets)
-    return golden_part.part_of(whole, settings.questions, refuse)
+    return golden.part_of(whole, settings.questions, refuse)
 
 
 def _has(source: sources.Source, path: str) -> bool:

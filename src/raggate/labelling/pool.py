@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from raggate.inputs.authoring.passages import Passage, passages
-from raggate.inputs.authoring.places import of_chunk
+from raggate.inputs.authoring.passages import Passage, of_chunk, passages
 from raggate.inputs.golden import place_key
 from raggate.labelling.decisions import Where
 from raggate.models.golden import Case, Golden, Support, Vault

@@ -17,13 +17,12 @@ from msgspec.structs import replace
 
 from raggate.errors import FileProblems, RaggateError, UsageError
 from raggate.gate import baseline as baseline_file
-from raggate.inputs.anchor_check import check_anchors
-from raggate.inputs.authoring import proposals_file
+from raggate.inputs.authoring import proposals
 from raggate.inputs.authoring.golden_file import new_id, with_cases, with_changed
-from raggate.inputs.authoring.places import cases_beside
-from raggate.inputs.authoring.proposals import Proposal, propose
-from raggate.inputs.authoring.proposals_file import Kept, write as write_proposals
+from raggate.inputs.authoring.passages import cases_beside
+from raggate.inputs.authoring.proposals import Kept, Proposal, propose, write as write_proposals
 from raggate.inputs.golden import broken_rule, complete, place_key, read_case, write_case
+from raggate.inputs.headings import check_anchors
 from raggate.labelling import label_file
 from raggate.labelling.decisions import Decision, Journal, Where, words_of
 from raggate.labelling.label_file import Agreement, Unit, agreement, consensus, is_split
@@ -523,7 +522,7 @@ class Session(Struct):
         fresh = authoring.reopened(self.bench, self._on_disk("golden"))
         stored = {key: self._on_disk(key) for key in self.files}
         labels = label_file.read(stored["labels"], self.names["labels"])
-        kept = proposals_file.load(stored["proposals"], self.names["proposals"])
+        kept = proposals.load(stored["proposals"], self.names["proposals"])
         known = {item.proposal.id for item in kept}
         # what was proposed for this sitting is in no file until somebody decides on it
         here = {case.question for case in fresh.golden.cases}

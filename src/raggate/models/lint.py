@@ -16,8 +16,6 @@ class ModeOutlook(Struct, frozen=True, kw_only=True):
     Attributes:
         mode: the mode.
         questions: how many are asked in it, in `units` independent groups.
-        heavy: how many of them the largest group has, where losing it whole is more than what would be seen if all
-            groups were alike; else 0.
         visible_drop: the smallest drop that their test sees four times out of five; None where it can see none.
         fine: the gated metrics whose tolerance is finer than that.
         small: the gated metrics of too few questions to be judged alone, each with their number.
@@ -27,7 +25,6 @@ class ModeOutlook(Struct, frozen=True, kw_only=True):
     questions: int
     units: int
     visible_drop: float | None
-    heavy: int = 0
     fine: tuple[str, ...] = ()
     small: tuple[tuple[str, int], ...] = ()
 
@@ -108,20 +105,10 @@ CHECKS: dict[str, Check] = {
         "A gold support names several places at once, so that any of them counts as found.",
         "Add a snippet that occurs only in the intended place, name its vault, or rename a heading.",
     ),
-    "look-alike-heading": Check(
-        "warning",
-        "The note of a gold support has another heading that reads the same, so only the exact spelling matches.",
-        "Rename one of the headings, or make the API return headings exactly as the notes have them.",
-    ),
     "malformed-note": Check(
         "warning",
         "A note is not UTF-8, so raggate and the API may read its text differently.",
         "Save it as UTF-8, for example with `iconv -f latin1 -t utf8`.",
-    ),
-    "ungrouped-supports": Check(
-        "note",
-        "A question has supports in several notes and no groups, so that any one of them counts as found.",
-        "If it needs several of them, say which in `required_support_groups`.",
     ),
     "no-unanswerable": Check(
         "note",
@@ -168,26 +155,11 @@ CHECKS: dict[str, Check] = {
         "A question was not found in any mode when the baseline was measured, so that it shows no loss.",
         "Check its label; if it is right, the question can only show gains.",
     ),
-    "saturated-suite": Check(
-        "note",
-        "Nearly every question has its answer first in the baseline, so that no gain can show.",
-        "Add harder questions.",
-    ),
-    "small-slice": Check(
-        "note",
-        "Slices have fewer questions than gate.min_slice, so they are shown as counts and never judged.",
-        "Add questions there, or use fewer names.",
-    ),
     "smallest-loss": Check(
         "note", "A loss of this size can pass unseen.", "Add questions, in more groups, to see smaller ones."
     ),
     "no-visible-loss": Check(
         "warning", "No loss can be distinguished from chance, whatever its size.", "Add questions, in more groups."
-    ),
-    "heavy-group": Check(
-        "warning",
-        "One group has so many of the questions that losing all of it is not evidence.",
-        "Add questions in other groups.",
     ),
     "fine-tolerance": Check(
         "warning",

@@ -17,10 +17,10 @@ from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline as baseline_file
 from raggate.gate.suite_checks import check_abstentions, check_headings
-from raggate.inputs import anchor_check, golden, vault
+from raggate.inputs import golden, headings, vault
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.leaks import visible
-from raggate.inputs.lint.questions import check_questions, check_supports
+from raggate.inputs.lint import check_questions, check_supports
 from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden, Vault, digest
@@ -125,7 +125,7 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
     whole = golden.load(data, bench.golden.name)
     added = whole.cases[len(bench.golden.cases) :]
     new = Golden(name=whole.name, cases=added, hash=digest([*added]))
-    anchor_check.check_anchors(new, bench.vault)
+    headings.check_anchors(new, bench.vault)
     names = {case.id for case in added}
     findings = (
         *check_questions(whole, whole.name),
@@ -156,7 +156,7 @@ def check_content(bench: Workbench, data: bytes) -> None:
         UsageError: naming what it would refuse.
     """
     if data.strip():
-        anchor_check.check_anchors(golden.load(data, bench.golden.name), bench.vault)
+        headings.check_anchors(golden.load(data, bench.golden.name), bench.vault)
 
 
 def reopened(bench: Workbench, data: bytes) -> Workbench:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
-from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_slices, check_waivers
+from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_waivers
 from raggate.gate.suite_outlook import suite_outlook
 from raggate.gate.waivers import check_cases
 from raggate.inputs.leaks import visible
-from raggate.inputs.lint.questions import check_encoding, check_notes, check_questions, check_supports
-from raggate.inputs.lint.workflows import check_workflows
+from raggate.inputs.lint import check_encoding, check_notes, check_questions, check_supports, check_workflows
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.lint import LintFinding, LintReport, Outlook, in_order
@@ -77,7 +76,6 @@ def _findings(
     yield from check_encoding(inputs.vault, settings.vault)
     yield from check_notes(golden, visible(inputs.vault, settings.private), settings.vault)
     yield from check_baseline(settings, golden, baseline, inputs.fingerprint(), at)
-    yield from check_slices(settings, golden, settings.golden)
 
 
 def _workflows(request: Request) -> tuple[dict[str, bytes], str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from raggate.gate import calibration, wording
-from raggate.inputs import golden_part, vault
+from raggate.inputs import golden, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline, Calibration
 from raggate.models.golden import Selection, Vault
@@ -54,7 +54,7 @@ def measure(
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         blank = blank_run(directory, started, request, inputs, selection, build, kept, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory)
-        inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
+        inputs = replace(inputs, golden=golden.asked_of(inputs.golden, selection))
         part = Part(
             request=request,
             inputs=inputs,

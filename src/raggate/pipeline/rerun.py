@@ -15,7 +15,7 @@ from raggate.gate.completeness import refuse_matchless
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.other_systems import compat_scores
-from raggate.inputs import golden, golden_part, sources
+from raggate.inputs import golden, sources
 from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.golden import Case, Golden, by_id
 from raggate.models.promotion import BaselineCandidate
@@ -67,7 +67,7 @@ def _asked_part(run: Run, path: Path) -> Golden:
 
     whole = golden.load(read_file(path), str(path), snippets=run.config.score.reads_snippets)
     questions = run.config.questions if isinstance(run.config, schema.Config) else None
-    return golden_part.asked_of(golden_part.part_of(whole, questions, refuse), run.selection)
+    return golden.asked_of(golden.part_of(whole, questions, refuse), run.selection)
 
 
 def _lines(cases: Golden) -> list[bytes]:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from raggate.inputs import golden_part, vault
+from raggate.inputs import golden, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Selection
 from raggate.models.provenance import RunCommand
@@ -33,7 +33,7 @@ def directory_of(
     """
     started = now()
     if command is not None and unfinished_run.keeps(request, command):
-        cases = golden_part.asked_of(inputs.golden, selection).cases
+        cases = golden.asked_of(inputs.golden, selection).cases
         made = partial(run_place, stack, request, inputs, started)
         kept = stack.enter_context(unfinished_run.of_run(request, inputs, cases, command, started, made))
         if kept.goes_on:

@@ -18,7 +18,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
-from raggate.inputs import git, golden_part, sources
+from raggate.inputs import git, golden, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Selection
@@ -94,7 +94,7 @@ def baseline_of(base: Asked, part: Selection | None) -> Baseline:
     """
     run = base.run
     if part is not None and run.selection is not None and set(part.asked) <= set(run.selection.asked):
-        run = replace(run, golden=golden_part.asked_of(run.golden, run.selection), selection=None)
+        run = replace(run, golden=golden.asked_of(run.golden, run.selection), selection=None)
     unfit: tuple[str, ...] = ()
     try:
         findings = invariants.check_answers(base.run, run.config.invariants, run.config.gate)

@@ -10,7 +10,7 @@ from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate.filled_fields import examine
-from raggate.inputs import golden, golden_part, vault
+from raggate.inputs import golden, vault
 from raggate.inputs.note_labels import Notes
 from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.golden import Case, Golden, Vault
@@ -81,7 +81,7 @@ def _first(request: Request, settings: Config) -> Case:
         raise UsageError(f"{name}: no such file", hint="`--question TEXT` asks something without one.")
     refuse = partial(schema.refused, read_file(request.config_file), request.config_place)
     whole = golden.load(read_file(path), name, snippets=settings.score.reads_snippets)
-    cases = golden_part.part_of(whole, settings.questions, refuse).cases
+    cases = golden.part_of(whole, settings.questions, refuse).cases
     asked = [case for case in cases if any(asked_in(case.modes, mode) for mode in settings.ask.modes)]
     if not asked:
         raise UsageError(f"{name}: no question is for the modes that are asked", hint="`--question` is.")

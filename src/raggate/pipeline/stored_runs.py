@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.inputs import working_files
+from raggate.inputs import git
 from raggate.pipeline import result_rows
 from raggate.text.files import read_file
 from raggate.text.jsonio import fields, parse_object
@@ -232,7 +232,7 @@ def refuse_committed(out: Path, names: Sequence[str], what: str) -> None:
     Raises:
         UsageError: for one that git tracks, and where git cannot say it.
     """
-    committed = working_files.tracked(out, names)
+    committed = git.tracked(out, names)
     if committed:
         run = out / max(committed)
         raise UsageError(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from raggate.errors import RaggateError
 from raggate.gate import history
 from raggate.gate.other_systems import MAX_VALUE
-from raggate.inputs import git, working_files
+from raggate.inputs import git
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision, TrendPoint
@@ -41,10 +40,8 @@ def before(
     suite, past = inputs.config.suite, _past(request, inputs, baseline)
     points = [*of_history(past, suite, wanted)]
     if inputs.against is None:
-        here = git.find(request.root.resolve()) if past.revisions else None
-        commits = {here: past.revisions[0].commit} if here is not None else {}
         # a change that another commit judges may hold directories that look like runs
-        points += of_runs(directory.parent, suite, wanted, without=(directory, source), commits=commits)
+        points += of_runs(directory.parent, suite, wanted, without=(directory, source))
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
@@ -97,12 +94,8 @@ def of_runs(
     wanted: Container[str],
     *,
     without: Sequence[Path | None] = (),
-    commits: Mapping[git.Checkout, str] = MappingProxyType({}),
 ) -> Iterator[TrendPoint]:
-    """Yield the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none.
-
-    `commits` are what `working_files.tracked` takes.
-    """
+    """Yield the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none."""
     left_out = {path.resolve() for path in without if path is not None}
     try:
         with os.scandir(out) as entries:
@@ -110,7 +103,7 @@ def of_runs(
         folder = out.resolve()
         others = [name for name in stored if folder / name not in left_out]
         # a commit can bring any, of any time
-        committed = working_files.tracked(out, others, commits)
+        committed = git.tracked(out, others)
     except (OSError, RaggateError):
         return
     for name in [name for name in others if name not in committed][-MOST_RUNS:]:

@@ -20,7 +20,7 @@ from raggate.models.lint import (
 )
 from raggate.text.escape import log_line
 from raggate.text.jsonio import as_dict, dumps
-from raggate.text.numbers import counted, percent, points
+from raggate.text.numbers import counted, points
 from raggate.text.quote import enumerated
 
 SHOWN = 10
@@ -67,13 +67,6 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
     else:
         text = f"{where}{questions} a drop under {points(mode.visible_drop)} can pass unseen"
         yield Sentence(text, "smallest-loss")
-    if mode.heavy:
-        share = f"{mode.heavy} of {counted(mode.questions, 'question')} ({percent(mode.heavy / mode.questions)})"
-        yield Sentence(
-            f"{where}{share} are of one group, which a test counts as a single question: no test shows that "
-            "all of them are lost; ask more of other groups",
-            "heavy-group",
-        )
     if mode.fine:
         names = ", ".join(mode.fine[:3]) + (", …" if len(mode.fine) > 3 else "")
         metrics = counted(len(mode.fine), "gated metric")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from raggate.inputs.authoring.question_sets.questions import Question
+from raggate.inputs.authoring.question_sets import Question
 from raggate_interop.trec_beir import beir
 
 

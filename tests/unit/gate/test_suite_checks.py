@@ -129,14 +129,6 @@ def test_impossible_questions() -> None:
     assert found(replace(baseline(1), scorecard=failed)) == []
 
 
-def test_a_saturated_suite() -> None:
-    """A suite whose questions all have their answer first is told once."""
-    assert found(baseline(1, 1, 1, 1)) == [
-        ("saturated-suite", "", "in every mode the answer comes first for 4 of 4 questions")
-    ]
-    assert found(baseline(1, 1, 1, 2)) == []
-
-
 def test_waivers_that_are_over() -> None:
     """A waiver counts to the end of its last day."""
     waiver = {"case": "q1", "owner": "team", "reason": "known", "expires": "2026-05-31"}
@@ -175,13 +167,3 @@ def test_waivers_of_too_much(waived: list[str], expires: str, modes: dict[str, s
     assert {finding.check for finding in found} == (
         {"expired-waiver" if expires < AT else "broad-waiver"} if found else set()
     )
-
-
-def test_small_slices() -> None:
-    """Slices below gate.min_slice are told together by dimension, the smallest first; none where slices are off."""
-    golden = make_golden(make_case("q1", tags=("a",)), make_case("q2", tags=("b",)), make_case("q3", tags=("b",)))
-    settings = make_config(gate={"min_slice": 3})
-    findings = [*suite_checks.check_slices(settings, golden, "g")]
-    assert [(item.key, item.message) for item in findings] == [("tag", "2 slices by tag: a (1), b (2)")]
-    assert [*suite_checks.check_slices(make_config(gate={"slices": "off"}), golden, "g")] == []
-    assert [*suite_checks.check_slices(make_config(gate={"min_slice": 4}), golden, "g")] == []

@@ -67,13 +67,3 @@ def test_metrics_that_are_fine_or_small() -> None:
     (mode,) = outlook.modes
     assert mode.fine == ("hit_at_1", "mrr_at_5")
     assert mode.small == ()
-
-
-def test_a_group_that_holds_many_questions() -> None:
-    """A group whose loss no test shows is named by its size; groups that are alike are not."""
-    groups = ["one note"] * 36 + [None] * 167
-    cases = make_ranked_run(*[1] * 203, groups=groups).golden.cases
-    (mode,) = suite_outlook(make_config(), make_golden(*cases), None).modes
-    assert (mode.units, mode.heavy) == (168, 36)
-    (alike,) = suite_outlook(make_config(), golden(200, per_note=4), None).modes
-    assert (alike.units, alike.heavy) == (50, 0)

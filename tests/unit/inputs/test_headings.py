@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path, PurePosixPath
+from typing import Any
+
 import pytest
 from hypothesis import given, strategies as st
 
+from builders import make_case, make_golden, make_support
+from raggate.errors import UsageError
 from raggate.inputs import headings
+from raggate.inputs.headings import SectionNames, check_anchors, heading_paths
+from raggate.models.golden import Support, Vault
+from raggate.text.headings import Elements, elements, fold, written
 from tables import each_row
 
 Paths = set[tuple[str, ...]]
@@ -155,3 +164,310 @@ LINE = st.text(alphabet="#-=ab \r`>", max_size=10) | st.sampled_from(
 def test_any_note_has_headings(text: str) -> None:
     """Whatever a note holds, its headings with text are among its heading paths."""
     assert set(headings.headings_with_text(text)) <= headings.heading_paths(text, "a.md")
+
+
+SPLITTERS: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "data" / "splitter_headings.json").read_text(encoding="utf-8")
+)
+GUIDE = "# Guide {#g}\n\n## Init\n\na\n\n## `__init__`\n\nb\n\n## Set up\n\nc\n\n## SET UP\n\nd\n\n## **Set** up\n\ne\n"
+
+
+@each_row("splitter", [*SPLITTERS["told"]])
+def test_what_splitters_tell_of_a_heading_names_it(splitter: str) -> None:
+    """Each heading of a note is known by what a splitter or parser tells of it, under the title as told or shown."""
+    note = SectionNames(SPLITTERS["note"], "guide.md")
+    lines = SPLITTERS["note"].split("\n")
+    for source, told in zip(SPLITTERS["headings"], SPLITTERS["told"][splitter], strict=True):
+        line = next(number for number, text in enumerate(lines) if text.lstrip("#").strip() == source)
+        above = ["`Second` &amp; more ##"] if source.startswith("Deep") else []
+        for title in ("Guide {#guide}", "Guide"):
+            path = written((title, *above, told))
+            assert {section.begin for section in note.named(path)} == {line}, path
+            assert note.is_inside(written((title, *above, source)), path)
+
+
+@each_row(
+    ("path", "lines"),
+    [
+        pytest.param("# Guide > ## Init", {2}, id="as it is written"),
+        pytest.param("# GUIDE > ## INIT", {2}, id="in capitals"),
+        pytest.param("# Guide > ## `__init__`", {6}, id="code as it is written"),
+        pytest.param("# Guide > ## __init__", {6}, id="code as it is shown"),
+        pytest.param("# Guide > ## Set up", {10, 18}, id="as one is written, and another is shown"),
+        pytest.param("# Guide > ## **Set** up", {18}, id="as the other one is written"),
+        pytest.param("# Guide > ## SET UP", {14}, id="in capitals, as one is written"),
+        pytest.param("# Guide > ## set up", {10, 14, 18}, id="as none is written"),
+        pytest.param("# Guide > ## Other", set(), id="as none is"),
+        pytest.param("Guide > Init", {2}, id="without marks"),
+        pytest.param("# note", {0}, id="the file's name"),
+    ],
+)
+def test_named(path: str, lines: set[int]) -> None:
+    """Of the headings that could be meant, those count that are closest to how the path is written."""
+    assert {section.begin for section in SectionNames(GUIDE, "note.md").named(path)} == lines
+
+
+@each_row(
+    ("gold", "told", "inside"),
+    [
+        pytest.param("# Guide > ## Init", "GUIDE > INIT", True, id="the same section, told otherwise"),
+        pytest.param("# Guide > ## __init__", "# Guide > ## Init", False, id="another one"),
+        pytest.param("# Guide", "# guide > ## set up", True, id="in a section around all that could be meant"),
+        pytest.param("# Guide > ## SET UP", "# Guide > ## set up", False, id="one of several"),
+        pytest.param("# Guide > ## SET UP", "# Guide > ## SET UP", True, id="the one of them that is written so"),
+        pytest.param("# Guide > ## Init", "nowhere", True, id="what names nothing is not this rule's"),
+    ],
+)
+def test_is_inside(gold: str, told: str, *, inside: bool) -> None:
+    """A heading that is told stands for a section only where all that it names lies in it."""
+    assert SectionNames(GUIDE, "note.md").is_inside(gold, told) is inside
+
+
+_TITLES = st.sampled_from(["A", "a", "**A**", "`A`", "A {#x}", "B", "`__a__`", "__a__", "A &amp; B", "A & B", "[A](b)"])
+
+
+@given(st.lists(_TITLES, min_size=1, max_size=6), st.data())
+def test_a_path_as_it_is_written_names_its_heading_and_never_one_that_is_written_otherwise(
+    titles: list[str], data: st.DataObject
+) -> None:
+    """Looser rules never take a heading away from whoever copies it, nor give one to whoever copies another."""
+    note = SectionNames("# T\n\n" + "".join(f"## {title}\n\ntext\n\n" for title in titles), "n.md")
+    title = data.draw(st.sampled_from(titles))
+    named = {section.begin for section in note.named(f"# T > ## {title}")}
+    own = {2 + 4 * number for number, other in enumerate(titles) if other == title}
+    assert own <= named
+    rendered = {"**A**": "A", "`A`": "A", "[A](b)": "A", "`__a__`": "__a__", "__a__": "a", "A &amp; B": "A & B"}
+    # what one is as it is written, another may be as it is shown
+    assert all(title in {titles[(begin - 2) // 4], rendered.get(titles[(begin - 2) // 4])} for begin in named)
+
+
+@each_row("path", ["", "#", "# > ##", "> > >", "{#a}", "# {#a} > ## ##"])
+def test_empty_paths_name_nothing(path: str) -> None:
+    """A path without a heading names no section, and nothing crashes."""
+    assert SectionNames("# T\n\n## {#a}\n\ntext\n", "n.md").ambiguous(path) == ()
+
+
+def vault(**notes: str) -> Vault:
+    """Build two vaults: `work` with the notes, named without suffix, and `personal` with one note."""
+    texts = {("work", f"{name}.md"): text for name, text in notes.items()}
+    return Vault(
+        directories={"work": Path("work"), "personal": Path("personal")},
+        texts={**texts, ("personal", "a.md"): "# Other\n\nDifferent words.\n"},
+        notes={},
+        hash="",
+    )
+
+
+COSTS = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
+
+
+@each_row(
+    "support",
+    [
+        pytest.param(make_support("a.md", None), id="the whole note"),
+        pytest.param(make_support("a.md", "# Costs"), id="a section"),
+        pytest.param(make_support("a.md", "# Costs > ## Per month"), id="a section inside another"),
+        pytest.param(make_support("a.md", "Costs > Per month"), id="without marks"),
+        pytest.param(make_support("a.md", "# a"), id="the file's name, for text before the first heading"),
+        pytest.param(make_support("a.md", "# Costs", snippets=("ten EURO", "one  euro")), id="snippets"),
+        pytest.param(make_support("a.md", "# Other"), id="in the other vault"),
+        pytest.param(make_support("a.md", "# Costs", vault="work"), id="in the vault it names"),
+    ],
+)
+def test_anchor_stands(support: Support) -> None:
+    """A support that stands in the vault is accepted."""
+    check_anchors(make_golden(make_case(gold_supports=(support,), line=3)), vault(a=COSTS))
+
+
+@each_row(
+    ("support", "vaults", "message"),
+    [
+        pytest.param(
+            make_support("b.md", None), (), "gold note 'b.md' is not in the vault; nearest: 'a.md'", id="no such note"
+        ),
+        pytest.param(
+            make_support("zzzzzz/yyyy.txt", None), (), "'zzzzzz/yyyy.txt' is not in the vault", id="nothing near"
+        ),
+        pytest.param(
+            make_support("a.md", "# Costs > ## Per moth"),
+            (),
+            "'a.md' has no heading '# Costs > ## Per moth'; did you mean '# Costs > ## Per month'?",
+            id="no such heading",
+        ),
+        pytest.param(
+            make_support("a.md", "# Cost"), (), "has no heading '# Cost'; did you mean '# Costs'?", id="a prefix"
+        ),
+        pytest.param(make_support("a.md", "#"), (), "'a.md' has no heading '#'", id="a lone mark"),
+        pytest.param(
+            make_support("a.md", "# Costs", snippets=("one euro", "two euro")),
+            (),
+            "snippet 'two euro' is not in the section '# Costs' of 'a.md'",
+            id="one of two snippets",
+        ),
+        pytest.param(
+            make_support("a.md", "# Other"), ("work",), "has no heading '# Other'", id="only in another vault"
+        ),
+        pytest.param(
+            make_support("a.md", "# Other", vault="work"),
+            (),
+            "has no heading '# Other'",
+            id="not in the vault it names",
+        ),
+        pytest.param(make_support("a.md"), ("wrok",), "no vault 'wrok'; known: work, personal", id="unknown vault"),
+        pytest.param(
+            make_support("a.md", vault="wrok"),
+            (),
+            "no vault 'wrok'; known: work, personal",
+            id="a support's unknown vault",
+        ),
+    ],
+)
+def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: str) -> None:
+    """A support that is not in the vault is named with line, case and the nearest thing that does."""
+    case = make_case(gold_supports=(support,), vaults=vaults, line=3)
+    with pytest.raises(UsageError) as caught:
+        check_anchors(make_golden(case), vault(a=COSTS))
+    refused = str(caught.value)
+    assert refused.startswith("eval_set.jsonl:3: case 'q1': ")
+    assert message in refused
+    assert "\n" not in refused
+
+
+SECTIONS = (
+    "---\nsource: a memo\n---\nBefore all.\n\n# Costs\n\nTen *euro*.\n\n## Per month\n\nOne\neuro.\n\n## Per year\n\n"
+    "Twelve euro.\n\n# Rooms\n\nTen chairs.\n"
+)
+
+
+@each_row(
+    ("heading", "snippet", "elsewhere"),
+    [
+        pytest.param("# Costs > ## Per month", "one euro", None, id="in-the-section"),
+        pytest.param("# Costs", "twelve euro", None, id="in-a-subsection"),
+        pytest.param("# Costs", "# costs ten euro", None, id="with-its-heading"),
+        pytest.param("# Costs", "before all", None, id="before-the-first-heading-under-the-title"),
+        pytest.param("# a", "ten chairs", None, id="under-the-files-name"),
+        pytest.param(None, "ten chairs", None, id="in-the-whole-note"),
+        pytest.param("# Costs", "ten chairs", 21, id="in-the-next-section"),
+        pytest.param("# Costs > ## Per year", "one euro", 12, id="in-the-section-before"),
+        pytest.param("# Costs > ## Per month", "ten euro", 8, id="in-the-section-above"),
+        pytest.param("# Rooms", "before all", 4, id="before-the-first-heading"),
+        pytest.param("# Rooms", "forty euro", 0, id="nowhere"),
+    ],
+)
+@each_row("ending", ["\n", "\r\n", "\r"])
+def test_snippets_stand_in_their_section(heading: str | None, snippet: str, elsewhere: int | None, ending: str) -> None:
+    """A snippet is looked for in its own section; where it stands elsewhere in the note, the line is told."""
+    support = make_support("a.md", heading, snippets=(snippet,))
+    notes = vault(a=SECTIONS.replace("\n", ending))
+    if elsewhere is None:
+        check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",))), notes)
+        return
+    with pytest.raises(UsageError) as caught:
+        check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3)), notes)
+    hint = f", but in line {elsewhere} of the note; name the section that it is in" if elsewhere else ""
+    wanted = f"snippet {snippet!r} is not in the section {heading!r} of 'a.md'{hint}"
+    assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
+
+
+def test_nearest_is_left_out_when_nothing_is_near() -> None:
+    """Without anything similar no wrong advice is given."""
+    case = make_case(gold_supports=(make_support("zzzzzz/yyyy.txt", None),), line=3)
+    with pytest.raises(UsageError) as caught:
+        check_anchors(make_golden(case), vault(a=COSTS))
+    assert "nearest" not in str(caught.value)
+
+
+WRITTEN = (
+    "# Guide *for* all {#guide}\n\nOne.\n\n### Use `run_it` &amp; [go](x.md) ###\n\nTwo.\n\n"
+    "## Init\n\nThree.\n\n## `__init__`\n\nFour.\n\n## Set up\n\nFive.\n\n## SET UP\n\nSix.\n"
+)
+
+
+@each_row(
+    ("heading", "snippet"),
+    [
+        pytest.param("# Guide *for* all {#guide}", "One", id="copied"),
+        pytest.param("# Guide for all", "One", id="as it is shown"),
+        pytest.param("# guide for ALL {#other .class}", "One", id="another id, and capitals"),
+        pytest.param("# Guide for all > ### Use `run_it` &amp; [go](x.md) ###", "Two", id="copied with closing marks"),
+        pytest.param("# Guide *for* all {#guide} > ## Use run_it & go", "Two", id="copied in part"),
+        pytest.param("# Guide for all > ## Init", "Three", id="shown, where another heading reads so in bold"),
+        pytest.param("# Guide for all > ## init", "Three", id="in small letters"),
+        pytest.param("# Guide for all > ## __init__", "Four", id="shown as a renderer shows code"),
+        pytest.param("# Guide for all > ## `__init__`", "Four", id="code, copied"),
+        pytest.param("# Guide for all > ## Set up", "Five", id="one of two that differ in capitals, as it is written"),
+        pytest.param("# Guide for all > ## SET UP", "Six", id="the other one"),
+    ],
+)
+def test_a_heading_is_accepted_as_people_read_it(heading: str, snippet: str) -> None:
+    """A heading may stand as in the file or as it is shown, and names the one section that is meant, and no other."""
+    for text in ("One.", "Two.", "Three.", "Four.", "Five.", "Six."):
+        # the title encloses all of them
+        inside = text.startswith(snippet) or snippet == "One"
+        case = make_case(gold_supports=(make_support("a.md", heading, snippets=(text,)),), line=3)
+        if inside:
+            check_anchors(make_golden(case), vault(a=WRITTEN))
+        else:
+            with pytest.raises(UsageError, match="is not in the section"):
+                check_anchors(make_golden(case), vault(a=WRITTEN))
+
+
+def test_a_heading_that_could_be_two_is_refused_with_both_lines() -> None:
+    """Where no heading is written so and several read so, none is guessed: the message says where they stand."""
+    case = make_case(gold_supports=(make_support("a.md", "# Guide for all > ## set up"),), line=3)
+    with pytest.raises(UsageError) as caught:
+        check_anchors(make_golden(case), vault(a=WRITTEN))
+    assert str(caught.value) == (
+        "eval_set.jsonl:3: case 'q1': '# Guide for all > ## set up' is each of several headings of 'a.md', in lines 17 "
+        "and 21, which differ in capitals or markup alone; write it as the note does"
+    )
+
+
+def test_the_same_heading_twice_is_no_ambiguity() -> None:
+    """Sections that are written alike cannot be told apart by anybody, and are one place, as ever."""
+    notes = vault(a="# A\n\n## Setup {#one}\n\nx\n\n## Setup {#one}\n\ny\n")
+    for heading in ("# A > ## Setup {#one}", "# A > ## setup"):
+        check_anchors(make_golden(make_case(gold_supports=(make_support("a.md", heading, snippets=("y",)),))), notes)
+
+
+def test_a_suggestion_has_the_marks_of_the_file() -> None:
+    """What is suggested can be copied into the golden set: it has the levels that the note has."""
+    case = make_case(gold_supports=(make_support("a.md", "# Guide for all > ## Use run"),), line=3)
+    with pytest.raises(UsageError, match=r"did you mean '# Guide for all .*> ### Use run_it & go'\?"):
+        check_anchors(make_golden(case), vault(a=WRITTEN))
+
+
+NOTES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "data" / "helloworld_headings.json").read_text(encoding="utf-8")
+)
+# paths that raggate knows and that chunker has no chunk for
+MERGED = "a section under 50 characters goes into the next one, which loses its anchor"
+BOTH_READINGS = "raggate also accepts the other reading"
+DIFFERENCES: dict[str, tuple[str, set[Elements]]] = {
+    "bigfront.md": (MERGED, {("T", "Tiny")}),
+    "emoji.md": (MERGED, {("🍎 Maple code & link em", "Ingredients", "Next")}),
+    "empties.md": (MERGED, {("T", "Empty"), ("T", "Full")}),
+    "rune49.md": (MERGED, {("A", "B")}),
+    "tiny3.md": (MERGED, {("A", "D"), ("A", "B")}),
+    "entities.md": (BOTH_READINGS, {("R&D <x> *star*",)}),
+    "fm2.md": (f"{BOTH_READINGS}; {MERGED}", {("title: My Note tags: [a, b]",), ("Real Title",)}),
+    "fm_comment.md": (MERGED, {("comment", "title: X")}),
+    "para_then_dashes.md": (MERGED, {("T", "A paragraph followed directly by dashes")}),
+}
+
+
+@each_row("note", NOTES, ids=lambda note: note["filename"])
+def test_every_path_of_the_chunker_is_known(note: dict[str, Any]) -> None:
+    """A gold support may name every heading path that the chunker gives a chunk."""
+    paths = heading_paths(note["input"], note["filename"])
+    assert {elements(path) for path in note["heading_paths"]} <= paths
+
+
+@each_row("note", NOTES, ids=lambda note: note["filename"])
+def test_what_only_raggate_knows_is_listed(note: dict[str, Any]) -> None:
+    """Beyond the chunker's paths, raggate knows the file's name, as it is and capitalised, and what is listed here."""
+    stem = PurePosixPath(note["filename"]).stem
+    names = {(), (stem,), (fold(" ".join(word[:1].upper() + word[1:] for word in stem.split())),)}
+    own = heading_paths(note["input"], note["filename"]) - {elements(path) for path in note["heading_paths"]} - names
+    assert own == DIFFERENCES.get(note["filename"], ("", set()))[1]

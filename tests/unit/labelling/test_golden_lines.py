@@ -25,7 +25,7 @@ def test_one_line_of_three() -> None:
     lines = changed.decode("utf-8-sig").split("\r\n")
     assert lines[1:] == ["", SECOND, THIRD]
     row = json.loads(lines[0])
-    assert list(row) == ["question", "id", "answerable", "gold_supports", "not_relevant", "tags", "must_pass"]
+    assert list(row) == ["question", "id", "answerable", "gold_supports", "tags", "not_relevant", "must_pass"]
     assert row["gold_supports"] == [{"heading_path": "#A", "rel_path": "a.md"}]
     assert row["not_relevant"] == [{"rel_path": "b.md", "heading_path": "# B"}]
     assert changed.startswith(b"\xef\xbb\xbf")

@@ -101,7 +101,7 @@ def test_what_is_written_is_judged_by_the_next_check(project: LabelProject) -> N
     row = project.cases()["q2"]
     assert row["gold_supports"] == [DOUGH, {"rel_path": "bread.md", "heading_path": OVEN, "grade": 2}]
     assert row["not_relevant"] == [{"rel_path": "bread.md", "heading_path": "# Bread"}]
-    assert list(row) == ["id", "question", "answerable", "gold_supports", "not_relevant", "tags"]
+    assert list(row) == ["id", "question", "answerable", "gold_supports", "tags", "not_relevant"]
     assert headings(project_again(project, session), "q2") == {"# Soup"}
 
 

@@ -59,18 +59,6 @@ def test_small_suite_without_a_baseline() -> None:
     ]
 
 
-def test_a_group_that_holds_many_questions() -> None:
-    """A group whose loss is no evidence is named with its share."""
-    heavy = Outlook(
-        suite="x", policy="evidence", questions=203, modes=(replace(MODE, questions=203, units=168, heavy=36),)
-    )
-    told = (
-        "warning: 36 of 203 questions (18%) are of one group, which a test counts as a single question: no test "
-        "shows that all of them are lost; ask more of other groups"
-    )
-    assert told in render(heavy).splitlines()
-
-
 OUTLOOK = Outlook(
     suite="notes",
     policy="evidence",

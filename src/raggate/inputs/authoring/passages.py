@@ -1,18 +1,25 @@
-"""Vault -> its passages: the text below each heading, in the order of the notes, and a plain search for words."""
+"""Vault -> its passages: the text below each heading; and what a text, a chunk or `note#heading` names among them.
+
+Nothing is guessed. Of a text letters and digits count, in their order: not case, markup, or where lines end.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
+from raggate.errors import UsageError
 from raggate.inputs import headings
 from raggate.inputs.note_words import bare, has_text, words
-from raggate.models.golden import Support, Vault
-from raggate.text.headings import Elements, written
+from raggate.models.golden import Golden, Support, Vault
+from raggate.models.run import CUT, Chunk
+from raggate.text.headings import Elements, closest, elements, fold, is_path, without_attributes, written
+from raggate.text.quote import enumerated, nearest, quoted
 
 MOST_SNIPPET = 100
 """Characters of a snippet that is proposed: the longer it is, the sooner a chunk ends within it."""
@@ -142,3 +149,225 @@ class WordSearch:
 
     def _weight(self, word: str) -> float:
         return math.log(1 + len(self._passages) / len(self._holding[word]))
+
+
+MOST_PLACES = 20
+"""Places of one text that are looked at: it is nobody's own long before."""
+
+
+class Stand(NamedTuple):
+    """A place that a text stands in: a note, and the headings that enclose all of it; none for the whole note."""
+
+    vault: str
+    rel_path: str
+    path: Elements
+
+
+class _NoteText(NamedTuple):
+    """A note as its words in a row, between blanks; at which letter each begins, and the headings it is under."""
+
+    running: str
+    begins: list[int]
+    paths: list[Elements]
+
+
+class TextIndex:
+    """The words of a vault, to find texts in."""
+
+    def __init__(self, vault: Vault) -> None:
+        """Index every note."""
+        self._vault = vault
+        self._notes = {note: _read(text, note[1]) for note, text in vault.texts.items()}
+        self._holding: dict[str, set[tuple[str, str]]] = {}
+        for key, note in self._notes.items():
+            for word in set(note.running.split()):
+                self._holding.setdefault(word, set()).add(key)
+
+    def stands(self, text: str) -> tuple[Stand, ...]:
+        """Return the places that a text stands in, each once, in the order of the vault; none for one without words."""
+        places: dict[Stand, None] = {}
+        for variant in dict.fromkeys((tuple(words(text)), tuple(words(bare(text))))):
+            for key in self._candidates(variant):
+                for path in _places(self._notes[key], " ".join(variant)):
+                    places[Stand(*key, path)] = None
+                    if len(places) == MOST_PLACES:
+                        return tuple(places)
+        return tuple(places)
+
+    def _candidates(self, wanted: tuple[str, ...]) -> list[tuple[str, str]]:
+        """Return the notes with every word of a text, in the order of the vault."""
+        if not wanted:
+            return []
+        sets = sorted((self._holding.get(word, set()) for word in set(wanted)), key=len)
+        common = set.intersection(*sets)
+        return [key for key in self._notes if key in common]
+
+    def within(self, stand: Stand, text: str) -> list[Stand]:
+        """Return the places of a text at or below another; that one where they are too many to tell."""
+        stands = self.stands(text)
+        if len(stands) == MOST_PLACES:
+            return [stand]
+        return [other for other in stands if other[:2] == stand[:2] and other.path[: len(stand.path)] == stand.path]
+
+    def is_twice(self, stand: Stand) -> bool:
+        """Return whether the note has the heading path of a place more than once, so that naming it names both."""
+        starts = heading_starts(self.text(stand), stand.rel_path)
+        return list(starts.values()).count(stand.path) > 1
+
+    def support(self, stand: Stand) -> Support:
+        """Make the gold support that names a place."""
+        several = sum((name, stand.rel_path) in self._vault.texts for name in self._vault.directories) > 1
+        heading = written(stand.path) or None
+        return Support(rel_path=stand.rel_path, heading_path=heading, vault=stand.vault if several else None)
+
+    def text(self, stand: Stand) -> str:
+        """Return the text of the note."""
+        return self._vault.texts[stand.vault, stand.rel_path]
+
+
+def _read(text: str, rel_path: str) -> _NoteText:
+    starts = heading_starts(text, rel_path)
+    path: Elements = ()
+    every: list[str] = []
+    paths: list[Elements] = []
+    for number, line in enumerate(headings.lines_of(text)):
+        path = starts.get(number, path)
+        own = words(bare(line))
+        every += own
+        paths += [path] * len(own)
+    # a blank before each word and one at the end
+    begins = [1, *(1 + end for end in accumulate(len(word) + 1 for word in every))]
+    return _NoteText(f" {' '.join(every)} ", begins[:-1], paths)
+
+
+def _places(note: _NoteText, wanted: str) -> Iterator[Elements]:
+    """Yield for each place of some words in a row the headings that enclose it."""
+    place = note.running.find(f" {wanted} ")
+    while place >= 0:
+        first = bisect_right(note.begins, place + 1) - 1
+        last = bisect_right(note.begins, place + len(wanted)) - 1
+        yield _common(note.paths[first : last + 1])
+        place = note.running.find(f" {wanted} ", place + 1)
+
+
+def _common(paths: list[Elements]) -> Elements:
+    shortest, longest = min(paths), max(paths)
+    size = next(
+        (depth for depth, title in enumerate(shortest) if longest[depth : depth + 1] != (title,)), len(shortest)
+    )
+    return shortest[:size]
+
+
+_Note = tuple[str, str]
+
+
+def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | None:
+    """Find the passage that a chunk of an answer is from: by its heading path, else by its text; None for neither.
+
+    Args:
+        among: all passages of the vault that hold text. A chunk may also be of a heading that only others stand below.
+    """
+    note = [item for item in among if item.rel_path == chunk.rel_path and chunk.vault in {None, item.vault}]
+    named = _under(chunk, note)
+    text = chunk.text.removesuffix(CUT) if chunk.text_hash else chunk.text
+    holding = [item for item in named or note if headings.holds(item.text, text)]
+    choice = holding if len(holding) == 1 else named or _under(chunk, _without_text(chunk, vault))
+    return choice[0] if len(choice) == 1 else None
+
+
+def _under(chunk: Chunk, among: Sequence[Passage]) -> Sequence[Passage]:
+    wanted = elements(chunk.heading_path)
+    return closest(lambda same: [item for item in among if is_path(wanted, item.path, same)])
+
+
+def _without_text(chunk: Chunk, vault: Vault) -> list[Passage]:
+    """Return all headings of a chunk's note, each as a passage without text."""
+    return [
+        Passage(name, chunk.rel_path, path, line + 1, "")
+        for name, _ in vault.notes_at(chunk.rel_path, (chunk.vault,) if chunk.vault else ())
+        for line, path in heading_starts(vault.texts[name, chunk.rel_path], chunk.rel_path).items()
+    ]
+
+
+def whole_note(chunk: Chunk, vault: Vault) -> Passage | None:
+    """Find the note that a chunk of an answer is from, as a passage; None for no note of its path, and several."""
+    notes = vault.notes_at(chunk.rel_path, (chunk.vault,) if chunk.vault else ())
+    return Passage(*notes[0], (), 1, chunk.text) if len(notes) == 1 else None
+
+
+def of_anchor(anchor: str, vault: Vault) -> Support:
+    """Read `note`, `note#heading` or `vault/note#heading`, where the heading may be a path, or the end of one.
+
+    Raises:
+        UsageError: for a note or heading that is not there, with the nearest that is, and for one of several.
+    """
+    note, heading = _note(anchor, vault)
+    several = sum(rel_path == note[1] for _, rel_path in vault.texts) > 1
+    support = Support(rel_path=note[1], vault=note[0] if several else None)
+    if not heading:
+        return support
+    paths = list(dict.fromkeys(heading_starts(vault.texts[note], note[1]).values()))
+    path = _only(heading, paths, note[1])
+    return Support(rel_path=support.rel_path, vault=support.vault, heading_path=written(path))
+
+
+def cases_beside(golden: Golden, supports: Iterable[Support], vault: Vault) -> list[str]:
+    """Name the cases with a gold support in a vault of some others; of unanswerable ones nobody knows."""
+    wanted = {name for support in supports for name in _vaults(support, vault)}
+    return [
+        case.id
+        for case in golden.cases
+        if any(name in wanted for support in case.gold_supports for name in _vaults(support, vault))
+    ]
+
+
+def _vaults(support: Support, vault: Vault) -> tuple[str, ...]:
+    names = (support.vault,) if support.vault else vault.directories
+    return tuple(name for name in names if (name, support.rel_path) in vault.texts)
+
+
+def _note(anchor: str, vault: Vault) -> tuple[_Note, str]:
+    """Split an anchor into its note and the heading; the note's own name may hold the mark between them."""
+    names = {f"{name}/{path}": (name, path) for name, path in vault.texts}
+    short: dict[str, list[_Note]] = {}
+    for note in vault.texts:
+        short.setdefault(note[1], []).append(note)
+    cuts = [len(anchor), *(place for place, letter in enumerate(anchor) if letter == "#")]
+    for cut in sorted(cuts, reverse=True):
+        written_note, heading = anchor[:cut].strip(), anchor[cut:].strip()
+        if written_note in names:
+            return names[written_note], heading
+        if len(notes := short.get(written_note, [])) == 1:
+            return notes[0], heading
+        if notes:
+            choices = enumerated([f"{name}/{path}" for name, path in notes])
+            raise UsageError(f"--anchor: {quoted(written_note)} is in several vaults: {choices}")
+    name = anchor.partition("#")[0].strip()
+    close = nearest(name, (*short, *names), cutoff=0.5)
+    raise UsageError(
+        f"--anchor: no note {quoted(name)} in the vault{f'; nearest: {quoted(close)}' if close else ''}",
+        hint="Expected NOTE#HEADING, with the note's path in its vault.",
+    )
+
+
+def _only(heading: str, paths: Sequence[Elements], note: str) -> Elements:
+    """Find the one path that a heading names: all of it, or its end."""
+    # `note.md#Costs` and `note.md## Costs` name the same
+    wanted = elements(heading) or (fold(heading),)
+    bare = elements(heading.removeprefix("#"))
+    names = [name for name in (wanted, bare) if name]
+    ending = closest(lambda same: [path for path in paths if any(is_path(it, path[-len(it) :], same) for it in names)])
+    exact = [path for path in ending if len(path) in map(len, names)]
+    choice = exact if len(exact) == 1 else ending
+    if len(choice) == 1:
+        return choice[0]
+    if choice:
+        several = enumerated([quoted(written(path)) for path in choice])
+        raise UsageError(f"--anchor: {quoted(note)} has several headings {quoted(heading)}: {several}")
+    # an id or classes at the end of a heading are not what somebody misspelt
+    titles = {without_attributes(title): title for path in paths for title in path[-1:]}
+    close = nearest(heading.lstrip("# "), titles, cutoff=0.5)
+    raise UsageError(
+        f"--anchor: {quoted(note)} has no heading {quoted(heading)}{f'; nearest: {quoted(close)}' if close else ''}",
+        hint=f"It has {enumerated([*titles])}." if titles else "It has none: name the note alone.",
+    )

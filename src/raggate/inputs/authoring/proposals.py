@@ -1,7 +1,8 @@
-"""Golden set x vault -> questions that a person may take: made of tables, lists, definitions, commands and notes alike.
+"""Golden set x vault -> questions that a person may take, made of tables, lists and definitions; and their file.
 
 Each is answerable (its answer stands where it is said to), unique (no other passage has all that it names) and quotes
-no heading. They are plain, and a person makes them what somebody would ask.
+no heading. They are plain, and a person rewords them as somebody would ask. The file holds those that wait, and those
+that were rejected and do not come again.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby, islice
-from typing import Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from raggate.errors import UsageError
-from raggate.inputs.anchor_check import SectionsOf, check_anchors, sections_of
+from raggate.inputs import golden
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
-from raggate.inputs.lint.questions import ALIKE, alike, leaks
+from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
+from raggate.inputs.lint import ALIKE, alike, leaks
 from raggate.inputs.note_words import bare, words
 from raggate.models.golden import Case, Golden, Support, Vault
-from raggate.text.quote import cut
+from raggate.text.jsonio import dumps, loads
 
 MOST_KEY_WORDS = 5
 MOST_ANSWER = 300
@@ -33,12 +36,7 @@ MAX_LINE = 2_000
 FEWEST_DEFINING = 4
 """Words from which on the text behind a name in bold or code defines it."""
 
-MOST_PURPOSE = 200
-"""Characters before a command that are looked at."""
-
-MOST_PURPOSE_WORDS = 12
-
-Form = Literal["table", "list", "definition", "command"]
+Form = Literal["table", "list", "definition"]
 
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _BULLET = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?=\S)")
@@ -51,13 +49,7 @@ _DEFINITION = re.compile(
     r"(?:(?:An?|The)\s+)?(?P<mark>\*\*`?|__`?|`)?(?P<key>[^:|*`.,;()]{2,60}?)(?:`?\*\*|`?__|`)?\s+"
     r"(?P<verb>is|are|means)\s+(?P<value>(?:an?|the)\s.*)"
 )
-_FENCE = re.compile(r"\s{0,3}(?P<fence>`{3,}|~{3,})\s*(?P<language>[\w-]*)")
-_SHELLS = frozenset(("bash", "sh", "shell", "console", "zsh", "shell-session", "powershell"))
-_PURPOSE = re.compile(
-    r"(?:.*\b(?:run|use|type|execute|command)\b.*?\s)?to (?P<to>[a-z][^:,]*?)(?:,.*| (?:run|use|type|execute)\b.*)?:"
-    r"|You can (?P<can>[a-z][^:,]*?) (?:with|by|using)\b.*:",
-    re.IGNORECASE,
-)
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])")
 _VAGUE = frozenset("it its this that these those there they them here he she we also".split())
 _SAYING_NOTHING = (["yes"], ["no"], ["none"], ["null"], ["n", "a"], ["true"], ["false"])
@@ -65,25 +57,23 @@ _MARKUP = re.compile(r"[*_`\[\]]")
 # an address alone says nothing that somebody would ask for
 _ADDRESS = re.compile(r"<?https?://\S+")
 
-
 T = TypeVar("T")
-Source = Literal["table", "list", "definition", "command", "notes", "model"]
-NOTES_ALIKE = 0.6
-"""Share of their words that two notes have in common from which on they are easily taken for each other."""
+Source = Literal["table", "list", "definition", "model"]
+State = Literal["waiting", "rejected"]
+
+MAX_BYTES = 16 << 20
+"""Bytes of a file of proposals."""
+
 PER_NOTE = 5
 """Questions of one note that are proposed at a time."""
 TRIED_PER_NOTE = 40
 """Questions of one note that are held against the others: most of a long table may read like another."""
-PER_PAIR = 2
-"""Questions of what tells two notes apart: those of one template differ in every section."""
-_SHOWN = 200
 
 
 class Fact(NamedTuple):
     """Something a passage says, and the answer as it is written.
 
-    `property` is that of a cell's column, or the verb of a definition, where the form names one. The subject of a
-    command is its purpose.
+    `property` is the column of a cell, or the verb of a definition; empty if the form names none.
     """
 
     form: Form
@@ -99,7 +89,7 @@ def facts(text: str) -> Iterator[Fact]:
     for block in _blocks([line if len(line) <= MAX_LINE else "" for line in text.split("\n")]):
         first = block[0]
         if _FENCE.match(first):
-            yield from _of_code(block, before)
+            pass
         elif header is not None and "|" in first:
             yield from _of_row(header, _cells(first))
         elif _is_rule(first) and "|" in before:
@@ -126,7 +116,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
             yield block
             block = []
         block.append(line)
-        fence = opening["fence"] if opening else ""
+        fence = opening[1] if opening else ""
     if block:
         yield block
 
@@ -175,21 +165,6 @@ def _of_paragraph(block: Sequence[str]) -> Iterator[Fact]:
         yield Fact("definition", key, found["verb"], first)
 
 
-def _of_code(block: Sequence[str], before: str) -> Iterator[Fact]:
-    """Return the only command of a fence in a shell's language, if the text before it says what it is for."""
-    fence = _FENCE.match(block[0])
-    if fence is None or fence["language"].lower() not in _SHELLS:
-        return
-    inside = [line.strip().removeprefix("$ ") for line in block[1:] if not line.strip().startswith(fence["fence"])]
-    commands = [line for line in inside if line and not line.startswith("#")]
-    purpose = _PURPOSE.fullmatch(bare(_SENTENCE_END.split(before[-MOST_PURPOSE:].strip())[-1]))
-    if purpose is None or len(commands) != 1 or not _says(commands[0]) or " # " in commands[0]:
-        return
-    goal = _plain(purpose["to"] or purpose["can"])
-    if 1 < len(words(goal)) <= MOST_PURPOSE_WORDS and not _VAGUE & set(words(goal)):
-        yield Fact("command", goal, "", commands[0])
-
-
 def _joined(block: Sequence[str]) -> str:
     return " ".join(line.strip() for line in block)[:MAX_LINE]
 
@@ -217,7 +192,7 @@ class Proposal(NamedTuple):
 
     Attributes:
         id: what it is accepted by; the same for the same question.
-        source: what it was made of; `model` for what a model wrote.
+        source: what it was made of; `model` for one that a model wrote.
         answer: what the notes say to it.
         case: the case that it would be, without an id of its own.
     """
@@ -240,7 +215,7 @@ class _Draft(NamedTuple):
     passage: Passage
     ways: tuple[tuple[str, str], ...]
     answer: str
-    supports: tuple[Support, ...]
+    support: Support
 
 
 def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> list[Proposal]:
@@ -263,8 +238,7 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
             if proposal is not None and proposal.case.question not in before:
                 yield draft.passage, proposal
 
-    fit = [*_of_each_note(known, vault, good), *good(_of_notes(known, vault))]
-    turns = in_turns(fit, asked, lambda item: item[0])
+    turns = in_turns([*_of_each_note(known, vault, good)], asked, lambda item: item[0])
     return not_asked([proposal for _, proposal in turns], questions)[:most]
 
 
@@ -284,7 +258,7 @@ def _of_passage(passage: Passage, vault: Vault) -> Iterator[_Draft]:
     title = passage.path[0] if passage.path else passage.rel_path.rpartition("/")[2].removesuffix(".md")
     for fact in facts(passage.text):
         exact = replace(support, snippets=(fact.answer,))
-        yield _Draft(fact.form, passage, tuple(_ways(fact, title)), fact.answer, (exact,))
+        yield _Draft(fact.form, passage, tuple(_ways(fact, title)), fact.answer, exact)
 
 
 def _ways(fact: Fact, title: str) -> Iterator[tuple[str, str]]:
@@ -294,41 +268,12 @@ def _ways(fact: Fact, title: str) -> Iterator[tuple[str, str]]:
         verb = "are" if fact.property == "are" else "is"
         yield f"What {verb} {_small(fact.subject)}?", fact.subject
         yield f"In {title}, what {verb} {_small(fact.subject)}?", f"{fact.subject} {title}"
-    elif fact.form == "command":
-        yield f"Which command do you use to {fact.subject}?", fact.subject
-        yield f"In {title}, which command do you use to {fact.subject}?", f"{fact.subject} {title}"
     elif fact.form == "table":
         yield f"For {fact.subject}, what is “{fact.property}”?", names
         yield f"In {title}, what is “{fact.property}” of {fact.subject}?", f"{names} {title}"
     else:
         yield f"What is noted for {_small(fact.subject)}?", names
         yield f"In {title}, what is noted for {_small(fact.subject)}?", f"{names} {title}"
-
-
-def _of_notes(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
-    """Ask what tells two notes apart that are alike, section by section."""
-    notes = [[*group] for _, group in groupby(known, key=lambda item: (item.vault, item.rel_path))]
-    texts = [words(" ".join(item.text for item in note)) for note in notes]
-    for left, right in alike(texts, NOTES_ALIKE):
-        yield from islice(_of_pair(notes[left], notes[right], vault), PER_PAIR)
-
-
-def _of_pair(left: Sequence[Passage], right: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
-    names = _names_apart(left[0], right[0])
-    for passage in left if names else ():
-        heading = passage.path[-1:] if passage.path[1:] else ()
-        other = next((item for item in right if heading and item.path[-1:] == heading), None)
-        if other is not None and other.text != passage.text:
-            question = f"How do {' and '.join(names)} differ in {_small(passage.path[-1])}?"
-            answer = f"{cut(passage.text, limit=_SHOWN)} / {cut(other.text, limit=_SHOWN)}"
-            yield _Draft("notes", passage, ((question, ""),), answer, (passage.support(vault), other.support(vault)))
-
-
-def _names_apart(*pair: Passage) -> tuple[str, ...]:
-    """Name two notes by their files, or by their titles where both are a README; none where these are the same too."""
-    files = tuple(item.rel_path.rpartition("/")[2].removesuffix(".md") for item in pair)
-    titles = tuple(" ".join(item.path[:1]) for item in pair)
-    return next((names for names in (files, titles) if all(names) and len({*map(str.casefold, names)}) > 1), ())
 
 
 def _small(name: str) -> str:
@@ -341,7 +286,7 @@ def _small(name: str) -> str:
 def _proposal(draft: _Draft, check: CaseCheck, search: WordSearch) -> Proposal | None:
     """Ask in the first way that names one passage alone and gives nothing away."""
     for question, names in draft.ways:
-        if not names or search.holding(names) == [draft.passage]:
+        if search.holding(names) == [draft.passage]:
             proposal = _checked(draft, question, check)
             if proposal is not None:
                 return proposal
@@ -366,15 +311,12 @@ def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], 
 
 def _checked(draft: _Draft, question: str, check: CaseCheck) -> Proposal | None:
     """Make the case, unless its answer stands elsewhere or its question gives it away."""
-    together = draft.source == "notes"
     case = Case(
         id="proposal",
         question=question,
         answerable=True,
-        gold_supports=draft.supports,
-        required_support_groups=((0, 1),) if together else None,
-        category="multi_hop" if together else "factual",
-        expected_key_facts=() if together else (draft.answer,),
+        gold_supports=(draft.support,),
+        expected_key_facts=(draft.answer,),
     )
     return None if check.refuses(case) else Proposal.of(draft.source, draft.answer, case)
 
@@ -401,3 +343,54 @@ def not_asked(proposals: Sequence[Proposal], questions: Sequence[str]) -> list[P
     texts = [words(question) for question in (*questions, *(item.case.question for item in proposals))]
     again = {later - len(questions) for _, later in alike(texts, ALIKE)}
     return [item for place, item in enumerate(proposals) if place not in again]
+
+
+class Kept(NamedTuple):
+    """A proposal, and whether it waits or was rejected."""
+
+    proposal: Proposal
+    state: State = "waiting"
+
+
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    state: State
+    source: Source
+    answer: str
+    case: dict[str, Any]
+
+
+def load(data: bytes, name: str) -> list[Kept]:
+    """Read the file.
+
+    Raises:
+        UsageError: naming the line that is not as it was written.
+    """
+    kept: dict[str, Kept] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = msgspec.convert(loads(line), _Row)
+            case = golden.read_case(dumps(row.case), number)
+        except (ValueError, TypeError) as error:
+            hint = "Remove the line, or the file: `raggate golden propose` writes a new one."
+            raise UsageError(f"{name}:{number}: {error}", hint=hint) from None
+        kept[row.id] = Kept(Proposal(row.id, row.source, row.answer, case), row.state)
+    return list(kept.values())
+
+
+def write(kept: Iterable[Kept]) -> bytes:
+    """Write the file: a line for each, in order."""
+    return b"".join(dumps(_row(item), in_order=True) + b"\n" for item in kept)
+
+
+def _row(item: Kept) -> dict[str, Any]:
+    proposal = item.proposal
+    return {
+        "id": proposal.id,
+        "state": item.state,
+        "source": proposal.source,
+        "answer": proposal.answer.encode(errors="replace").decode(),
+        "case": loads(golden.write_case(proposal.case)),
+    }

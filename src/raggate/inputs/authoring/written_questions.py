@@ -14,8 +14,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from raggate.inputs import headings
-from raggate.inputs.authoring.anchoring import Stand, TextIndex
-from raggate.inputs.authoring.passages import Passage, passages
+from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, passages
 from raggate.inputs.authoring.proposals import CaseCheck, Proposal, in_turns, not_asked
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case, Golden, Vault

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from raggate.inputs.authoring.passages import MOST_SNIPPET, snippet_of
+import pytest
+from msgspec.structs import replace
+
+from builders import make_chunk, make_support
+from raggate.errors import UsageError
+from raggate.inputs import golden, headings
+from raggate.inputs.authoring.passages import (
+    MOST_SNIPPET,
+    Passage,
+    WordSearch,
+    of_anchor,
+    of_chunk,
+    passages,
+    snippet_of,
+)
+from raggate.models.golden import Support, Vault
+from raggate.pipeline.result_rows import shortened
 from raggate.text.headings import contains_snippet
 from tables import each_row
 
@@ -34,3 +50,146 @@ def test_a_snippet_is_a_sentence_that_can_be_copied(text: str, snippet: str) -> 
     assert proposed == snippet
     assert len(proposed) <= MOST_SNIPPET
     assert not proposed or contains_snippet(text, [proposed])
+
+
+TRIP = "---\ntags: x\n---\nIn short.\n\n# Trip\n\n## Day one\nrain, all day\n\n## Day two\n\n### Costs\nforty francs\n"
+HOME = "# Home\n\n## Costs\nrent and heat\n"
+
+
+def vault(**texts: dict[str, str]) -> Vault:
+    """Build a vault of notes, by the names of vault and note."""
+    notes = {(name, path): text for name, its in texts.items() for path, text in its.items()}
+    return Vault(directories={name: Path(name) for name in texts}, texts=notes, notes={}, hash="")
+
+
+NOTES = vault(a={"t.md": TRIP, "x/h.md": HOME, "C#.md": "# Sharp\ntext\n"}, b={"x/h.md": HOME})
+
+
+def test_passages_of_a_note() -> None:
+    """A passage is the text below its heading alone; front matter and headings without text are none."""
+    found = [(item.heading_path, item.line, item.text) for item in passages(vault(a={"t.md": TRIP}))]
+    assert found == [
+        (None, 4, "In short."),
+        ("# Trip > ## Day one", 8, "rain, all day"),
+        ("# Trip > ## Day two > ### Costs", 13, "forty francs"),
+    ]
+
+
+def test_every_passage_can_be_a_support() -> None:
+    """What a passage is named by stands in the vault, also where two vaults have a note of the same path."""
+    for item in passages(NOTES):
+        support = item.support(NOTES)
+        line = f'{{"id": "a", "question": "q", "answerable": true, "gold_supports": [{{"rel_path": "{item.rel_path}"'
+        line += f', "heading_path": "{item.heading_path}"' if item.heading_path else ""
+        line += f', "vault": "{support.vault}"' if support.vault else ""
+        headings.check_anchors(golden.load(f"{line}}}]}}".encode(), "g"), NOTES)
+    assert {item.support(NOTES).vault for item in passages(NOTES)} == {None, "a", "b"}
+
+
+def test_search() -> None:
+    """The passage with the rarest words of a query comes first; one without any of them does not come."""
+    search = WordSearch(passages(vault(a={"t.md": TRIP, "h.md": HOME})))
+    assert [item.heading_path for item in search.find("costs of the francs")] == [
+        "# Trip > ## Day two > ### Costs",
+        "# Home > ## Costs",
+    ]
+    assert search.find("nothing such") == []
+    assert [item.rel_path for item in search.holding("rent costs")] == ["h.md"]
+
+
+def test_a_retrieved_chunk() -> None:
+    """A chunk is known by its heading path, with or without marks, else by its text; or not at all."""
+    known = passages(NOTES)
+
+    def found(**fields: str) -> Passage | None:
+        chunk = make_chunk(**{"rel_path": "t.md", "heading_path": "nowhere", "text": "?", **fields})
+        return of_chunk(chunk, known, NOTES)
+
+    costs = next(item for item in known if item.text == "forty francs")
+    assert found(heading_path="# Trip > ## Day two > ### Costs") == costs
+    assert found(heading_path="Trip > Day two > Costs") == costs
+    assert found(text="Forty  francs") == costs
+    assert found(text="something else") is None
+    # a heading that only others stand below
+    assert found(heading_path="# Trip > ## Day two") == Passage("a", "t.md", ("Trip", "Day two"), 11, "")
+    # two vaults have it, and the API does not say which
+    assert found(rel_path="x/h.md", heading_path="# Home > ## Costs", text="rent") is None
+
+
+MKDOCS = vault(
+    a={
+        "m.md": "# Guide { #guide }\n\n## Run `make` *now* { #run .wide }\nIt builds all.\n\n## Undo\n"
+        + "Say `git restore` and then take a long look at the rest of the sentence. " * 4
+    }
+)
+
+
+@each_row(
+    "heading_path", ["# Guide > ## Run `make` *now*", "Guide > Run make now", "# Guide { #guide } > ## run make now"]
+)
+def test_a_chunk_under_a_heading_as_it_reads(heading_path: str) -> None:
+    """A chunk is known by a heading that reads like the note's, with or without markup and ids."""
+    chunk = make_chunk(rel_path="m.md", heading_path=heading_path, text="reworded")
+    place = of_chunk(chunk, passages(MKDOCS), MKDOCS)
+    assert place is not None
+    assert place.text == "It builds all."
+    assert of_anchor(f"m.md#{heading_path}", MKDOCS).heading_path == place.heading_path
+
+
+def test_a_chunk_by_a_text_that_was_cut() -> None:
+    """A chunk with another heading is known by its text, also if the run directory keeps only the start of it."""
+    undo = passages(MKDOCS)[-1]
+    whole = make_chunk(rel_path="m.md", heading_path="Elsewhere", text=undo.text)
+    stored = shortened(whole)
+    assert stored.text != whole.text
+    assert of_chunk(stored, passages(MKDOCS), MKDOCS) == undo
+    # without a hash of the whole, dots are the text's own
+    assert of_chunk(replace(stored, text_hash=None), passages(MKDOCS), MKDOCS) is None
+
+
+@each_row(
+    "anchor, wanted",
+    [
+        ("t.md", make_support("t.md", None)),
+        ("t.md#Costs", make_support("t.md", "# Trip > ## Day two > ### Costs")),
+        ("t.md## Day two", make_support("t.md", "# Trip > ## Day two")),
+        ("t.md# Trip > ## Day two", make_support("t.md", "# Trip > ## Day two")),
+        ("a/t.md#Trip", make_support("t.md", "# Trip")),
+        ("C#.md#Sharp", make_support("C#.md", "# Sharp")),
+        ("b/x/h.md#Costs", make_support("x/h.md", "# Home > ## Costs", vault="b")),
+    ],
+)
+def test_anchors(anchor: str, wanted: Support) -> None:
+    """A place is named by its note and a heading, all of its path or the end of it."""
+    assert of_anchor(anchor, NOTES) == wanted
+
+
+@each_row(
+    "anchor, message",
+    [
+        ("T.md#Trip", "no note 'T.md' in the vault; nearest: 't.md'"),
+        ("x/h.md#Costs", "'x/h.md' is in several vaults: a/x/h.md and b/x/h.md"),
+        ("t.md#Cost", "'t.md' has no heading '#Cost'; nearest: 'Costs'"),
+    ],
+)
+def test_anchors_that_name_nothing(anchor: str, message: str) -> None:
+    """What is not there is refused with the nearest that is, and what is several with all of them."""
+    with pytest.raises(UsageError) as refused:
+        of_anchor(anchor, NOTES)
+    assert message in refused.value.message
+
+
+def test_a_misspelt_heading_that_has_an_id() -> None:
+    """An id at the end of a heading hides no resemblance, and all headings of the note are listed."""
+    notes = vault(a={"t.md": "# Flat {#flat}\n\n## Keys {#keys}\nx\n", "bare.md": "no heading\n"})
+    with pytest.raises(UsageError, match="no heading '#Kays'; nearest: 'Keys'") as refused:
+        of_anchor("t.md#Kays", notes)
+    assert refused.value.hint == "It has Flat and Keys."
+
+
+def test_an_anchor_of_several_headings() -> None:
+    """The end of two heading paths names neither."""
+    notes = vault(a={"t.md": "# A\n\n## Costs\nx\n\n# B\n\n## Costs\ny\n"})
+    with pytest.raises(UsageError, match="several headings '#Costs': '# A > ## Costs' and '# B > ## Costs'"):
+        of_anchor("t.md#Costs", notes)
+    assert of_anchor("t.md## B > ### Costs", notes).heading_path == "# B > ## Costs"

@@ -8,17 +8,15 @@ from unittest import mock
 
 import pytest
 from hypothesis import given, strategies as st
-from msgspec.structs import replace
 
 from builders import make_case, make_golden, make_support
 from raggate.errors import UsageError
-from raggate.inputs import golden, section_names
-from raggate.inputs.anchor_check import check_anchors
-from raggate.inputs.authoring import proposals_file
+from raggate.inputs import golden, headings
+from raggate.inputs.authoring import proposals
 from raggate.inputs.authoring.golden_file import with_cases
-from raggate.inputs.authoring.proposals import Fact, Proposal, facts, propose
-from raggate.inputs.authoring.proposals_file import Kept
-from raggate.inputs.lint.questions import leaks
+from raggate.inputs.authoring.proposals import Fact, Kept, Proposal, facts, propose
+from raggate.inputs.headings import check_anchors
+from raggate.inputs.lint import leaks
 from raggate.models.golden import Golden, Vault
 from raggate.text.headings import fold
 from tables import each_row
@@ -78,31 +76,6 @@ def test_no_question_gives_its_heading_away() -> None:
     assert questions(asked("# Running\n\n## Mine\ntext without any fact\n")) == []
 
 
-def test_notes_that_are_alike() -> None:
-    """Two notes that share most of their words are asked about together, and both are needed."""
-    start, end = "# Winter\n\n## Curve\nThe boiler runs at ", " with the pump on all night long\n"
-    proposals = asked(f"{start}40 degrees{end}", f"{start}55 degrees{end}".replace("Winter", "Summer"))
-    [together] = [item for item in proposals if item.source == "notes"]
-    assert together.case.question == "How do n0 and n1 differ in curve?"
-    assert (together.case.category, together.case.required_support_groups) == ("multi_hop", ((0, 1),))
-
-
-def test_alike_notes_of_one_file_name() -> None:
-    """They are named by their titles; two questions are made of a pair, none where titles are the same."""
-    sections = "".join(f"## {name}\nIt runs at {{}} all night long\n\n" for name in ("Pump", "Flame", "Valve"))
-    texts = {
-        ("a", "cellar/README.md"): f"# Cellar\n\n{sections.format(*['40 degrees'] * 3)}",
-        ("a", "attic/README.md"): f"# Attic\n\n{sections.format(*['55 degrees'] * 3)}",
-    }
-    proposals = propose(NONE, replace(vault(), texts=texts), (), 50)
-    assert [text for text in questions(proposals) if "differ" in text] == [
-        "How do Cellar and Attic differ in pump?",
-        "How do Cellar and Attic differ in flame?",
-    ]
-    same = {key: text.replace("# Attic", "# Cellar") for key, text in texts.items()}
-    assert [text for text in questions(propose(NONE, replace(vault(), texts=same), (), 50)) if "differ" in text] == []
-
-
 def test_a_note_of_many_facts() -> None:
     """Five of a note are proposed at a time, from all over it; when they are decided on, five others come."""
     items = "".join(f"- Shot {word}: given in {place}\n" for word, place in zip("ABCDEFGHIJ", range(10), strict=True))
@@ -124,29 +97,6 @@ def test_what_was_asked_before() -> None:
     already = make_golden(make_case("q1", question="For blue trainer: what is bought?"))
     rest = questions(asked(SHOES, already=already, passed=("For Red racer, what is “Bought”?",)))
     assert rest == []
-
-
-def test_a_section_that_is_asked_about() -> None:
-    """A section with a question can hold other facts to ask for."""
-    case = make_case("q1", question="?", gold_supports=(make_support("n0.md", "# Shoes > ## Mine"),))
-    assert "For Red racer, what is “Bought”?" in questions(asked(SHOES, already=make_golden(case)))
-
-
-def test_how_many() -> None:
-    """No more are proposed than are wanted, and the same ones each time."""
-    assert questions(asked(SHOES, SHOTS, most=2)) == questions(asked(SHOES, SHOTS))[:2]
-    assert asked(SHOES, SHOTS) == asked(SHOES, SHOTS)
-
-
-def test_definitions_and_commands() -> None:
-    """What is defined is asked for by its name, and a command by its purpose; the answer is the snippet."""
-    definition = "**Backlogs** are the queues of waiting work."
-    guide = f"# Guide\n\n{definition}\n\nTo stop all workers:\n\n```sh\nserve --stop\n```\n"
-    found = {item.case.question: item.case.gold_supports[0].snippets for item in asked(guide)}
-    assert found == {
-        "What are backlogs?": (definition,),
-        "Which command do you use to stop all workers?": ("serve --stop",),
-    }
 
 
 PIECES = [
@@ -183,13 +133,13 @@ def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
     for proposal in propose(NONE, notes, (), 50):
         check_anchors(golden.load(with_cases(b"", [proposal.case]), "g"), notes)
         assert not [*leaks(proposal.case, "")]
-        [back] = proposals_file.load(proposals_file.write([Kept(proposal)]), "p")
+        [back] = proposals.load(proposals.write([Kept(proposal)]), "p")
         assert back.proposal.id == proposal.id
 
 
 def test_a_note_is_parsed_once() -> None:
     """However many questions are made of a note, one look-up of its sections serves to check them all."""
-    with mock.patch.object(section_names, "sections", wraps=section_names.sections) as parsed:
+    with mock.patch.object(headings, "SectionNames", wraps=headings.SectionNames) as parsed:
         assert len(asked(SHOES, SHOTS)) == 4
     assert [call.args[1] for call in parsed.call_args_list] == ["n0.md", "n1.md"]
 
@@ -197,7 +147,7 @@ def test_a_note_is_parsed_once() -> None:
 def test_the_file() -> None:
     """What waits and what was rejected is read back as it was written."""
     kept = [Kept(proposal, state) for proposal, state in zip(asked(SHOES), ("waiting", "rejected"), strict=False)]
-    back = proposals_file.load(proposals_file.write(kept), "p")
+    back = proposals.load(proposals.write(kept), "p")
     assert [(item.proposal.id, item.proposal.answer, item.state) for item in back] == [
         (item.proposal.id, item.proposal.answer, item.state) for item in kept
     ]
@@ -207,7 +157,7 @@ def test_the_file() -> None:
     "line, message",
     [
         (b"{]", "p:1: "),
-        (b'{"id": "x"}', "p:1: id: "),
+        (b'{"id": "x"}', "p:1: "),
         (b'{"id": "00000000", "state": "waiting", "source": "list", "answer": "", "case": {"id": 1}}', "p:1: "),
         (b"\xff", "p:1: "),
     ],
@@ -215,7 +165,7 @@ def test_the_file() -> None:
 def test_a_file_that_somebody_changed(line: bytes, message: str) -> None:
     """A line that is no proposal is refused with its place."""
     with pytest.raises(UsageError) as refused:
-        proposals_file.load(line, "p")
+        proposals.load(line, "p")
     assert message in refused.value.message
 
 
@@ -296,35 +246,6 @@ def test_a_definition(text: str, wanted: tuple[str, str, str] | None) -> None:
     assert found == ([wanted] if wanted else [])
 
 
-@each_row(
-    "before, code, wanted",
-    [
-        ("To start the server, run:", "```bash\n# here\n$ serve main.py\n```", ("start the server", "serve main.py")),
-        ("It listens.\nTo stop all workers:", "~~~sh\nserve --stop\n~~~", ("stop all workers", "serve --stop")),
-        ("Run the following command to list all tasks:", "```console\ntasks\n```", ("list all tasks", "tasks")),
-        ("You can list all tasks with this command:", "```shell\ntasks\n```", ("list all tasks", "tasks")),
-        ("To start the server.", "```sh\nserve\n```", None),
-        ("To look at this, run:", "```sh\nserve\n```", None),
-        ("To start the server, run:", "```python\nserve()\n```", None),
-        ("To start the server, run:", "```\nserve\n```", None),
-        ("To start the server, run:", "```sh\ncd a\nserve\n```", None),
-        ("To start the server, run:", "```sh\nserve # at once\n```", None),
-    ],
-)
-def test_a_command(before: str, code: str, wanted: tuple[str, str] | None) -> None:
-    """A command is the only one of a shell's block, behind a sentence that says what it is for."""
-    found = [(fact.subject, fact.answer) for fact in facts(f"{before}\n\n{code}\n") if fact.form == "command"]
-    assert found == ([wanted] if wanted else [])
-
-
-def test_hostile_lengths() -> None:
-    """Text that a pattern could go back in for ever takes no time."""
-    started = monotonic()
-    for text in ("to run " * 300 + ":", "**" * 1_000, "A " + "is a " * 400, "- " + "`a" * 900, "use to " * 5_000 + ":"):
-        assert [*facts(f"{text}\n\n```sh\nserve\n```\n" * 50)] == []
-    assert monotonic() - started < 10
-
-
 ANYTHING = st.text(st.sampled_from("|-: *_ab1.`[]"), max_size=20)
 # of letters alone hardly one text would say anything
 SAYING = st.sampled_from(["- key: a", "- **b** 1: `a` [b]", "| a | b |\n|---|:-:|\n| *a* | b_1 |"])
@@ -339,7 +260,11 @@ def test_whatever_stands_there(text: str) -> None:
         assert fact.subject
 
 
-def test_lines_without_end() -> None:
-    """Blanks that would take a pattern the square of their number are not looked at."""
+def test_hostile_lengths() -> None:
+    """Blanks and marks without end, which a pattern could go back in for ever, take no time."""
+    started = monotonic()
+    for text in ("**" * 1_000, "A " + "is a " * 400, "- " + "`a" * 900):
+        assert [*facts(f"{text}\n\n" * 50)] == []
+    assert monotonic() - started < 10
     blanks = " " * 200_000
     assert [*facts(f"| a | b |\n{blanks}|-\n- ab{blanks}\n- Tetanus: due\n")] == [Fact("list", "Tetanus", "", "due")]

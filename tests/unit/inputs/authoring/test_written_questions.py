@@ -8,13 +8,12 @@ from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
 from raggate.inputs import golden
-from raggate.inputs.anchor_check import check_anchors
-from raggate.inputs.authoring import proposals_file
+from raggate.inputs.authoring import proposals
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.passages import passages
-from raggate.inputs.authoring.proposals import Proposal
-from raggate.inputs.authoring.proposals_file import Kept
+from raggate.inputs.authoring.proposals import Kept, Proposal
 from raggate.inputs.authoring.written_questions import LONGEST, QuestionCheck, passages_to_ask, sifted
+from raggate.inputs.headings import check_anchors
 from raggate.models.golden import Golden, Vault
 from tables import each_row
 from tries import tried
@@ -107,5 +106,5 @@ def test_whatever_a_model_writes(question: str, answer: str) -> None:
     made = QuestionCheck(NOTES).proposal(question, answer, FIRST)
     if isinstance(made, Proposal):
         check_anchors(golden.load(with_cases(b"", [made.case]), "g"), NOTES)
-        [back] = proposals_file.load(proposals_file.write([Kept(made)]), "p")
+        [back] = proposals.load(proposals.write([Kept(made)]), "p")
         assert (back.proposal.id, back.proposal.answer) == (made.id, made.answer)

@@ -28,7 +28,7 @@ from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.invariants import invariants
 from raggate.inputs import golden
-from raggate.inputs.anchor_check import check_anchors
+from raggate.inputs.headings import check_anchors
 from raggate.models.golden import Golden, Vault
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL

@@ -9,8 +9,7 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.inputs.authoring import question_sets
-from raggate.inputs.authoring.question_sets.detect import detect
-from raggate.inputs.authoring.question_sets.questions import Question
+from raggate.inputs.authoring.question_sets import Question, detect
 
 CONTEXT = "The Rhine rises in the canton of Grisons."
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
-from raggate.inputs.lint.questions import alike, check_notes, check_questions, check_supports
+from raggate.config import schema
+from raggate.inputs.lint import alike, check_notes, check_questions, check_supports, check_workflows
 from raggate.models.golden import Case, Support, Vault
 from tables import each_row
 from tries import tried
@@ -80,16 +81,6 @@ def test_a_snippet_in_the_question() -> None:
     support = make_support(snippets=("500 g of minced beef",))
     case = make_case("q1", question="Is it 500 g of minced beef, or more?", gold_supports=(support,))
     assert found(case) == [("leaked-answer", "q1", "quotes the snippet '500 g of minced beef'")]
-
-
-def test_several_notes_without_groups() -> None:
-    """Supports in two notes without groups are named; in one note, or with groups, they are not."""
-    two = (make_support("a.md"), make_support("b.md"))
-    assert found(make_case("q1", gold_supports=two)) == [
-        ("ungrouped-supports", "q1", "2 notes, any of which counts as found")
-    ]
-    assert found(make_case("q1", gold_supports=two, required_support_groups=((0, 1),))) == []
-    assert found(make_case("q1", gold_supports=(make_support("a.md"), make_support("a.md", "# B")))) == []
 
 
 def test_no_unanswerable_question() -> None:
@@ -171,19 +162,6 @@ def test_notes_without_a_question() -> None:
     assert found_places(Support(rel_path="", doc_id="7"), notes) == []
 
 
-def test_a_heading_that_another_one_reads_as() -> None:
-    """A gold section is named where its note has one that differs in capitals or markup alone; other words do not."""
-    notes = vault(a={"t.md": "# Trip\n\n## Set up\n\nx\n\n## **SET** up\n\ny\n\n## Setup\n\nz\n"})
-    (finding,) = found_places(make_support("t.md", "# Trip > ## Set up"), notes)
-    assert finding == (
-        "look-alike-heading",
-        "g",
-        4,
-        "'t.md' has the heading '# Trip > ## Set up' and that of line 7, which differ in capitals or markup alone",
-    )
-    assert found_places(make_support("t.md", "# Trip > ## Setup"), notes) == []
-
-
 def test_a_heading_that_is_copied_from_the_file_stands_twice_too() -> None:
     """A heading with its id and markup names the sections that have it, as it does when it is written as shown."""
     notes = vault(a={"t.md": TWICE.replace("## Day", "## *Day* {#day}")})
@@ -191,3 +169,56 @@ def test_a_heading_that_is_copied_from_the_file_stands_twice_too() -> None:
         "ambiguous-anchor"
     ]
     assert [check for check, *_ in found_places(make_support("t.md", "# Trip > ## Day"), notes)] == ["ambiguous-anchor"]
+
+
+URL = '{url: "http://localhost:9"}'
+CONTAINER = "{container: {image: a, port: 9}}"
+COMMAND = "{command: {run: [a]}}"
+PATH = ".github/workflows/gate.yml"
+
+
+def refused(
+    api: str, inputs: str, *, on: str = "pull_request", uses: str = "me/raggate@abc"
+) -> list[tuple[str, int, str]]:
+    """Return what is found of a step with these inputs: file, line and key."""
+    text = f"on: {on}\njobs:\n  a:\n    steps:\n      - run: make\n      - uses: {uses}\n        with:\n{inputs}"
+    settings = schema.load(f"suite: s\nvault: {{a: a}}\napi: {api}\n".encode(), "raggate.yml")
+    findings = check_workflows(settings, {PATH: text.encode()}, "raggate.yml")
+    return [(item.path, item.line, item.key) for item in findings]
+
+
+@each_row(
+    ("api", "inputs", "options", "keys"),
+    [
+        (URL, "          k: v\n          api-image: a\n", {}, [(PATH, 9, "api-image")]),
+        (COMMAND, "          api-build: a\n", {"on": "push"}, [(PATH, 8, "api-build")]),
+        (COMMAND, "          config: raggate.yml\n", {"on": "[push, merge_group]"}, [(PATH, 7, "allow-command")]),
+        (COMMAND, "          k: v\n", {"on": "{pull_request: {branches: [main]}}"}, [(PATH, 7, "allow-command")]),
+        (COMMAND, "          k: v\n", {"on": "push"}, []),
+        (COMMAND, "          allow-command: true\n", {}, []),
+        (COMMAND, '          api-url: "http://localhost:1"\n', {}, []),
+        (CONTAINER, "          api-image: a\n", {}, []),
+        (URL, "          api-image: ${{ inputs.image }}\n", {}, []),
+        (URL, "          api-image: a\n          config: other.yml\n", {}, []),
+        (
+            URL,
+            "          api-image: a\n          config: |\n            other.yml\n            raggate.yml\n",
+            {},
+            [(PATH, 8, "api-image")],
+        ),
+        (URL, "          api-image: a\n", {"uses": "me/ungraggate@abc"}, []),
+        (URL, "          api-image: a\n          api-image: b\n", {}, []),
+    ],
+)
+def test_a_step_that_is_refused(
+    api: str, inputs: str, options: dict[str, str], keys: list[tuple[str, int, str]]
+) -> None:
+    """An image needs `api.container`, and a command on pull requests needs leave; other steps are not looked at."""
+    assert refused(api, inputs, **options) == keys
+
+
+@each_row("text", [b"jobs: {a: {steps: {}}}", b"jobs: [1]", b"[]", b"", b"on: 1\njobs: {a: 1}", b"\xff"])
+def test_a_workflow_of_another_shape(text: bytes) -> None:
+    """What GitHub does not run is no finding."""
+    settings = schema.load(f"suite: s\nvault: {{a: a}}\napi: {URL}\n".encode(), "raggate.yml")
+    assert not [*check_workflows(settings, {PATH: text}, "raggate.yml")]

@@ -11,9 +11,8 @@ import pytest
 
 from raggate.cli.golden import FORMATS
 from raggate.errors import UsageError
-from raggate.inputs.authoring.question_sets import READERS, questions
-from raggate.inputs.authoring.question_sets.detect import detect
-from raggate.inputs.authoring.question_sets.questions import texts
+from raggate.inputs.authoring import question_sets
+from raggate.inputs.authoring.question_sets import READERS, detect, texts
 from tables import each_row
 
 CONTEXT = "The Rhine rises in the canton of Grisons."
@@ -42,26 +41,26 @@ FILES: list[tuple[str, str, str, tuple[tuple[str, tuple[str, ...], tuple[str, ..
     ("csv", "a.tsv", "query\tanswer\nWhere?\tGrisons\n", (("Where?", ("Grisons",), ()),)),
     ("csv", "a.jsonl", '{"question": "Where?", "answer": "Grisons"}\n\n', (("Where?", ("Grisons",), ()),)),
     (
-        "ragas",
+        "csv",
         "a.csv",
         'user_input,reference_contexts,reference,synthesizer_name\nWhere?,"[\'one\', ""it\'s two""]",Grisons,x\n',
         (("Where?", ("Grisons",), ("one", "it's two")),),
     ),
     (
-        "ragas",
+        "csv",
         "a.jsonl",
         json.dumps({"user_input": "Where?", "reference_contexts": [CONTEXT], "retrieved_contexts": ["x"]}),
         (("Where?", (), (CONTEXT,)),),
     ),
     (
-        "ragas",
+        "csv",
         "a.json",
         # what its first versions call the retrieved contexts and the answer of the service is no gold
         json.dumps([{"question": "Where?", "ground_truth": "Grisons", "contexts": ["x"], "answer": "y"}]),
         (("Where?", ("Grisons",), ()),),
     ),
     (
-        "deepeval",
+        "csv",
         "a.json",
         json.dumps([{"input": "Where?", "actual_output": "x", "expected_output": "Grisons", "context": [CONTEXT]}]),
         (("Where?", ("Grisons",), (CONTEXT,)),),
@@ -85,14 +84,14 @@ FILES: list[tuple[str, str, str, tuple[tuple[str, tuple[str, ...], tuple[str, ..
         (("Where?", ("Grisons", "in Grisons"), ()),),
     ),
     (
-        "inspect",
+        "csv",
         "a.jsonl",
         json.dumps({"input": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Where?"}]})[:-1]
         + ', "target": ["Grisons", "Graubünden"], "id": 7}',
         (("Where?", ("Grisons", "Graubünden"), ()),),
     ),
     (
-        "rag-ci",
+        "csv",
         "a.jsonl",
         json.dumps({"id": "q1", "question": "Where?", "required_passages": [PASSAGE]}),
         (("Where?", (), (CONTEXT,)),),
@@ -120,7 +119,7 @@ def test_formats(row: tuple[str, str, str, Any], tmp_path: Path) -> None:
 def test_the_command_knows_every_format() -> None:
     """Flag, readers, which are loaded only where one is used, and page name the same formats."""
     assert tuple(READERS) == FORMATS
-    page = (Path(__file__).parents[5] / "docs" / "golden-set.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "golden-set.md").read_text(encoding="utf-8")
     table = page.partition("## Import questions")[2].partition("\n## ")[0]
     assert tuple(re.findall(r"^\| `([a-z][a-z-]*)` \|", table, re.MULTILINE)) == (*FORMATS, "beir")
 
@@ -133,7 +132,7 @@ def test_what_the_file_says_of_itself(tmp_path: Path) -> None:
         ("s2", True),
     ]
     (tmp_path / "b.jsonl").write_text(json.dumps({"question": "Where?", "required_passages": [PASSAGE]}))
-    assert [item.needed for item in READERS["rag-ci"](tmp_path / "b.jsonl")] == ["all"]
+    assert [item.needed for item in READERS["csv"](tmp_path / "b.jsonl")] == ["all"]
 
 
 @each_row(
@@ -169,12 +168,12 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """A file beyond the bounds in bytes or records is refused, the larger one unread."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"question": "a", "answer": "b"}\n' * 3)
-    monkeypatch.setattr(questions, "MAX_RECORDS", 2)
+    monkeypatch.setattr(question_sets, "MAX_RECORDS", 2)
     with pytest.raises(UsageError, match="3 records, expected at most 2"):
-        questions.read(path)
-    monkeypatch.setattr(questions, "MAX_BYTES", 50)
+        question_sets.records(path)
+    monkeypatch.setattr(question_sets, "MAX_BYTES", 50)
     with pytest.raises(UsageError, match="larger than 50 bytes"):
-        questions.read(path)
+        question_sets.records(path)
 
 
 @each_row(

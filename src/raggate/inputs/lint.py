@@ -1,20 +1,26 @@
-"""Golden set -> questions asked twice, questions that give their answer away, and labels that say too little."""
+"""What `raggate lint` looks for in questions, labels, notes and workflows: inputs in, findings out."""
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from math import ceil
+from typing import Any
 
+from raggate.config.schema import Config
+from raggate.errors import UsageError
 from raggate.inputs import headings
+from raggate.inputs.headings import SectionNames
 from raggate.inputs.note_words import words
-from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.lint import LintFinding
+from raggate.text import yamlio
 from raggate.text.headings import elements, rendered, without_attributes
+from raggate.text.jsonio import fields
 from raggate.text.quote import enumerated, quoted
 
 QUOTED_WORDS = 3
@@ -36,7 +42,6 @@ def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
     yield from _twice(golden, path)
     for case in golden.cases:
         yield from leaks(case, path)
-        yield from _ungrouped(case, path)
     if golden.cases and all(case.answerable for case in golden.cases):
         yield LintFinding("no-unanswerable", path, 1, "", "every question is answerable")
 
@@ -95,14 +100,6 @@ def _stands(text: str, question: str, least: int) -> bool:
     return len(given) >= least and _spaced(text) in question
 
 
-def _ungrouped(case: Case, path: str) -> Iterator[LintFinding]:
-    notes = {(support.vault, support.rel_path) for support in case.gold_supports if support.rel_path}
-    if len(notes) > 1 and case.required_support_groups is None:
-        yield LintFinding(
-            "ungrouped-supports", path, case.line, case.id, f"{len(notes)} notes, any of which counts as found"
-        )
-
-
 def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, int]]:
     """Yield the pairs of texts that have so many of their words in common (Jaccard), by position, the earlier first.
 
@@ -138,8 +135,6 @@ def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFind
             notes = vault.notes_at(support.rel_path, case.vaults_of(support))
             if message := _ambiguity(support, notes, vault, sections):
                 yield LintFinding("ambiguous-anchor", path, case.line, case.id, message)
-            if message := _look_alikes(support, notes, sections):
-                yield LintFinding("look-alike-heading", path, case.line, case.id, message)
 
 
 def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:
@@ -185,17 +180,6 @@ def _holds(text: str, support: Support) -> bool:
     return not support.snippets or any(headings.holds(text, snippet) for snippet in support.snippets)
 
 
-def _look_alikes(support: Support, notes: list[_Note], sections: _Sections) -> str:
-    """Return which other headings of its note a support's could be taken for; nothing where there are none."""
-    for note in notes if support.heading_path is not None else ():
-        lines = [str(line) for line in sections(note).look_alikes(support.heading_path or "")]
-        if lines:
-            where = f"line{'s' if len(lines) > 1 else ''} {enumerated(lines)}"
-            alike = f"heading {quoted(support.heading_path)} and that of {where}"
-            return f"{quoted(support.rel_path)} has the {alike}, which differ in capitals or markup alone"
-    return ""
-
-
 def _starts(text: str, sections: SectionNames, support: Support) -> list[str]:
     """Return the lines, from 1, of the sections of a support's heading that hold one of its snippets."""
     lines = headings.lines_of(text)
@@ -204,3 +188,53 @@ def _starts(text: str, sections: SectionNames, support: Support) -> list[str]:
     titled = {section for section in own if section.begin > 0 or lines[0].lstrip().startswith("#")}
     begins = {section.begin for section in titled if _holds("\n".join(lines[section.begin : section.end]), support)}
     return [str(begin + 1) for begin in sorted(begins)]
+
+
+_ACTION = re.compile(r"(?:.*/)?raggate(?:-action)?@.*")
+_USUAL = "raggate.yml"
+_CONTAINER_ONLY = ("api-image", "api-build")
+_OF_CHANGES = frozenset(("pull_request", "merge_group"))
+
+
+def check_workflows(settings: Config, workflows: Mapping[str, bytes], config: str) -> Iterator[LintFinding]:
+    """Check the steps that gate by a configuration.
+
+    Args:
+        workflows: the workflow files by their paths; what GitHub could not read either is left out.
+        config: the path of the configuration, as the input `config` has it.
+    """
+    for path, data in workflows.items():
+        try:
+            document = yamlio.parse(data, path)
+        except UsageError:
+            continue
+        events = fields(document.value).get("on")
+        named = map(str, events) if isinstance(events, list | dict) else [str(events)]
+        changes = not _OF_CHANGES.isdisjoint(named)
+        for at, inputs in _steps(document.value):
+            if config not in str(inputs.get("config", _USUAL)).split():
+                continue
+            for name, message in _refused(settings, inputs, changes=changes):
+                yield LintFinding("unfit-workflow", path, document.line((*at, "with", name)), name, message)
+
+
+def _steps(workflow: Any) -> Iterator[tuple[yamlio.Path, dict[str, Any]]]:
+    """Yield the steps that run the action, each with its inputs."""
+    for name, job in fields(fields(workflow).get("jobs")).items():
+        steps = fields(job).get("steps")
+        for number, step in enumerate(steps if isinstance(steps, list) else ()):
+            if _ACTION.fullmatch(str(fields(step).get("uses", ""))):
+                yield ("jobs", name, "steps", number), fields(fields(step).get("with"))
+
+
+def _refused(settings: Config, inputs: Mapping[str, Any], *, changes: bool) -> Iterator[tuple[str, str]]:
+    """Name the inputs with which the action refuses these settings, each with why."""
+    for name in _CONTAINER_ONLY:
+        value = str(inputs.get(name) or "")
+        # an expression may be empty
+        if value and "${{" not in value and settings.api.container is None:
+            yield name, f"the workflow gives `{name}`, and the configuration has no `api.container`"
+    for backend in ("command", "program"):
+        allowed = "allow-command" in inputs or inputs.get("api-url")
+        if changes and not allowed and getattr(settings.api, backend) is not None:
+            yield "allow-command", f"the action refuses `api.{backend}` on pull requests"

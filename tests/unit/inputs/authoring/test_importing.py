@@ -11,12 +11,11 @@ from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden
 from raggate.errors import RaggateError
-from raggate.inputs import anchor_check, golden
+from raggate.inputs import golden, headings
 from raggate.inputs.authoring.golden_file import with_cases
-from raggate.inputs.authoring.places import of_anchor
-from raggate.inputs.authoring.question_sets import READERS
-from raggate.inputs.authoring.question_sets.anchored import Imported, Undecided, anchored, lines
-from raggate.inputs.authoring.question_sets.questions import Question
+from raggate.inputs.authoring.importing import Imported, Undecided, anchored, lines
+from raggate.inputs.authoring.passages import of_anchor
+from raggate.inputs.authoring.question_sets import READERS, Question
 from raggate.models.golden import Golden, Support, Vault
 from raggate.text.jsonio import loads
 from tables import each_row
@@ -144,13 +143,6 @@ def test_several_contexts() -> None:
     assert [item.grade for item in graded.gold_supports] == [2, 1]
 
 
-def test_contexts_in_one_cell() -> None:
-    """A cell may hold several contexts with a mark between them, where each stands in one place."""
-    cell = "ends in the North Sea|ends in the Mediterranean"
-    assert "stands nowhere" in reason(contexts=(cell,)).reason
-    assert len(imported({"contexts": (cell,), "joined": True}, several="any").cases[0].gold_supports) == 2
-
-
 def test_questions_that_are_there_already() -> None:
     """What the golden set asks is passed over, so an import can be done again; so is what stands in the file twice."""
     given = {"question": "Where?", "answers": ("rises in a glacier",)}
@@ -190,7 +182,7 @@ def test_whatever_is_imported_can_be_checked(rows: list[tuple[str, list[str], li
     result = anchored(questions, NONE, NOTES, "any")
     assert len(result.cases) + len(result.undecided) + result.known == len(questions)
     if result.cases:
-        anchor_check.check_anchors(golden.load(with_cases(b"", result.cases), "g"), NOTES)
+        headings.check_anchors(golden.load(with_cases(b"", result.cases), "g"), NOTES)
     assert all(loads(line) for line in lines(result.undecided).splitlines())
 
 
@@ -203,6 +195,6 @@ def test_whatever_is_imported_can_be_checked(rows: list[tuple[str, list[str], li
 def test_any_bytes(name: str, file: str, content: bytes) -> None:
     """Whatever a file holds, it gives questions, or is refused as wrong; nothing else comes of it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("raggate.inputs.authoring.question_sets.questions.read_file", lambda _path, **_: content)
+        patch.setattr("raggate.inputs.authoring.question_sets.read_file", lambda _path, **_: content)
         with suppress(RaggateError):
             assert all(question.question.strip() for question in READERS[name](Path(file)))

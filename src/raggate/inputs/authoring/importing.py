@@ -14,11 +14,10 @@ from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import headings
-from raggate.inputs.anchor_check import SectionsOf, check_anchors, sections_of
-from raggate.inputs.authoring.anchoring import Stand, TextIndex
 from raggate.inputs.authoring.golden_file import id_of_words, with_cases
-from raggate.inputs.authoring.passages import Passage, WordSearch, passages
-from raggate.inputs.authoring.question_sets.questions import Needed, Question
+from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, WordSearch, passages
+from raggate.inputs.authoring.question_sets import Needed, Question
+from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text.jsonio import dumps
@@ -30,9 +29,6 @@ SURE_WORDS = 4
 MAX_TEXT = 20_000
 MAX_FACT = 2_000
 CANDIDATES = 3
-_MARKS = ("|", ";")
-
-
 SHOWN = 300
 """Characters of a text that is only to be recognised."""
 
@@ -126,18 +122,11 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
 
 
 def _of_contexts(question: Question, index: TextIndex) -> list[Stand]:
-    """Return the place of each context; in one cell there may be several, with a mark between them."""
-    try:
-        return [
-            _narrowed(_only(text, index, "context", name), text, question.answers, index)
-            for text, name in zip_longest(question.contexts, question.documents, fillvalue="")
-        ]
-    except _Unsure:
-        for mark in _MARKS if question.joined and len(question.contexts) == 1 else ():
-            parts = [part for part in question.contexts[0].split(mark) if part.strip()]
-            if len(parts) > 1 and all(len(index.stands(part)) == 1 for part in parts):
-                return [_narrowed(_only(part, index, "context"), part, question.answers, index) for part in parts]
-        raise
+    """Return the place of each context."""
+    return [
+        _narrowed(_only(text, index, "context", name), text, question.answers, index)
+        for text, name in zip_longest(question.contexts, question.documents, fillvalue="")
+    ]
 
 
 def _narrowed(stand: Stand, context: str, answers: Sequence[str], index: TextIndex) -> Stand:
@@ -193,8 +182,16 @@ def _supports(question: Question, stands: Sequence[Stand], index: TextIndex) -> 
 def _verified(case: Case, vault: Vault, sections: SectionsOf) -> Case:
     """Keep those snippets that a check finds where they are said to be, and see that a line can hold the case."""
 
+    def check(*supports: Support) -> None:
+        own = replace(case, gold_supports=supports)
+        check_anchors(Golden(name="", cases=(own,), hash=""), vault, sections)
+
     def stands(support: Support, text: str) -> bool:
-        return _stands(case, replace(support, snippets=(text,)), vault, sections)
+        try:
+            check(replace(support, snippets=(text,)))
+        except UsageError:
+            return False
+        return True
 
     supports = tuple(
         replace(support, snippets=tuple(text for text in support.snippets if stands(support, text)))
@@ -203,19 +200,10 @@ def _verified(case: Case, vault: Vault, sections: SectionsOf) -> Case:
     verified = replace(case, gold_supports=supports)
     try:
         with_cases(b"", [verified])
-        check_anchors(Golden(name="", cases=(verified,), hash=""), vault, sections)
+        check(*supports)
     except (ValueError, UsageError) as error:
         raise _Unsure(f"no case can be made of it: {error}") from None
     return verified
-
-
-def _stands(case: Case, support: Support, vault: Vault, sections: SectionsOf) -> bool:
-    alone = replace(case, gold_supports=(support,))
-    try:
-        check_anchors(Golden(name="", cases=(alone,), hash=""), vault, sections)
-    except UsageError:
-        return False
-    return True
 
 
 def _usable(name: str, taken: AbstractSet[str]) -> bool:
