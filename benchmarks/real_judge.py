@@ -23,7 +23,7 @@ Send = Callable[[JudgeRequest], Awaitable[Reply | NotJudged]]
 def settings(url: str, *, schema: bool = True) -> Judges:
     """Give the settings of the one judge, made to keep to the schema of a reply or not."""
     model = {"model": NAME, "build": BUILD, "base_url": url, "json_schema": schema}
-    return Judges.model_validate({"models": [model], "concurrency": 1, "call_timeout": 600, "total_timeout": 86_400})
+    return Judges.model_validate({"models": [model], "concurrency": 1, "timeout": 86_400})
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+from bounds import bounds
 from raggate.config.schema import Config
 from raggate.models.golden import Case
 from raggate.models.run import Result
@@ -51,6 +52,8 @@ def ask_stand_in(
     *,
     program: Mapping[str, Any] | None = None,
     on_result: OnResult = lambda *_: None,
+    give_up_after: int = 10,
+    max_body_bytes: int = 8 << 20,
     **ask: Any,
 ) -> tuple[Result, ...]:
     """Ask the stand-in for kebab's command line, as a configuration of these keys of `api.program` and `ask` says.
@@ -70,12 +73,13 @@ def ask_stand_in(
             "suite": "kb",
             "vault": {"kb": "notes"},
             "api": {"program": stand_in},
-            "ask": {"adapter": "kebab", "total_timeout": 20, **ask},
+            "ask": {"adapter": "kebab", "timeout": 20, **ask},
         }
     )
     questions = questions_of(cases, config.ask.modes)
     nothing_started = cast("Started", None)
-    return KebabAdapter(config, root, os.environ).ask(questions, nothing_started, on_result=on_result).results
+    with bounds(give_up_after=give_up_after, max_body_bytes=max_body_bytes):
+        return KebabAdapter(config, root, os.environ).ask(questions, nothing_started, on_result=on_result).results
 
 
 def query(query_id: str = "q1", **fields: Any) -> GoldenQuery:

@@ -35,7 +35,7 @@ api:
     env: {{API_PORT: "{{port}}", VAULT_PERSONAL_PATH: "{{vault.personal}}", VAULT_WORK_PATH: "{{vault.work}}"}}
     pass_env: [PATH, FAKE_BEHAVIOUR, FAKE_ON, FAKE_PID_FILE]
   ready: {{timeout: 20, settle: 0.05}}
-ask: {{total_timeout: 20, concurrency: 4}}
+ask: {{timeout: 20, concurrency: 4}}
 """
 
 

@@ -385,7 +385,7 @@ def previewed() -> Review:
             ("api.container.image", "notes-api:1", "notes-api:2"),
             ("ask.timeout_s", "60", "90"),
             ("gate.metrics.hit_at_5", "0.03", "0.1"),
-            ("gate.min_slice", "10", "5"),
+            ("gate.min_cases", "10", "5"),
             ("invariants.scores_ordered", "error", "warn"),
         ),
         loosened=("gate.metrics.hit_at_5", "invariants.scores_ordered"),

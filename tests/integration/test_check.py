@@ -20,6 +20,7 @@ from project import Project, make_small_project, processes_with
 from raggate.models.golden import Selection
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import rerun, result_rows, run_directory
+from raggate.service import ask
 from raggate.service.backends import BACKENDS
 from stored_rows import plain_rows
 
@@ -163,9 +164,11 @@ def test_a_signal_after_the_verdict_changes_nothing(promoted: Project) -> None:
 
 
 @pytest.mark.parametrize("behaviour", ["error_500", "garbage", "die_after:4"])
-def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour: str) -> None:
+def test_what_was_not_measured_is_not_to_be_promoted(
+    project: Project, behaviour: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A first run of which nothing can be told says why in every report, and not that it could be promoted."""
-    project.edit("total_timeout: 20", "total_timeout: 20, give_up_after: 6")
+    monkeypatch.setattr(ask, "GIVE_UP_AFTER", 6)
     done = project.command("check", FAKE_BEHAVIOUR=behaviour)
     assert done.code == 3
     assert "raggate promote" not in done.out + done.err
@@ -587,9 +590,9 @@ def test_two_run_directories_can_be_compared(worse: Project) -> None:
     assert "raggate check" not in done.out
 
 
-def test_run_that_failed_is_no_baseline(promoted: Project) -> None:
+def test_run_that_failed_is_no_baseline(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run directory that could not be promoted is nothing to be better than: there is no verdict, and why is told."""
-    promoted.edit("total_timeout: 20", "total_timeout: 20, give_up_after: 5")
+    monkeypatch.setattr(ask, "GIVE_UP_AFTER", 5)
     good = promoted.last_run()
     assert promoted.command("run", FAKE_BEHAVIOUR="error_500").code == 3
     failed = promoted.last_run()

@@ -145,7 +145,7 @@ def bring_up(place: Workspace):
         said: list[str] = []
         told = replace(place, say=said.append)
         complete = Expected(documents=expected)
-        return boot.up(api, told, index_state=adapter.index_state, expected=complete, max_body_bytes=1 << 20), said
+        return boot.up(api, told, index_state=adapter.index_state, expected=complete), said
 
     return up
 
@@ -384,12 +384,13 @@ class TestBuild:
         assert caught.value.log[-1] == "undefined: foo"
         assert not (place.root / "never").exists()
 
-    def test_shared_time(self, place, settings):
+    def test_shared_time(self, place, settings, monkeypatch):
         """All steps share one time limit, after which the one that runs is ended with all it started."""
+        monkeypatch.setattr(command, "BUILD_SECONDS", 0.6)
         begun = time.monotonic()
         steps = [["sleep", "0.3"], ["sh", "-c", "echo compiling; sleep 600 & sleep 600"]]
         with pytest.raises(CannotTell, match=r"build step 2 of 2 .* not finished after 0.6 s") as caught:
-            command.start(settings(build=steps, build_timeout=0.6), place).__enter__()
+            command.start(settings(build=steps), place).__enter__()
         assert 0.5 < time.monotonic() - begun < 3
         assert caught.value.log[-1] == "compiling"
 

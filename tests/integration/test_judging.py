@@ -46,7 +46,7 @@ def _instance(schema: dict[str, Any]) -> dict[str, Any]:
 def answering(root: Path) -> Project:
     """Make a repository of one question for each note, whose API is asked for answers, and nothing twice."""
     project = make_project(root, questions=1)
-    project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
+    project.edit("ask: {timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     return project
 
 
@@ -205,7 +205,7 @@ def test_what_goes_wrong_is_never_a_score(project: Project) -> None:
         return wrong[topic[1]][0]
 
     with FakeJudge(fail) as server:
-        judged_by(project, server, "  retries: 0\n")
+        judged_by(project, server)
         done = project.command("run")
     assert done.code == 0, done.err
     details: dict[str, set[str]] = {"status": set(), "invalid_reply": set(), "refused": set()}

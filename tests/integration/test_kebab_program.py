@@ -26,8 +26,8 @@ golden: golden.jsonl
 vault: {kb: notes}
 api:
   program: {run: [%s, %s], pass_env: [KEBAB_STUB, KEBAB_STUB_DOCS, PATH]}
-ask: {adapter: kebab, modes: [lexical], k: 5, total_timeout: 20}
-gate: {min_slice: 1}
+ask: {adapter: kebab, modes: [lexical], k: 5, timeout: 20}
+gate: {min_cases: 1}
 invariants: {notes_exist: off, index_complete: off, list_deep_enough: off}
 """
 

@@ -54,7 +54,7 @@ class Started:
 
 def ask(api: OtherApi, cases: Sequence[Case] = CASES, **changes: Any) -> tuple[Result, ...]:
     """Ask some cases; `changes` are of the settings of the adapter."""
-    settings = Ask(retrieval_only=False, retries=0, give_up_after=1000)
+    settings = Ask(retrieval_only=False)
     questions = questions_of(cases, settings.modes)
     over_http = OverHttp(adapter(mapped(**changes)), settings)
     return over_http.ask(questions, Started(api.base_url), on_result=lambda *_: None).results

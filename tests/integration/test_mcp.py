@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from project import Project, make_small_project
+from raggate.service import ask as service_ask
 from stored_rows import plain_rows
 
 SERVER = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
@@ -20,7 +21,7 @@ api:
   ready: {{timeout: 20, settle: 0.05}}
 ask:
   adapter: mcp
-  total_timeout: 20
+  timeout: 20
   concurrency: 4
   mcp:
     tool: search_notes
@@ -134,14 +135,16 @@ def test_a_server_that_rolls_dice_is_seen(mcp_project: dict[str, Project]) -> No
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_secret_that_the_server_tells_is_hidden(tmp_path: Path, transport: str) -> None:
+def test_a_secret_that_the_server_tells_is_hidden(
+    tmp_path: Path, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What it prints of a header, or of its environment, stands in no report, log or message."""
     project = configured(tmp_path, transport)
     if transport == "http":
         project.edit("  mcp:\n", '  mcp:\n    headers: {X-Key: "{env.NOTES_KEY}"}\n    pass_env: [NOTES_KEY]\n')
     else:
         project.edit("FAKE_BEHAVIOUR]", "FAKE_BEHAVIOUR, NOTES_KEY]")
-    project.edit("  total_timeout: 20\n", "  total_timeout: 20\n  give_up_after: 3\n")
+    monkeypatch.setattr(service_ask, "GIVE_UP_AFTER", 3)
     done = project.command("run", NOTES_KEY=SECRET, FAKE_BEHAVIOUR="fail_after:2,tell_key")
     plain_rows(project.last_run())
     left = [path for path in project.last_run().rglob("*") if path.is_file()]

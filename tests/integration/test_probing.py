@@ -48,7 +48,7 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     with project.config.open("a") as stream:
         stream.write(PROBES)
     project.edit("concurrency: 4}\n  probes:", "concurrency: 4\n  probes:")
-    project.edit("ask: {total_timeout: 20, concurrency: 4", "ask:\n  total_timeout: 20\n  concurrency: 4")
+    project.edit("ask: {timeout: 20, concurrency: 4", "ask:\n  timeout: 20\n  concurrency: 4")
     project.environment.update(ANNA="anna")
     project.promote()
     return project

@@ -16,7 +16,6 @@ from project import Project, make_project
 SECTION = """
 judges:
   models: [{{model: small, base_url: "{url}", build: b1}}]
-  retries: 0
 """
 NOTE = "# Shots\n\n## Done and noted\n\n- Tetanus: given on 9 May 2019 by Dr. Weber\n"
 GOOD = {"question": "Which doctor vaccinated me?", "answer": "by Dr. Weber"}

@@ -27,7 +27,6 @@ judges:
   scores: [context_relevancy]
   canary: {{file: golden/canary.jsonl}}
   concurrency: 1
-  call_timeout: 300
   max_tokens: 500
 gate: {{metrics: {{context_relevancy: {{floor: 1.5}}}}}}
 """
@@ -44,7 +43,7 @@ def material(request: Request) -> dict[str, Any]:
 def project(tmp_path_factory: pytest.TempPathFactory, archive: Path) -> Project:
     """A small repository with a canary set of people's judgements, and questions that are asked for answers."""
     project = make_project(tmp_path_factory.mktemp("duty"))
-    project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
+    project.edit("ask: {timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     project.write_cases(project.cases()[:ANSWERS])
     lines = relevancy_lines(archive, EACH, LONGEST)
     (project.root / CANARY).parent.mkdir()

@@ -38,7 +38,7 @@ def turns(server: RealServer, scale: Scale, material: JsonObject) -> dict[str, l
 def opinions(server: RealServer, scale: Scale, materials: list[JsonObject], file: Path) -> list[Opinion[ReplyFormat]]:
     """Have materials graded as a run does."""
     known = {"model": NAME, "build": BUILD, "base_url": server.url}
-    settings = Judges.model_validate({"models": [known], "concurrency": 1, "call_timeout": 300})
+    settings = Judges.model_validate({"models": [known], "concurrency": 1})
     (model,) = session.judge_models(settings)
 
     async def grade() -> list[Opinion[ReplyFormat]]:

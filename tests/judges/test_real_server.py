@@ -51,7 +51,7 @@ def settings(url: str, **more: Any) -> Judges:
     """Build a section `judges` with the small model."""
     known = {"model": NAME, "build": BUILD, "base_url": url}
     model = known | {key: more.pop(key) for key in ("json_schema", "answers_as") if key in more}
-    return Judges.model_validate({"models": [model], "concurrency": 1, "call_timeout": 300, **more})
+    return Judges.model_validate({"models": [model], "concurrency": 1, **more})
 
 
 def request(judges: Judges, reply: type[ReplyFormat], text: str = WATER, **parameters: int) -> JudgeRequest:
@@ -132,7 +132,7 @@ def test_the_budget_counts_what_the_server_does(small_model: RealServer) -> None
 
 def test_a_slow_answer_is_cut_off_and_the_server_let_go(small_model: RealServer) -> None:
     """At its deadline a call is given up and counts as the most it can take; the server stops and is free."""
-    judges = settings(small_model.url, json_schema=False, call_timeout=0.3, total_timeout=300, retries=2)
+    judges = settings(small_model.url, json_schema=False, timeout=300)
     long = request(judges, AbstentionReply, COUNT, max_tokens=6000)
     (reply,), spending = sent(judges, long)
     assert isinstance(reply, NotJudged)
@@ -147,7 +147,7 @@ def test_a_slow_answer_is_cut_off_and_the_server_let_go(small_model: RealServer)
 
 def test_the_time_of_a_run_ends_a_call_and_all_that_wait(small_model: RealServer) -> None:
     """Where the time of the whole run is over, the call under way is given up, and what waits is not asked."""
-    judges = settings(small_model.url, json_schema=False, total_timeout=0.3)
+    judges = settings(small_model.url, json_schema=False, timeout=0.3)
     long = (request(judges, AbstentionReply, COUNT, max_tokens=6000, seed=seed) for seed in (1, 2))
     replies, spending = sent(judges, *long)
     assert [getattr(reply, "reason", "") for reply in replies] == ["timeout", "deadline"]
@@ -179,7 +179,6 @@ judges:
   models: [{{model: {name}, build: "{build}", base_url: "{url}"}}]
   scores: [abstention]
   concurrency: 1
-  call_timeout: 300
   max_tokens: 300
 """
 ANSWERS = 6
@@ -207,7 +206,7 @@ def recorded(project: Project) -> int:
 def test_nothing_is_asked_twice_and_a_replay_asks_nothing(small_model: RealServer, tmp_path: Path) -> None:
     """A run that its budget ends, one that is killed and one to the end ask for each answer once; a replay for none."""
     project = make_project(tmp_path)
-    project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
+    project.edit("ask: {timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     project.write_cases(project.cases()[:ANSWERS])
     judged_by(project, small_model, "  budget: {calls: 2}\n")
     assert project.raggate("run", seconds=300).code == 0

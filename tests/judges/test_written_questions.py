@@ -19,7 +19,6 @@ SECTION = """
 judges:
   models: [{{model: {name}, build: "{build}", base_url: "{url}"}}]
   concurrency: 1
-  call_timeout: 300
 """
 NOTES = {
     "Shots.md": "# Shots\n\n## Done\n\nDr. Weber gave the tetanus shot in Basel on 9 May 2019.\n",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from operator import gt, lt
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from raggate import plugins
+from raggate.config.effects import OTHER, Looser, fewer
 from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import Mapped
 from raggate.config.mcp_settings import Mcp
 from raggate.config.probe_settings import Probes
 from raggate.config.question_settings import NO_MODE, distinct_modes
 from raggate.config.service_settings import SettingsModel
-from raggate.config.values import Name, Seconds, Text
+from raggate.config.values import Name, Seconds
 from raggate.text.quote import suggestion
 
 OWN_ADAPTERS = ("ask", "mapped", "mcp")
@@ -29,7 +31,6 @@ _OF_URL = r"[A-Za-z0-9._~:/?#@!$&*+,;=%-]*"
 _TRACE_URL = re.compile(
     rf"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?[/?#]{_OF_URL}{re.escape(TRACE_ID)}{_OF_URL}"
 )
-Version = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 def _known_adapter(name: str) -> str:
@@ -50,50 +51,43 @@ def _trace_url(template: str) -> str:
 TraceUrl = Annotated[str, AfterValidator(_trace_url)]
 
 
+def _slower(before: float | None, now: float | None) -> bool:
+    # an API that is asked at no rate of its own is asked by `concurrency`, which may be more or less
+    return before is not None and (now is None or now < before)
+
+
 class Ask(SettingsModel):
     """How the questions are asked."""
 
-    adapter: Annotated[Name, AfterValidator(_known_adapter), WithJsonSchema({"enum": [*ADAPTER_NAMES]})] = "ask"
+    adapter: Annotated[Name, AfterValidator(_known_adapter), WithJsonSchema({"enum": [*ADAPTER_NAMES]}), OTHER] = "ask"
     """The protocol the API speaks."""
-    modes: Annotated[list[Name], Field(min_length=1), AfterValidator(distinct_modes)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
+    modes: Annotated[list[Name], Field(min_length=1), AfterValidator(distinct_modes), OTHER, Looser(fewer)] = ["hybrid"]
     """Retrieval modes; every question is asked in each of them. If `mapped` or `mcp` sends no `{mode}`, the default is
     the one mode `no-mode`."""
-    k: Annotated[int, Field(ge=1, le=1000)] = 10
+    k: Annotated[int, Field(ge=1, le=1000), OTHER] = 10
     """How many chunks are asked for. An API may return more in its debug list, or cap it."""
-    retrieval_only: bool = True
+    retrieval_only: Annotated[bool, OTHER] = True
     """Ask the API to skip generation."""
-    concurrency: Annotated[int, Field(ge=1, le=256)] = 8
+    concurrency: Annotated[int, Field(ge=1, le=256), Looser(gt)] = 8
     """Questions asked at the same time."""
-    rate: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
+    rate: Annotated[float | None, Field(gt=0, le=10_000, allow_inf_nan=False), Looser(_slower)] = None
     """Questions started per second, whether or not earlier ones are answered (up to 256 at the same time, in place of
     `concurrency`). The latency of each is then from when it was due to its answer, retries included, so that a slow
     API is not asked, and measured, less often for being slow. null: the next is asked as soon as one is answered."""
-    connect_timeout: Seconds = 5
-    """Seconds to open a connection."""
-    read_timeout: Seconds = 30
-    """Seconds to wait for the next byte."""
-    total_timeout: Seconds = 60
+    timeout: Annotated[Seconds, Looser(lt)] = 60
     """Seconds for one question, all retries included."""
-    retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Retries after 502, 503 or a failed connection. Each is counted and shown."""
-    max_body_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = 8 << 20
-    """Larger responses are failures."""
-    give_up_after: Annotated[int, Field(ge=1)] = 10
-    """Stop asking after this many failures in a row."""
-    repeat: Annotated[int, Field(ge=1, le=20)] = 1
+    repeat: Annotated[int, Field(ge=1, le=20), Looser(gt)] = 1
     """How many times each question is asked; its value is the mean over its answers. This multiplies the calls."""
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
     """How many questions are asked twice when `repeat` is 1, to see whether the API always ranks alike."""
-    traceparent: bool = True
-    """Send a W3C `traceparent` with every question, so that it can be found in the API's traces; docs/reports.md."""
     trace_url: TraceUrl | None = None
     """Where a trace is seen, such as `https://traces.example/trace/{trace_id}`: reports link a lost question to it."""
     probes: Probes = Probes()
     """Extra questions, asked after the suite, for invariants that need them; docs/invariants.md lists what they
     cost."""
-    mapped: Mapped | None = None
+    mapped: Annotated[Mapped | None, OTHER] = None
     """Requests and responses of the adapter `mapped`; docs/adapters.md has examples."""
-    mcp: Mcp | None = None
+    mcp: Annotated[Mcp | None, OTHER] = None
     """Calls and results of the adapter `mcp`; docs/mcp.md has examples."""
 
     @property
@@ -141,25 +135,4 @@ class Ask(SettingsModel):
                     f"expected both `ask.adapter: {name}` and the section `ask.{name}`, or neither: add what is "
                     "missing or remove the other"
                 )
-        if self.trace_url is not None and not self.traceparent:
-            raise ValueError("expected no `ask.trace_url` with `ask.traceparent: false`: no question has a trace then")
         return self
-
-
-class About(SettingsModel):
-    """What no API tells of a run. Reports and exports show it, and nothing is measured by it."""
-
-    embedding_model: Version | None = None
-    """The model that embeds notes and questions."""
-    retriever_version: Version | None = None
-    """The version of the retriever: its parameters, filters and rerankers."""
-    answerer_version: Version | None = None
-    """The version of the answerer: its prompt and its model."""
-    description: Annotated[Text, Field(max_length=2000)] = ""
-    """What you try in this run, in a sentence or two."""
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """The keys that identify a build, as far as they are set."""
-        names = ("embedding_model", "retriever_version", "answerer_version")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}

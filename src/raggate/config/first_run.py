@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 INPUT = "allow-first-run"
 """The action's input that allows settings."""
-SETTINGS = ("pass_env", "egress", "user", "cap_add", "services")
+SETTINGS = ("pass_env", "egress", "user", "services")
 """The settings that are refused in a first run until they are allowed by name."""
 
 
@@ -86,5 +86,3 @@ def _relaxed(container: Contained, key: str) -> Iterator[tuple[str, str]]:
         yield "pass_env", f"{key}.pass_env"
     if container.user != DEFAULT_USER:
         yield "user", f"{key}.user"
-    if container.cap_add:
-        yield "cap_add", f"{key}.cap_add"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 from functools import lru_cache
+from operator import lt, ne
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from raggate import plugins
+from raggate.config.effects import OTHER, Looser, fewer, other, weaker
 from raggate.config.judge_settings import IN_POINTS
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import ImageName, Name, RelativePath, Text, Variable, off_is_none
@@ -31,6 +33,8 @@ DEFAULT_GATED = (
 )
 POINTS_TOLERANCE = 0.5
 """Of metrics that judges give points for, from 0 to 5."""
+MIN_OVERLAP = 0.5
+"""Share of the baseline's cases that the golden set must still contain unchanged."""
 DEFAULT_COMPOSITE = ("hit_at_5", "mrr_at_10", "ndcg_at_10")
 
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
@@ -40,6 +44,15 @@ Days = Annotated[
     BeforeValidator(off_is_none),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["off", False]}]}),
 ]
+
+
+def _older_or_any(before: int | None, now: int | None) -> bool:
+    return before is not None and (now is None or now > before)
+
+
+def _confirmed_easier(before: int, now: int) -> bool:
+    # asked again, a noisy API can pass; the fewer times, the easier
+    return now > 0 and (before == 0 or now < before)
 
 
 def _distinct_names(names: list[str]) -> list[str]:
@@ -72,38 +85,39 @@ def _allowing(tolerance: float) -> Rule:
 class Gate(SettingsModel):
     """What makes the verdict red."""
 
-    policy: Literal["evidence", "threshold"] = "evidence"
+    # each lets something through that the other does not
+    policy: Annotated[Literal["evidence", "threshold"], Looser(ne)] = "evidence"
     """When a loss makes the verdict red: `evidence` when a statistical test shows it, or when it is three times the
     tolerance; `threshold` whenever it exceeds the tolerance."""
-    composite: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] = [*DEFAULT_COMPOSITE]  # noqa: RUF012
+    composite: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names), Looser(other)] = [
+        *DEFAULT_COMPOSITE
+    ]
     """Metrics that the statistical test looks at, as one mean per question; none of them judged. A question to which
     none applies counts by abstention_accuracy."""
-    min_cases: Annotated[int, Field(ge=1)] = 10
-    """A metric that applies to fewer questions of the baseline is shown as a count and only warns. It is red if the
-    metrics of `composite` apply to fewer too, or if it lost two questions or more and none is right any more."""
-    tolerance: Tolerance = DEFAULT_TOLERANCE
+    # a metric that is called small can leave the verdict, and a slice that has a mean can hold an added question to it
+    min_cases: Annotated[int, Field(ge=1), Looser(ne)] = 10
+    """A metric that applies to fewer questions of the baseline, and a slice with fewer questions, is shown as a count.
+    Such a slice never fails the gate. Such a metric only warns, but is red if the metrics of `composite` apply to fewer
+    too, or if it lost two questions or more and none is right any more."""
+    tolerance: Annotated[Tolerance, Looser(lt)] = DEFAULT_TOLERANCE
     """How far a gated metric's mean may get worse (absolute). For groundedness and correctness, which judges score from
     0 to 5, it is 0.5 unless `metrics` says otherwise."""
     # left to right, as 0 is a tolerance although it equals False
-    metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}  # noqa: RUF012
+    metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}
     """Per metric: a tolerance, a rule, or `off` to stop gating it. The metrics gated by default stay gated."""
-    slices: Literal["warn", "fail", "off"] = "warn"
+    slices: Annotated[Literal["warn", "fail", "off"], Looser(weaker)] = "warn"
     """What happens when a slice (category, difficulty, tag, vault, …) gets worse."""
-    min_slice: Annotated[int, Field(ge=1)] = 10
-    """Slices with fewer cases are shown as counts and never fail the gate."""
-    flip_at: Annotated[int, Field(ge=1)] = 5
+    flip_at: Annotated[int, Field(ge=1), Looser(lt)] = 5
     """A question counts as found up to this rank, for the list of questions that broke."""
-    max_error_rate: Annotated[float, Field(ge=0, lt=1)] = 0.02
+    max_error_rate: Annotated[float, Field(ge=0, lt=1), Looser(lt)] = 0.02
     """Share of calls that may fail before the run counts as not measured. Failed calls are misses."""
-    min_overlap: Annotated[float, Field(gt=0, le=1)] = 0.5
-    """Share of the baseline's cases that the golden set must still contain unchanged."""
-    on_removed_cases: Literal["refuse", "warn"] = "refuse"
+    on_removed_cases: Annotated[Literal["refuse", "warn"], Looser(weaker)] = "refuse"
     """What happens when baseline cases are missing from the golden set."""
-    on_vault_change: Literal["refuse", "warn"] = "warn"
+    on_vault_change: Annotated[Literal["refuse", "warn"], Looser(weaker)] = "warn"
     """What happens when the vault differs from the baseline's."""
-    stale_after_days: Days = 90
+    stale_after_days: Annotated[Days, Looser(_older_or_any)] = 90
     """Warn when the baseline was measured more than this many days before the run; or `off`."""
-    ratchet: Literal["warn", "fail", "off"] = "warn"
+    ratchet: Annotated[Literal["warn", "fail", "off"], Looser(weaker)] = "warn"
     """What happens when small accepted drops add up to more than the tolerance."""
 
     def rules(self) -> dict[str, Rule]:
@@ -135,12 +149,12 @@ Compat = Annotated[str, AfterValidator(_known_system), WithJsonSchema({"enum": [
 class Score(SettingsModel):
     """What is computed from the answers."""
 
-    k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
+    k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1), Looser(fewer)] = [1, 3, 5, 10]
     """Cut-offs of the ranked metrics."""
-    snippets: Literal["required", "off"] = "required"
+    snippets: Annotated[Literal["required", "off"], Looser(lambda before, now: before != now == "off")] = "required"
     """Whether a passage must hold a snippet of its gold support to match, if that has any. With `off` the place is
     enough, and snippets are not read at all."""
-    compat: list[Compat] = []  # noqa: RUF012
+    compat: list[Compat] = []
     """Other systems whose numbers are written to metrics.json too, under `compat`. They are never gated."""
 
     @property
@@ -158,12 +172,12 @@ class Score(SettingsModel):
 class Recheck(SettingsModel):
     """How a regression is checked on the build before the change, in the same job, before the change is blamed."""
 
-    base: Literal["off", "ref", "image"] = "off"
+    base: Annotated[Literal["off", "ref", "image"], OTHER] = "off"
     """Ask the base build the questions that count against the change: `ref` builds it from the source of the base
     commit, `image` runs another image in `api.container`."""
-    image: ImageName | None = None
+    image: Annotated[ImageName | None, OTHER] = None
     """The image of the base build, for `image`."""
-    confirm: Annotated[int, Field(ge=0, le=10)] = 2
+    confirm: Annotated[int, Field(ge=0, le=10), Looser(_confirmed_easier)] = 2
     """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never. An API at
     `api.url` is never asked again: its process has been asked before."""
 
@@ -233,7 +247,7 @@ class DeclaredFault(SettingsModel):
 
     name: Name
     """Its name in the report."""
-    env: dict[Variable, Text] = {}  # noqa: RUF012 - pydantic copies it
+    env: dict[Variable, Text] = {}
     """Environment variables of the API; they are added to its own or replace them."""
     patch: RelativePath | None = None
     """A patch as `git diff --relative` writes it in the directory of raggate.yml. It is applied to a copy."""
@@ -252,5 +266,5 @@ class Prove(SettingsModel):
     """A fault counts as harmful if the hit rate at `gate.flip_at` drops by at least this much."""
     min_caught: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.9
     """The share of harmful faults that the gate must catch."""
-    faults: Annotated[list[DeclaredFault], Field(max_length=100), AfterValidator(_distinct)] = []  # noqa: RUF012 - pydantic copies it
+    faults: Annotated[list[DeclaredFault], Field(max_length=100), AfterValidator(_distinct)] = []
     """Faults that only this API can have, each a `name` with `env` or `patch`."""

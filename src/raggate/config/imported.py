@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from raggate.config.ask_settings import About
 from raggate.config.gate_settings import Gate, Score, Waiver
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config, default_baseline
@@ -23,11 +22,11 @@ class ImportedConfig(SettingsModel):
 
     system: System
     """The system that made the run."""
-    settings: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+    settings: dict[str, Any] = {}
     """The system's own configuration, as its files hold it."""
     suite: Name = "default"
     """The suite whose baseline the run is held against."""
-    about: About = About()
+    about: dict[str, str] = {}
     """What the reports of the run tell beside its numbers."""
     score: Score = Score()
     """What is computed from the answers."""
@@ -35,7 +34,7 @@ class ImportedConfig(SettingsModel):
     """What makes the verdict red."""
     invariants: Invariants = Invariants()
     """What must hold of the answers."""
-    waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
+    waivers: list[Waiver] = []
     """Metrics and cases that may be worse until a day."""
 
     @property

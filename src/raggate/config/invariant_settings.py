@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
+from typing import Annotated, Literal
 
+from raggate.config.effects import Looser, weaker
 from raggate.config.service_settings import SettingsModel, described
 
-Level = Literal["error", "warn", "off"]
+Level = Annotated[Literal["error", "warn", "off"], Looser(weaker)]
 
 
 class Invariants(SettingsModel):

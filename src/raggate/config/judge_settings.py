@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from operator import gt
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from raggate.config.effects import Looser, fewer, more
 from raggate.config.service_settings import SentVariable, SettingsModel
 from raggate.config.values import HttpUrl, RelativePath, Seconds, Text
-
-if TYPE_CHECKING:
-    from raggate.config.schema import Config
-
 
 Endpoint = Literal["local", "openai", "anthropic", "github", "other"]
 """Whose server a judge runs on: one's own (`local`), a provider's at its usual address, or anybody's else (`other`)."""
@@ -35,8 +33,10 @@ IN_POINTS = ("groundedness", "correctness")
 JudgingMode = Literal["auto", "replay", "refresh"]
 Combine = Literal["median", "majority"]
 
+MAX_TOKENS = 2000
+"""Token limit of a reply."""
 MIN_COVERAGE = 0.9
-"""The share of the answers that must have been judged, where nothing else is configured."""
+"""The share of the answers that must have been judged before a score can decide anything."""
 
 PROVIDERS: tuple[str, ...] = ("openai", "anthropic", "github")
 """What stands before the colon of a model's name; a name without one is a model on a server of one's own."""
@@ -136,14 +136,18 @@ class JudgeModelSettings(SettingsModel):
         return self
 
 
+def _less_to_spend(before: float | None, now: float | None) -> bool:
+    return now is not None and (before is None or now < before)
+
+
 class JudgeBudget(SettingsModel):
     """Limits for judging one run, retries included. Answers beyond them are not judged."""
 
-    calls: Annotated[int, Field(ge=0)] = 2000
+    calls: Annotated[int, Field(ge=0), Looser(gt)] = 2000
     """Requests that are sent."""
-    tokens: Annotated[int, Field(ge=0)] | None = None
+    tokens: Annotated[int | None, Field(ge=0), Looser(_less_to_spend)] = None
     """Tokens, read and written; null for as many as the calls take."""
-    usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False), Looser(_less_to_spend)] = None
     """US dollars by the models' `price`; null for as many as the calls cost."""
 
 
@@ -152,7 +156,7 @@ class CanarySettings(SettingsModel):
 
     file: RelativePath
     """A file of JSON lines, as docs/judges.md describes it."""
-    floor: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = 0.4
+    floor: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False), Looser(gt)] = 0.4
     """The agreement with people (kappa with quadratic weights) that judges must have to decide anything."""
 
 
@@ -161,8 +165,6 @@ class SpotCheckSettings(SettingsModel):
 
     n: Annotated[int, Field(ge=1, le=1000)] = 20
     """How many answers."""
-    seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of the random sample."""
     model: JudgeModelSettings | None = None
     """The model that judges them; null for the first judge, asked in other words."""
 
@@ -172,36 +174,28 @@ class Judges(SettingsModel):
 
     models: Annotated[list[JudgeModelSettings], Field(min_length=1, max_length=7)]
     """The model that grades; several are a panel."""
-    allow_unpinned: list[ModelName] = []  # noqa: RUF012 - pydantic copies it
+    allow_unpinned: Annotated[list[ModelName], Looser(more)] = []
     """Models allowed without an immutable version. Their scores may change although nobody changed anything."""
-    scores: Annotated[list[JudgedScore], Field(min_length=1)] = ["groundedness", "correctness"]  # noqa: RUF012
+    scores: Annotated[list[JudgedScore], Field(min_length=1), Looser(fewer)] = ["groundedness", "correctness"]
     """The scores to give."""
     claims: Literal["whole", "each"] = "whole"
     """Judge groundedness and faithfulness of the whole answer (`whole`), or claim by claim (`each`)."""
     combine: Combine = "median"
     """How the points of several judges are combined. For yes or no the majority counts."""
-    min_coverage: Annotated[float, Field(gt=0, le=1)] = MIN_COVERAGE
-    """The share of answers that must have been judged before a score can decide anything."""
-    canary: CanarySettings | None = None
+    canary: Annotated[CanarySettings | None, Looser(lambda before, now: before is not None and now is None)] = None
     """Answers that people graded. A score without any such answer decides nothing."""
     spot_check: SpotCheckSettings | None = None
     """A sample to judge a second time; null for none."""
     cassette: RelativePath = "golden/judge_cassette.jsonl"
     """The file of recorded replies, to be committed: the same request, word for word, is answered from it."""
-    mode: JudgingMode = "auto"
+    mode: Annotated[JudgingMode, Looser(lambda before, now: before != now == "replay")] = "auto"
     """`auto` calls the model for replies that the cassette lacks, `replay` never calls, `refresh` always does."""
     budget: JudgeBudget = JudgeBudget()
     """Limits for judging one run."""
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     """Requests at the same time."""
-    retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Retries after 408, 429, 5xx or a failed connection. Each counts as a call."""
-    call_timeout: Seconds = 120
-    """Seconds for one request and its answer."""
-    total_timeout: Seconds = 3600
+    timeout: Annotated[Seconds, Looser(gt)] = 3600
     """Seconds for all requests, waits included. Answers left after that are not judged."""
-    max_tokens: Annotated[int, Field(ge=16, le=100_000)] = 2000
-    """Token limit of a reply."""
 
     def asked(self) -> dict[str, JudgeModelSettings]:
         """Return every model that is asked anything, by the key where it stands in this section."""
@@ -232,31 +226,6 @@ class Judges(SettingsModel):
         if strangers:
             raise ValueError(f"expected models of the section in 'allow_unpinned', found {strangers[0]!r}")
         return self
-
-
-def misplaced(config: Config) -> tuple[Key, str] | None:
-    """Name a cassette or canary set in git's own directory, among the notes or in place of another file.
-
-    Returns:
-        The key, and what was expected there and found; None where every file has a place of its own.
-    """
-    judges = config.judges
-    if judges is None:
-        return None
-    canary: dict[Key, str] = {} if judges.canary is None else {("judges", "canary", "file"): judges.canary.file}
-    own: dict[Key, str] = {_CASSETTE: judges.cassette, **canary}
-    for key, path in own.items():
-        if in_git(path):
-            return key, f"expected a file that is committed; found {path!r} in git's own directory"
-        for name, vault in config.vault.items():
-            # notes that lie beside everything else leave no other place
-            if vault != "." and PurePosixPath(path).is_relative_to(vault):
-                return key, f"expected a file outside the notes; found {path!r} in vault {name!r}"
-    others: dict[Key, str] = {("golden",): config.golden, ("baseline",): config.baseline_path, **canary}
-    for key, path in others.items():
-        if path == judges.cassette:
-            return _CASSETTE, f"expected a file of its own; found {path!r}, which is that of '{'.'.join(key)}'"
-    return None
 
 
 def in_git(path: str) -> bool:

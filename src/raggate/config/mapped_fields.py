@@ -218,7 +218,7 @@ class ResponseFields(SettingsModel):
     """When the API says that its answer rests on the chunks."""
     references: ReferenceFields | None = None
     """The references of the answer, read unless `ask.retrieval_only`."""
-    latency: dict[StepName, Duration] = {}  # noqa: RUF012 - pydantic copies it
+    latency: dict[StepName, Duration] = {}
     """Durations by step; names end in `_ms`, such as `total_ms` and `retrieval_ms`."""
     selected_folders: FieldPath | None = None
     """The folders that were searched, as `vault/path`. Missing or null means not reported."""
@@ -226,5 +226,5 @@ class ResponseFields(SettingsModel):
     """The folders that could have been."""
     folder_reasoning: OnePath | None = None
     """Why these folders were selected, which the page of a run shows."""
-    coverage: dict[Name, OnePath] = {}  # noqa: RUF012 - pydantic copies it
+    coverage: dict[Name, OnePath] = {}
     """Numbers or text about the index, such as `docs_processed` and `index_version`."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from raggate.config.effects import Looser, more
 from raggate.config.mapped_fields import Condition, OnePath, ResponseFields
 from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, check_template, names
 from raggate.config.values import Text
@@ -132,7 +133,7 @@ class IndexRequest(IndexFields):
     """The path."""
     method: Literal["GET", "POST"] = "GET"
     """The method."""
-    query: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    query: dict[Text, Text] = {}
     """The query."""
     body: Annotated[dict[str, Any] | None, AfterValidator(_plain_json)] = None
     """The JSON body, for `method: POST`. It has no placeholders, and braces stand for themselves."""
@@ -156,7 +157,7 @@ class AskRequest(SettingsModel):
     """The method."""
     path: UrlTemplate
     """The path; values of placeholders are percent-encoded."""
-    query: dict[Text, Template] = {}  # noqa: RUF012 - pydantic copies it
+    query: dict[Text, Template] = {}
     """The query. An entry that is only a placeholder is left out when the case has no value for it."""
     body: Annotated[dict[str, Any] | None, AfterValidator(_paged_json)] = None
     """The JSON body. Entries are left out as in `query`."""
@@ -205,7 +206,7 @@ class ChunkRequest(SettingsModel):
     """The method."""
     path: ChunkUrl
     """The path; values of placeholders are percent-encoded."""
-    query: dict[Text, ChunkTemplate] = {}  # noqa: RUF012 - pydantic copies it
+    query: dict[Text, ChunkTemplate] = {}
     """The query."""
     body: Annotated[dict[str, Any] | None, AfterValidator(_chunk_json)] = None
     """The JSON body."""
@@ -242,9 +243,9 @@ class Mapped(SettingsModel):
     """When the API is healthy. Default: `api.ready.health_path` answers 200."""
     index: IndexRequest | None = None
     """The state of its index. Default: complete as soon as the API is healthy."""
-    headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    headers: dict[Text, Text] = {}
     """Headers of every request. They may use `{k}`, `{mode}` and, for variables of `pass_env`, `{env.NAME}`."""
-    pass_env: list[SentVariable] = []  # noqa: RUF012 - pydantic copies it
+    pass_env: Annotated[list[SentVariable], Looser(more)] = []
     """Variables of raggate's own environment that headers may use. The API sees them, and may repeat them."""
     ask: AskRequest
     """The request that asks a question."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
+from raggate.config.effects import Looser, more
 from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import (
     IndexFields,
@@ -15,9 +16,6 @@ from raggate.config.mapped_settings import (
 )
 from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, names
 from raggate.config.values import Text
-
-if TYPE_CHECKING:
-    from raggate.config.schema import Config
 
 ToolName = Annotated[Text, Field(min_length=1, max_length=200)]
 Mark = Annotated[Text, Field(min_length=1, max_length=1000)]
@@ -49,7 +47,7 @@ class Blocks(SettingsModel):
 
     starts_with: Mark | None = None
     """The start of a block that is a hit. Other blocks, such as a headline, are left out. Default: all are hits."""
-    parts: dict[Text, Between] = {}  # noqa: RUF012 - pydantic copies it
+    parts: dict[Text, Between] = {}
     """Cut each block into a mapping with these keys. A part that is a mapping or a list in JSON is read as that."""
 
 
@@ -58,7 +56,7 @@ class IndexTool(IndexFields):
 
     tool: ToolName
     """Its name."""
-    arguments: Annotated[dict[str, Any], AfterValidator(_no_placeholders)] = {}  # noqa: RUF012 - pydantic copies it
+    arguments: Annotated[dict[str, Any], AfterValidator(_no_placeholders)] = {}
     """Its arguments."""
 
 
@@ -74,9 +72,9 @@ class Mcp(SettingsModel):
     """Its arguments, with placeholders as in `ask.mapped.ask.body`."""
     path: UrlPath = "/mcp"
     """The path of the server over HTTP."""
-    headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    headers: dict[Text, Text] = {}
     """Headers of every request over HTTP. For variables of `pass_env` they may use `{env.NAME}`."""
-    pass_env: list[SentVariable] = []  # noqa: RUF012 - pydantic copies it
+    pass_env: Annotated[list[SentVariable], Looser(more)] = []
     """Variables of raggate's own environment that headers may use. The server sees them, and may repeat them."""
     text: bool = False
     """Read the JSON in the text of the result even when there is structured content."""
@@ -103,23 +101,3 @@ class Mcp(SettingsModel):
         if not any("question" in names(leaf) for leaf in leaves(self.arguments) if isinstance(leaf, str)):
             raise ValueError("expected {question} in 'arguments'")
         return self
-
-
-def check(config: Config) -> None:
-    """Refuse what cannot be done over standard input and output.
-
-    Raises:
-        ValueError: naming the key, and what it expects.
-    """
-    if config.api.command is None or not config.api.command.stdio:
-        return
-    mcp = config.ask.mcp
-    if mcp is None:
-        raise ValueError("expected ask.adapter 'mcp' with api.command.stdio, as the others speak HTTP alone")
-    for key in ("path", "headers", "pass_env"):
-        if getattr(mcp, key) != type(mcp).model_fields[key].default:
-            raise ValueError(
-                f"expected no ask.mcp.{key} with api.command.stdio, which has no HTTP; use api.command.env"
-            )
-    if any(principal.headers for principal in config.ask.probes.principals.values()):
-        raise ValueError("expected no headers of ask.probes.principals with api.command.stdio, which has no HTTP")

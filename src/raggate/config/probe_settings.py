@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Collection
+from operator import gt
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
+from raggate.config.effects import OTHER, Looser, more
 from raggate.config.service_settings import SentVariable, SettingsModel, check_headers
 from raggate.config.values import Name, Text
-
-if TYPE_CHECKING:
-    from raggate.config.schema import Config
+from raggate.text.headings import inside_place
 
 
 def _place(written: str) -> str:
@@ -24,15 +24,28 @@ def _place(written: str) -> str:
 Place = Annotated[Text, AfterValidator(_place)]
 
 
+def _wider(before: Collection[str], now: Collection[str]) -> bool:
+    """Return whether some of the places now lie in none of those before."""
+    return not all(inside_place(place, before) for place in now)
+
+
+def _fewer_places(before: Collection[str], now: Collection[str]) -> bool:
+    return _wider(now, before)
+
+
+def _fewer_tags(before: Collection[str], now: Collection[str]) -> bool:
+    return _fewer_places([bare_tag(tag) for tag in before], [bare_tag(tag) for tag in now])
+
+
 class Principal(SettingsModel):
     """A user to whom the API shows only some of the notes."""
 
-    headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    headers: dict[Text, Text] = {}
     """Headers of this principal's requests; they replace others of the same name. `{env.NAME}` is a variable of
     `pass_env`."""
     vaults: list[Name] | None = None
     """The vaults to ask, instead of those that a question names."""
-    sees: list[Place]
+    sees: Annotated[list[Place], Looser(_wider)]
     """Everything this principal may see: vaults, and folders or notes in them, such as `work` or `work/Shared`."""
 
     @model_validator(mode="after")
@@ -45,11 +58,11 @@ class Principal(SettingsModel):
 class Probes(SettingsModel):
     """Extra questions, asked after the suite, for invariants that need them. They do not count in any metric."""
 
-    sample: Annotated[int, Field(ge=1, le=100)] = 5
+    sample: Annotated[int, Field(ge=1, le=100), Looser(gt)] = 5
     """How many private notes are asked for, and how many questions as each principal."""
-    principals: Annotated[dict[Name, Principal], Field(max_length=20)] = {}  # noqa: RUF012
+    principals: Annotated[dict[Name, Principal], Field(max_length=20), OTHER] = {}
     """Users and what each may see, by name: for `invariants.principals_isolated`."""
-    pass_env: list[SentVariable] = []  # noqa: RUF012
+    pass_env: Annotated[list[SentVariable], Looser(more)] = []
     """Variables of raggate's own environment that headers of principals may hold. The API sees them."""
 
     @model_validator(mode="after")
@@ -72,39 +85,14 @@ def bare_tag(written: str) -> str:
 class Private(SettingsModel):
     """Which notes are private or deleted and must never be returned. Each key adds some."""
 
-    front_matter: dict[Text, list[Annotated[Text, Field(min_length=1)] | bool]] = {}  # noqa: RUF012
+    front_matter: dict[Text, list[Annotated[Text, Field(min_length=1)] | bool]] = {}
     """Front matter that marks a note, as key and values: `status: [deleted]`; `[]` for any value but none and no."""
-    tags: list[Annotated[Text, Field(min_length=1)]] = []  # noqa: RUF012
+    tags: Annotated[list[Annotated[Text, Field(min_length=1)]], Looser(_fewer_tags)] = []
     """Tags that mark a note, in `tags` of its front matter or as `#tag` in its text; nested tags are included."""
-    places: list[Place] = []  # noqa: RUF012
+    places: Annotated[list[Place], Looser(_fewer_places)] = []
     """Vaults, folders and notes that are private, such as `personal/Diary` or `work/Salaries.md`."""
 
     @property
     def marks(self) -> bool:
         """Whether anything is said to be private."""
         return bool(self.front_matter or self.tags or self.places)
-
-
-def check(config: Config) -> None:
-    """Refuse invariants that could never be seen to hold.
-
-    Raises:
-        ValueError: naming the key, and what it expects.
-    """
-    asked_twice = config.ask.repeat > 1 or config.asks_again
-    if config.invariants.must_be_deterministic != "off" and not asked_twice:
-        raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
-    if config.ask.probes.principals and config.api.program is not None:
-        raise ValueError("ask.probes.principals: expected none with api.program, which takes no headers and no vaults")
-    for key, places in _places(config):
-        strange = next((place for place in places if place.split("/")[0] not in config.vault), None)
-        if strange is not None:
-            raise ValueError(f"{key}: expected one of the vaults {', '.join(config.vault)}, found {strange!r}")
-
-
-def _places(config: Config) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield what names a vault or something in one, by key."""
-    yield "private.places", config.private.places
-    for name, principal in config.ask.probes.principals.items():
-        yield f"ask.probes.principals.{name}.sees", principal.sees
-        yield f"ask.probes.principals.{name}.vaults", principal.vaults or ()

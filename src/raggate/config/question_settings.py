@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import gt
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import model_validator
 
+from raggate.config.effects import Looser, fewer
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Text
 
@@ -18,36 +20,18 @@ COVERED = {"hybrid_rerank": "hybrid"}
 """Modes that a question is asked in too when it names the mode on the right, as golden sets have no word for them."""
 
 
-def _share(value: float) -> float:
-    # also refuses what is no number
-    if not 0 < value < 1:
-        raise ValueError("expected a share of the questions above 0 and below 1, such as 0.05")
-    return value
-
-
-Share = Annotated[
-    float,
-    Field(strict=True),
-    AfterValidator(_share),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
-]
-
-
 class QuestionChoice(SettingsModel):
     """Which questions of the golden set are the suite's: those to which any of the keys applies. All without it."""
 
-    must_pass: bool = False
+    must_pass: Annotated[bool, Looser(gt)] = False
     """Those that must pass."""
-    tags: list[Text] = []  # noqa: RUF012 - pydantic copies it
+    tags: Annotated[list[Text], Looser(fewer)] = []
     """Those with any of these tags."""
-    sample: Share | None = None
-    """About this share of all questions, from 0 to 1, drawn by a hash of the id: no question comes or goes because
-    others do. A larger share has all questions of a smaller one."""
 
     @model_validator(mode="after")
     def _some(self) -> QuestionChoice:
-        if not (self.must_pass or self.tags or self.sample):
-            raise ValueError("expected `must_pass: true`, tags or a sample: this chooses no question")
+        if not (self.must_pass or self.tags):
+            raise ValueError("expected `must_pass: true` or tags: this chooses no question")
         return self
 
 

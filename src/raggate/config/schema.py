@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from raggate import plugins
-from raggate.config import judge_settings, mcp_settings, probe_settings
-from raggate.config.ask_settings import About, Ask
+from raggate.config.ask_settings import Ask
+from raggate.config.effects import OTHER, Looser
 from raggate.config.gate_settings import Gate, Prove, Recheck, Score, Waiver
 from raggate.config.invariant_settings import Invariants
-from raggate.config.judge_settings import Judges
+from raggate.config.judge_settings import Judges, in_git
 from raggate.config.probe_settings import Private, Probes
 from raggate.config.question_settings import QuestionChoice
 from raggate.config.service_settings import Api, SettingsModel
-from raggate.config.values import Name, PathInRepository, RelativePath
+from raggate.config.values import Name, PathInRepository, RelativePath, Text
 from raggate.errors import FileProblems, Problem, UsageError
+from raggate.text.headings import inside_place
 from raggate.text.yamlio import Document, Path, dotted, parse, sentence
 
 SHOWN_PROBLEMS = 10
 _HINT = "docs/configuration.md lists every key."
 
 
+DESCRIPTION = "description"
+"""The name in `about` that says what a run tries; every other one identifies a build."""
+
+
+def _runs_less(before: Collection[str], now: Collection[str]) -> bool:
+    """Return whether there are changes that do not run the suite any more; if no path is named, all of them do."""
+    return bool(now) and not (before and all(inside_place(path, now) for path in before))
+
+
 class When(SettingsModel):
     """Which changes concern the suite. It counts where a list of configurations is checked against a revision."""
 
-    paths: list[PathInRepository] = []  # noqa: RUF012 - pydantic copies it
+    paths: Annotated[list[PathInRepository], Looser(_runs_less)] = []
     """Files and directories, relative to raggate.yml, beside the suite's own files; `..` is allowed. A change that
     leaves all of them as they are does not run the suite where it is one of a list; alone it always runs. Empty: every
     change runs it."""
@@ -64,21 +76,22 @@ def _is_union_tag(part: int | str) -> bool:
 def _known_keys(path: tuple[int | str, ...], root: type[BaseModel]) -> tuple[str, ...]:
     annotation: Any = root
     for part in path:
-        model = _model_in(annotation)
+        model = model_in(annotation)
         if get_origin(annotation) in {dict, list}:
             annotation = get_args(annotation)[-1]
         elif model is not None and part in model.model_fields:
             annotation = model.model_fields[str(part)].annotation
         else:
             return ()
-    model = _model_in(annotation)
+    model = model_in(annotation)
     return tuple(model.model_fields) if model and get_origin(annotation) is not dict else ()
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the section that a key holds, be it in a list, under names, or not at all."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)
+    return next((model for part in get_args(annotation) if (model := model_in(part))), None)
 
 
 def program_and_adapter() -> str:
@@ -94,19 +107,20 @@ class Config(SettingsModel):
 
     version: Literal[1] = 1
     """Version of this file's format."""
-    suite: Name = "default"
+    suite: Annotated[Name, OTHER] = "default"
     """Name of the suite; its baseline is baselines/<suite>.json."""
-    about: About = About()
-    """What the reports of a run tell beside its numbers."""
-    golden: RelativePath = "golden/eval_set.jsonl"
+    about: dict[Name, Annotated[Text, Field(min_length=1, max_length=2000)]] = {}
+    """What the reports of a run tell beside its numbers: `description` for what you try; other names, such as
+    `embedding_model`, `retriever_version` and `answerer_version`, identify the build."""
+    golden: Annotated[RelativePath, OTHER] = "golden/eval_set.jsonl"
     """The golden set, one case per line."""
-    questions: QuestionChoice | None = None
+    questions: Annotated[QuestionChoice | None, OTHER, Looser(lambda before, now: before is None and now)] = None
     """Which questions of the golden set the suite asks; null for all."""
-    vault: Annotated[dict[Name, RelativePath], Field(min_length=1)]
+    vault: Annotated[dict[Name, RelativePath], Field(min_length=1), OTHER]
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
     private: Private = Private()
     """Which notes are private or deleted and must never be returned: for `invariants.private_withheld`."""
-    baseline: RelativePath | None = None
+    baseline: Annotated[RelativePath | None, OTHER] = None
     """The baseline file. Default: baselines/<suite>.json."""
     out: RelativePath = ".raggate/runs"
     """Where run directories go."""
@@ -124,11 +138,11 @@ class Config(SettingsModel):
     """What makes the verdict red."""
     invariants: Invariants = Invariants()
     """What must hold of the API's answers."""
-    judges: Judges | None = None
+    judges: Annotated[Judges | None, OTHER, Looser(lambda before, now: before and now is None)] = None
     """Models that grade the answers; null for none. Needs `ask.retrieval_only: false`."""
     recheck: Recheck = Recheck()
     """How a regression is checked on the build before the change."""
-    waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
+    waivers: list[Waiver] = []
     """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
     prove: Prove = Prove()
     """What `raggate prove` tries and requires. It does not affect verdicts."""
@@ -141,13 +155,18 @@ class Config(SettingsModel):
 
     @model_validator(mode="after")
     def _probes_can_be_asked(self) -> Config:
-        probe_settings.check(self)
+        _check_probes(self)
         return self
 
     @model_validator(mode="after")
     def _stdio_can_be_spoken(self) -> Config:
-        mcp_settings.check(self)
+        _check_stdio(self)
         return self
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What `about` says to identify the build."""
+        return {name: text for name, text in self.about.items() if name != DESCRIPTION}
 
     def asking_once(self) -> Config:
         """Return the same configuration, by which the questions are asked, each once, and nothing else is done."""
@@ -203,7 +222,7 @@ def load(data: bytes, name: str) -> Config:
     except ValidationError as error:
         problems, more = of(error, document, Config)
     else:
-        file = judge_settings.misplaced(config)
+        file = _misplaced(config)
         if file is None:
             return config
         key, text = file
@@ -218,3 +237,64 @@ def refused(data: bytes, name: str, key: Path, text: str) -> FileProblems:
 
 def _problem(document: Document, key: Path, text: str) -> Problem:
     return Problem(document.name, document.line(key), f"{dotted(key)}: {text}", dotted(key))
+
+
+def _check_probes(config: Config) -> None:
+    """Refuse invariants that could never be seen to hold."""
+    asked_twice = config.ask.repeat > 1 or config.asks_again
+    if config.invariants.must_be_deterministic != "off" and not asked_twice:
+        raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
+    if config.ask.probes.principals and config.api.program is not None:
+        raise ValueError("ask.probes.principals: expected none with api.program, which takes no headers and no vaults")
+    for key, places in _places(config):
+        strange = next((place for place in places if place.split("/")[0] not in config.vault), None)
+        if strange is not None:
+            raise ValueError(f"{key}: expected one of the vaults {', '.join(config.vault)}, found {strange!r}")
+
+
+def _places(config: Config) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield what names a vault or something in one, by key."""
+    yield "private.places", config.private.places
+    for name, principal in config.ask.probes.principals.items():
+        yield f"ask.probes.principals.{name}.sees", principal.sees
+        yield f"ask.probes.principals.{name}.vaults", principal.vaults or ()
+
+
+def _check_stdio(config: Config) -> None:
+    """Refuse what cannot be done over standard input and output."""
+    if config.api.command is None or not config.api.command.stdio:
+        return
+    mcp = config.ask.mcp
+    if mcp is None:
+        raise ValueError("expected ask.adapter 'mcp' with api.command.stdio, as the others speak HTTP alone")
+    for key in ("path", "headers", "pass_env"):
+        if getattr(mcp, key) != type(mcp).model_fields[key].default:
+            raise ValueError(
+                f"expected no ask.mcp.{key} with api.command.stdio, which has no HTTP; use api.command.env"
+            )
+    if any(principal.headers for principal in config.ask.probes.principals.values()):
+        raise ValueError("expected no headers of ask.probes.principals with api.command.stdio, which has no HTTP")
+
+
+def _misplaced(config: Config) -> tuple[Path, str] | None:
+    """Return the key of a cassette or canary set that lies in `.git`, among the notes or in place of another file."""
+    judges = config.judges
+    if judges is None:
+        return None
+    canary: dict[Path, str] = {} if judges.canary is None else {("judges", "canary", "file"): judges.canary.file}
+    own: dict[Path, str] = {("judges", "cassette"): judges.cassette, **canary}
+    for key, path in own.items():
+        if in_git(path):
+            return key, f"expected a file that is committed; found {path!r} in git's own directory"
+        for name, vault in config.vault.items():
+            # notes that lie beside everything else leave no other place
+            if vault != "." and PurePosixPath(path).is_relative_to(vault):
+                return key, f"expected a file outside the notes; found {path!r} in vault {name!r}"
+    others: dict[Path, str] = {("golden",): config.golden, ("baseline",): config.baseline_path, **canary}
+    for key, path in others.items():
+        if path == judges.cassette:
+            return (
+                "judges",
+                "cassette",
+            ), f"expected a file of its own; found {path!r}, which is that of '{dotted(key)}'"
+    return None

@@ -9,13 +9,14 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
+from operator import gt, lt
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from raggate.config.effects import OTHER, SAME, Looser, more
 from raggate.config.values import (
-    Capability,
     HttpUrl,
     ImageName,
     MountPoint,
@@ -32,6 +33,8 @@ from raggate.text.quote import cut, nearest
 from raggate.text.yamlio import one_yaml_line as one_line
 
 DEFAULT_USER = "65534:65534"
+BUILD_SECONDS = 1800
+"""For a whole build: of an image, or of all commands of `api.command.build`."""
 
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -44,6 +47,8 @@ _OWN_HEADERS = frozenset(
     "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
     " upgrade traceparent keep-alive proxy-authorization proxy-connection".split()
 )
+_MEMORY = re.compile(r"^[1-9][0-9]{0,8}[kmg]$")
+UserName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$")]
 _WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
 
 
@@ -86,8 +91,6 @@ class Build(SettingsModel):
     """The stage to build; null for the last."""
     args: dict[Variable, Text] = {}
     """Build arguments."""
-    timeout: Seconds = 600
-    """Seconds for the whole build."""
 
     @model_validator(mode="before")
     @classmethod
@@ -99,49 +102,46 @@ class Build(SettingsModel):
         return section
 
 
+def _in_bytes(memory: str) -> int:
+    return int(memory[:-1]) << {"k": 10, "m": 20, "g": 30}[memory[-1]]
+
+
+def _larger_memory(before: str, now: str) -> bool:
+    return _in_bytes(now) > _in_bytes(before)
+
+
 class Contained(SettingsModel):
     """What every container has: an image, words and variables, and limits of which each can be relaxed by name."""
 
     image: ImageName | None = None
-    """The image. An image on this machine is used as it is; any other is pulled."""
+    """The image. An image on this machine is used as it is; any other is pulled, without credentials."""
     build: Build | None = None
     """Build the image instead, as in `build: {context: .}`."""
-    pull: Literal["missing", "never"] = "missing"
-    """`missing` pulls the image if it is not on this machine. No credentials are used: pull a private image
-    beforehand."""
     command: list[Text] = []
     """Replaces the image's command, word by word; its entry point stays."""
     env: dict[Variable, Text] = {}
     """Environment variables, added to the image's own and to those of `pass_env`."""
-    pass_env: list[PassedVariable] = []
+    pass_env: Annotated[list[PassedVariable], Looser(more)] = []
     """Names of variables to pass on from raggate's own environment. Those of the runner, Docker and proxies are
     refused."""
-    user: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$")] | None = (
-        DEFAULT_USER
-    )
+    user: Annotated[UserName | None, SAME, Looser(lambda before, now: before != now != DEFAULT_USER)] = DEFAULT_USER
     """User and group of the process; null for the image's own."""
-    read_only: bool = True
+    read_only: Annotated[bool, SAME, Looser(gt)] = True
     """Make the root file system read-only."""
-    tmpfs: list[MountPoint] = ["/tmp"]  # noqa: S108 - inside the container
+    tmpfs: Annotated[list[MountPoint], SAME, Looser(more)] = ["/tmp"]  # noqa: S108 - inside the container
     """Writable directories, in memory."""
-    cap_add: list[Capability] = []
-    """Capabilities kept; all others are dropped."""
-    memory: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}[kmg]$")] = "512m"
+    memory: Annotated[str, Field(pattern=_MEMORY.pattern), SAME, Looser(_larger_memory)] = "512m"
     """Memory limit, swap included; beyond it the process is killed."""
-    cpus: Annotated[float, Field(ge=0.01, le=1024, allow_inf_nan=False)] = 1.0
-    """CPU limit, in processors."""
-    pids: Annotated[int, Field(ge=2, le=100_000)] = 128
-    """Limit of processes and threads."""
 
     @property
     def memory_bytes(self) -> int:
         """The memory limit in bytes."""
-        return int(self.memory[:-1]) << {"k": 10, "m": 20, "g": 30}[self.memory[-1]]
+        return _in_bytes(self.memory)
 
     def relaxed(self) -> list[str]:
         """Name every limit that differs from the default."""
         kept = Contained.model_fields
-        names = ("pass_env", "user", "read_only", "tmpfs", "cap_add", "memory", "cpus", "pids")
+        names = ("pass_env", "user", "read_only", "tmpfs", "memory")
         return [
             f"{name}: {_written(getattr(self, name))} (default {_written(kept[name].default)})"
             for name in names
@@ -186,7 +186,7 @@ class ServiceReady(SettingsModel):
 class Service(Contained):
     """A container that the API needs, such as a vector database. Its name is its host name."""
 
-    ready: ServiceReady = ServiceReady()
+    ready: Annotated[ServiceReady, SAME] = ServiceReady()
     """When it is up; the API is started after that."""
 
 
@@ -200,15 +200,13 @@ class CommandBackend(SettingsModel):
 
     build: list[list[str]] = []
     """Commands run before the start, in order, as lists of words (no shell)."""
-    build_timeout: Seconds = 300
-    """Seconds for all build commands together."""
     run: Annotated[list[str], Field(min_length=1)]
     """The command that serves, as a list of words (no shell). It must stay in the foreground."""
     cwd: RelativePath = "."
     """Directory the commands run in."""
     env: dict[str, str] = {}
     """Environment variables of the commands, added to those of `pass_env`."""
-    pass_env: list[TokenlessVariable] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    pass_env: Annotated[list[TokenlessVariable], Looser(more)] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables to pass on from raggate's own environment; everything else is withheld."""
     services: dict[ServiceName, Service] = {}
     """Containers started before all commands. The commands reach the ports that the image declares, and that of
@@ -228,7 +226,7 @@ class ContainerBackend(Contained):
     """Port inside the container. The API must listen on it on all addresses, 0.0.0.0."""
     vault_path: MountPoint = "/vaults"
     """Where the copies of the vaults are mounted, read-only, each in a directory of its name."""
-    egress: bool = False
+    egress: Annotated[bool, SAME, Looser(lt)] = False
     """Allow the API and its services to reach other networks."""
     services: dict[ServiceName, Service] = {}
     """Containers started before the API, on the same network."""
@@ -258,9 +256,9 @@ class Readiness(SettingsModel):
 
     timeout: Seconds = 60
     """Seconds from the start until the API must be ready."""
-    health_path: Annotated[str, Field(pattern=r"^/")] = "/api/health"
+    health_path: Annotated[str, Field(pattern=r"^/"), OTHER] = "/api/health"
     """Path of the health check. It must answer 200, without a JSON `status` such as `starting` or `error`."""
-    index_path: str | None = "/api/index/status"
+    index_path: Annotated[str | None, OTHER] = "/api/index/status"
     """Path that reports whether the API is still indexing; null when it has none."""
     settle: Annotated[float, Field(ge=0.05, le=86_400, allow_inf_nan=False)] = 3
     """Seconds an index that grew, or is not known to be complete, must stay unchanged to be taken as final. An index
@@ -279,20 +277,20 @@ class Program(SettingsModel):
     """Ask for retrieval in bulk."""
     env: dict[Variable, Text] = {}
     """Environment variables of the program, added to those of `pass_env`."""
-    pass_env: list[TokenlessVariable] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    pass_env: Annotated[list[TokenlessVariable], Looser(more)] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables to pass on from raggate's own environment."""
 
 
 class Api(SettingsModel):
     """How to bring the API up: exactly one of `command`, `container`, `url` and `program`."""
 
-    command: CommandBackend | None = None
+    command: Annotated[CommandBackend | None, OTHER] = None
     """Start it as a child process."""
-    container: ContainerBackend | None = None
+    container: Annotated[ContainerBackend | None, OTHER] = None
     """Start it as a hardened container."""
-    url: HttpUrl | None = None
+    url: Annotated[HttpUrl | None, OTHER] = None
     """Use an API that is already running; raggate neither starts nor stops it."""
-    program: Program | None = None
+    program: Annotated[Program | None, OTHER] = None
     """Run a program for the questions, in place of an API; for the adapter `kebab` only."""
     ready: Readiness = Readiness()
     """When it is ready."""

@@ -48,7 +48,7 @@ def alarms(runs: Sequence[Run], *gates: Gate) -> tuple[list[int], int]:
         baseline = Baseline(source="", scorecard=before, provenance=promote.provenance(run, before))
         first = gates[0]
         # most of the time goes into the comparison, which is the same for all
-        comparison = compare.compare(run, scorecard, baseline, flip_at=first.flip_at, min_slice=first.min_slice)
+        comparison = compare.compare(run, scorecard, baseline, flip_at=first.flip_at, min_slice=first.min_cases)
         for place, gate in enumerate(gates):
             counts[place] += verdict.decide(comparison, (), gate).outcome == "regression"
     return counts, len(pairs)

@@ -188,7 +188,7 @@ def _late(operations: Operations) -> Iterator[Reason]:
     if late:
         message = (
             f"{late} of {counted(operations.calls, 'call')} timed out: lower ask.concurrency, so that fewer are "
-            "under way at once, or raise ask.read_timeout and ask.total_timeout"
+            "under way at once, or raise ask.timeout"
         )
         yield Reason("timeouts", message)
 
@@ -196,8 +196,5 @@ def _late(operations: Operations) -> Iterator[Reason]:
 def _again(operations: Operations) -> Iterator[Reason]:
     if operations.retries > max(1, RETRIED * operations.calls):
         often = f"{counted(operations.retries, 'retry', 'retries')} for {counted(operations.calls, 'call')}"
-        message = (
-            f"{often}: the API failed so often with 502, 503 or no connection, and whoever asks it once gets that; "
-            "with `ask.retries: 0` such calls count as failed"
-        )
+        message = f"{often}: the API failed so often with 502, 503 or no connection, and whoever asks it once gets that"
         yield Reason("retried", message)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
-from raggate.config.gate_settings import Gate
+from raggate.config.gate_settings import MIN_OVERLAP, Gate
 from raggate.config.question_settings import asked_in
 from raggate.errors import UsageError
 from raggate.gate import judge_advice, wording
@@ -47,7 +47,7 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
     if baseline is None or not baseline.paired or comparison.incomparable:
         return ""
     cases = baseline.scorecard.questions
-    few = comparison.compared < gate.min_overlap * cases - EPSILON
+    few = comparison.compared < MIN_OVERLAP * cases - EPSILON
     return f"only {comparison.compared} of {name}'s {cases} cases are still the same" if few else ""
 
 
@@ -106,7 +106,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
         yield other_vault(comparison)
     vanished = [row.delta for row in rows if row.status == "vanished"]
     # slices with too few cases are not judged
-    yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_slice])
+    yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_cases])
     yield from thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
     yield from index_change.documents(comparison, promoting=False)
@@ -233,7 +233,7 @@ def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[
     """Name the metrics over all cases that apply to fewer of them than in the baseline: to much fewer, or not."""
     for delta in (row.delta for row in rows if row.gated and row.status != "vanished"):
         now, was = _scored(delta)
-        too_thin = now < gate.min_overlap * was - EPSILON
+        too_thin = now < MIN_OVERLAP * was - EPSILON
         if delta.slice == OVERALL and 0 < now < was and too_thin == much:
             over = f"{counted(now, 'case')}, in the baseline to {delta.baseline.n}"
             if delta.unpaired or delta.uncompared is not None:

@@ -171,7 +171,7 @@ def _compared(
         scores,
         baseline,
         flip_at=settings.gate.flip_at,
-        min_slice=settings.gate.min_slice,
+        min_slice=settings.gate.min_cases,
         incomparable=incomparable,
         waived=waivers.excused(waived, scores),
     )

@@ -317,7 +317,7 @@ def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, 
                 parts = [(mode, name) for name in {OVERALL, *(now.slices if gate.slices == "fail" else ())}]
                 graded.update(parts)
                 lost.update(parts if now.values.get(metric) is None else ())
-    means = [(mode, name) for (mode, name), n in graded.items() if name == OVERALL or n >= gate.min_slice]
+    means = [(mode, name) for (mode, name), n in graded.items() if name == OVERALL or n >= gate.min_cases]
     if not means:
         return "", 0, 0
     worst = max(sorted(means), key=lambda part: (lost[part] / graded[part], graded[part]))

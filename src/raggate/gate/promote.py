@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import Gate
+from raggate.config.gate_settings import MIN_OVERLAP, Gate
 from raggate.config.question_settings import asked_in
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import (
@@ -152,7 +152,7 @@ def propose(
     _refuse_another_suite(run, present)
     # waivers excuse a change before the gate; they never make what is promoted look better
     comparison = compare.compare(
-        run, scorecard, present, flip_at=gate.flip_at, min_slice=gate.min_slice, incomparable=incomparable
+        run, scorecard, present, flip_at=gate.flip_at, min_slice=gate.min_cases, incomparable=incomparable
     )
     changes = tuple(of(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
@@ -160,7 +160,7 @@ def propose(
     reasons = (*down, *_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise _worse(run, down, reasons, terms, passes=_passes(down, comparison, gate))
-    empty = refuse_matchless(scorecard, gate.min_slice, terms.allow_no_match)
+    empty = refuse_matchless(scorecard, gate.min_cases, terms.allow_no_match)
     known = _provenance(run, scorecard, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
     return BaselineCandidate(
@@ -295,7 +295,7 @@ def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gat
     part = replace(whole, change=paired, shared=True)
     if paired.delta is None:
         return part if part.vanished and paired.baseline.n else whole
-    few = completeness.little_overlap(comparison, gate) or paired.current.n < gate.min_overlap * before.n - EPSILON
+    few = completeness.little_overlap(comparison, gate) or paired.current.n < MIN_OVERLAP * before.n - EPSILON
     # a loss over the few that are shared is one all the same
     return whole if few and (whole.down or not part.down) else part
 

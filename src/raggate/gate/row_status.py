@@ -19,7 +19,7 @@ def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
     floor = rule.limit(delta.current.direction) if rule is not None and overall else None
     known = completeness.before(delta)
     others, relabelled = (delta.uncompared.n, delta.uncompared.relabelled) if delta.uncompared is not None else (0, 0)
-    enough = known > 0 if overall else gate.slices != "off" and known + relabelled >= gate.min_slice
+    enough = known > 0 if overall else gate.slices != "off" and known + relabelled >= gate.min_cases
     # a change of which nothing can be said is judged by limits alone
     enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others > 0)
     if rule is None or not (enough or (floor is not None and delta.run_value.n > 0)):

@@ -116,7 +116,7 @@ def _warnings(
     yield from completeness.reasons(comparison) if comparison.baseline is not None else ()
     yield from headings.warnings(comparison)
     new = completeness.modes_without_past(comparison)
-    yield from completeness.slice_reasons(comparison.scorecard, gate.min_slice, new)
+    yield from completeness.slice_reasons(comparison.scorecard, gate.min_cases, new)
     yield from caveats.warnings(comparison)
     yield from noise.inside(comparison, rows)
     yield from slice_losses.reasons(rows) if gate.slices == "warn" else ()

@@ -17,7 +17,7 @@ from raggate.models.golden import Case, Golden, Selection, Support, digest, with
 from raggate.text import yamlio
 from raggate.text.headings import elements
 from raggate.text.jsonio import MERGE_MARKERS, as_dict, dumps, loads
-from raggate.text.numbers import counted, lot
+from raggate.text.numbers import counted
 from raggate.text.quote import Problems, cut, nearest, problems_of, quoted, suggestion
 from raggate.text.yamlio import Path
 
@@ -444,13 +444,7 @@ def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> 
 
 def chosen(case: Case, questions: QuestionChoice) -> bool:
     """Return whether a question is one of a suite. Nothing but the question itself has a say."""
-    named = (questions.must_pass and case.must_pass) or any(tag in questions.tags for tag in case.tags)
-    return named or _drawn(case.id, questions.sample)
-
-
-def _drawn(case_id: str, share: float | None) -> bool:
-    """Draw by the id alone, so that neither other questions, nor rewording one or moving its line, draw anew."""
-    return share is not None and int.from_bytes(lot("sample", case_id)[:8]) / (1 << 64) < share
+    return (questions.must_pass and case.must_pass) or any(tag in questions.tags for tag in case.tags)
 
 
 def _no_tag(tag: str, whole: Golden) -> str:

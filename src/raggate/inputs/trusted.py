@@ -75,7 +75,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
             "modes": list(ask.modes),
             # left out where everything is asked once, as in baselines from before that could be chosen
             **({"repeat": ask.repeat} if ask.repeat > 1 else {}),
-            **self.config.about.versions,
+            **self.config.versions,
             "golden": self.golden.hash,
             "vault": self.vault.hash,
         }

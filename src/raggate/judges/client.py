@@ -29,6 +29,10 @@ from raggate.text.redact import Scrubber, redact_cut
 _ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
 
 
+RETRIES = 2
+"""After 408, 429, 5xx or a lost connection. Each counts as a call of the budget."""
+CALL_SECONDS = 600.0
+"""For one request and its answer: a small machine takes long to read a long prompt."""
 BACK_OFF_SECONDS = 0.5
 """Pause before the first retry where the server names none; it doubles with every further one."""
 LONGEST_WAIT_S = 60.0
@@ -134,7 +138,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         """Start the clock of all requests."""
-        self._end = _clock() + self._settings.total_timeout
+        self._end = _clock() + self._settings.timeout
         return self
 
     async def __aexit__(
@@ -160,7 +164,7 @@ class Client:
 
     async def _send(self, request: JudgeRequest, line: _Line) -> Reply | NotJudged:
         lost: _Lost | None = None
-        for attempt in range(self._settings.retries + 1):
+        for attempt in range(RETRIES + 1):
             if not await self._wait(line, attempt, lost):
                 return _late(self._settings, lost)
             outcome = await self._attempt(request, line, retry=attempt > 0)
@@ -199,7 +203,7 @@ class Client:
     async def _exchange(self, request: JudgeRequest, line: _Line) -> Reply | _Lost:
         provider = PROVIDERS[request.model.provider]
         call = provider.call(request, self._api_key(request.model))
-        seconds = min(self._settings.call_timeout, self._end - _clock())
+        seconds = min(CALL_SECONDS, self._end - _clock())
         headers = {**call.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
         try:
             async with (
@@ -245,7 +249,7 @@ class Client:
             local = model.endpoint == "local"
             http = httpx.AsyncClient(
                 # each attempt has its own end, which comes first
-                timeout=self._settings.call_timeout + 5,
+                timeout=CALL_SECONDS + 5,
                 # a server of one's own is not behind the proxy that leads out
                 trust_env=not local,
                 verify=checked_by(model.base_url),
@@ -265,9 +269,7 @@ def _unusable(error: Exception) -> str:
 
 def _late(settings: Judges, lost: _Lost | None) -> NotJudged:
     before = f"; before that: {lost.why.detail}" if lost else ""
-    return NotJudged(
-        reason="deadline", detail=f"judges.total_timeout: {setting(settings.total_timeout)} s are over{before}"
-    )
+    return NotJudged(reason="deadline", detail=f"judges.timeout: {setting(settings.timeout)} s are over{before}")
 
 
 def _clock() -> float:

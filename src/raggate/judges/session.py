@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.config.judge_settings import JudgeModelSettings, Judges, is_immutable
+from raggate.config.judge_settings import MAX_TOKENS, JudgeModelSettings, Judges, is_immutable
 from raggate.judges.budget import Budget
 from raggate.judges.cassette import Cassette
 from raggate.judges.prompts import without_control_tokens
@@ -99,7 +99,7 @@ class CassetteFirst:
             problem = str(error)
         if reply.cut_off:
             # it would be as long again
-            cut_off = NotJudged(reason="invalid_reply", detail="the reply was cut off at judges.max_tokens")
+            cut_off = NotJudged(reason="invalid_reply", detail=f"the reply was cut off at {MAX_TOKENS} tokens")
             return Opinion(says=cut_off, keys=(request.key,), usage=usage)
         again = _once_more(request, reply, problem)
         second = await self._reply(again)

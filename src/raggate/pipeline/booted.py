@@ -92,14 +92,14 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
     workspace = _workspace(request, inputs, build, place, secrets, say)
     settings = inputs.config
     adapter: Adapter = made_of(settings, build.root, request.environment)
-    expected, limit = _expected(inputs, before), settings.ask.max_body_bytes
+    expected = _expected(inputs, before)
 
     def counted(client: httpx.Client, readiness: Readiness) -> IndexState:
         state = adapter.index_state(client, readiness)
         place.counted(state)
         return state
 
-    ready = boot.up(build.api, workspace, index_state=counted, expected=expected, max_body_bytes=limit)
+    ready = boot.up(build.api, workspace, index_state=counted, expected=expected)
     again = partial(boot.wait_again, build.api, index_state=adapter.index_state, expected=expected)
     with _redacted_errors(secrets), _with_line(request, build), ready as api:
         yield Booted(
@@ -107,7 +107,7 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
             api=api,
             clean=_redactor(secrets, inputs.vault),
             secrets=secrets,
-            wait=partial(again, api, max_body_bytes=limit, say=say),
+            wait=partial(again, api, say=say),
         )
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.config.judge_settings import Judges, in_git
+from raggate.config.judge_settings import MAX_TOKENS, Judges, in_git
 from raggate.errors import UsageError
 from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
@@ -155,15 +155,14 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         second = spot.model if spot is not None else None
         return Plan(
             models=models,
-            parameters=Parameters(max_tokens=settings.max_tokens),
+            parameters=Parameters(max_tokens=MAX_TOKENS),
             scores=tuple(settings.scores),
             combine=settings.combine,
             each_claim=settings.claims == "each",
-            min_coverage=settings.min_coverage,
             canary=self.canary,
             spot=None
             if spot is None
-            else SpotPlan(n=spot.n, seed=spot.seed, model=None if second is None else session.judge_model(second)),
+            else SpotPlan(n=spot.n, model=None if second is None else session.judge_model(second)),
         )
 
     def progress(self, total: int) -> Callable[[int], None]:

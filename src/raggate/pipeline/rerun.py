@@ -116,7 +116,7 @@ def promotable(review: Review) -> bool:
     try:
         promote.refuse_other_origin(review.run)
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
-        refuse_matchless(review.scorecard, gate.min_slice, ())
+        refuse_matchless(review.scorecard, gate.min_cases, ())
     except (CannotTell, UsageError):
         return False
     return True

@@ -110,11 +110,10 @@ def _in_a_hurry(settings: Config, seconds: float) -> Config:
         ready = ready.model_copy(update=shorter)
         seconds *= 1 - _READY_SHARE
     ask = settings.ask
-    waits = {name: min(getattr(ask, name), seconds) for name in ("connect_timeout", "read_timeout", "total_timeout")}
     return settings.model_copy(
         update={
             "api": settings.api.model_copy(update={"ready": ready}),
-            "ask": ask.model_copy(update=waits),
+            "ask": ask.model_copy(update={"timeout": min(ask.timeout, seconds)}),
         }
     )
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from raggate.config.ask_settings import Ask
 from raggate.config.mapped_fields import ChunkFields
 from raggate.config.service_settings import CommandBackend
 from raggate.errors import CannotTell, UsageError
@@ -246,7 +245,7 @@ async def _settings(client: httpx.Client, path: str, wanted: Wanted) -> dict[str
 def _session(client: httpx.Client, path: str, wanted: Wanted) -> Session:
     # what is looked at waits in place, bounded by the client
     url = f"{str(client.base_url).rstrip('/')}{path}"
-    return Session(Exchange(WaitingTransport(client), url, wanted.headers.values, Ask()))
+    return Session(Exchange(WaitingTransport(client), url, wanted.headers.values))
 
 
 class _Tools(Struct):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from raggate.config.judge_settings import Judges
+from raggate.config.judge_settings import MAX_TOKENS, Judges
 from raggate.errors import UsageError
 from raggate.inputs.authoring.passages import Passage
 from raggate.inputs.authoring.proposals import Proposal
@@ -104,7 +104,7 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
 
 def _grader(settings: Judges, ways: Bench) -> Grader:
     model = session.judge_model(settings.models[0])
-    return Grader(ask=ways.first, model=model, parameters=Parameters(max_tokens=settings.max_tokens), frame="question")
+    return Grader(ask=ways.first, model=model, parameters=Parameters(max_tokens=MAX_TOKENS), frame="question")
 
 
 class _Writing(Struct, frozen=True):

@@ -359,10 +359,7 @@ class _Work:
         if (why := self._no_http) is not None:
             self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
             return
-        ask_settings = self._settings.ask
-        with wire.proxy(
-            live.api, timeout=ask_settings.total_timeout, max_body_bytes=ask_settings.max_body_bytes
-        ) as between:
+        with wire.proxy(live.api, timeout=self._settings.ask.timeout) as between:
             asked = self._ask(live, between)
             # nothing is spoilt yet: where the gate is red all the same, what follows says nothing
             control = bench.review(asked.results, asked.stopped).verdict

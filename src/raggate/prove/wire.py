@@ -19,6 +19,7 @@ from msgspec import Struct, field
 
 from raggate.models.service import ProcessExit, Started
 from raggate.prove.faults import struck
+from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
 from raggate.text.numbers import percent
@@ -127,16 +128,15 @@ def _kept(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def proxy(api: Started, *, timeout: float, max_body_bytes: int) -> Iterator[Proxy]:
+def proxy(api: Started, *, timeout: float) -> Iterator[Proxy]:
     """Put a proxy before a started API, on a free port of this machine; it is gone on leaving.
 
     Args:
         timeout: seconds that one read from it may take.
-        max_body_bytes: of an answer, hardly more is read.
     """
     verify = checked_by(api.base_url)
     with httpx.Client(timeout=timeout, trust_env=False, follow_redirects=False, verify=verify) as client:
-        between = Proxy(api, client, max_body_bytes)
+        between = Proxy(api, client, MAX_BODY_BYTES)
         server = _Server(("127.0.0.1", 0), _handler(between.answer))
         between.base_url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

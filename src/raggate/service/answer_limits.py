@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from raggate.models.run import Chunk, Reference, Response
 
+MAX_BODY_BYTES = 8 << 20
+"""Bytes of one answer, which is never decompressed; a larger one is a failed call."""
+
 MAX_ENTRIES = 1_000
 """Chunks, or references."""
 

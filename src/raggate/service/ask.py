@@ -31,10 +31,14 @@ MOST_AT_ONCE = 256
 """Questions that are under way at once where a rate says when each is started."""
 BACK_OFF_SECONDS = 0.1
 """Pause before the first retry; it doubles with every further one."""
+RETRIES = 2
+"""How often a question is asked again after 502, 503 or a lost connection. Each retry is counted and shown."""
+GIVE_UP_AFTER = 10
+"""After so many failures in a row nothing more is asked."""
 OnResult = Callable[[Result, int, int], None]
 """Called with each result as it comes in, the number of results so far, and the number of questions."""
-Attempt = Callable[[str | None], Awaitable[Response | Miss]]
-"""Asks one question once, with a `traceparent` where one is sent."""
+Attempt = Callable[[str], Awaitable[Response | Miss]]
+"""Asks one question once, with this `traceparent`."""
 HEADER = "traceparent"
 _SAMPLED = "01"
 
@@ -124,7 +128,7 @@ def ask(
     Args:
         questions: as `questions_of` gives them.
         api: the running API. When it dies, asking stops at once.
-        settings: concurrency, timeouts in seconds, retries and bounds.
+        settings: how many at once, and for how many seconds each.
         on_result: called from the same thread for every answer and failure, never for an aborted question. What it
             raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
         collect: whether results are given at the end that `on_result` had already.
@@ -240,7 +244,7 @@ class _Suite:
         self._done += 1
         self._streak = self._streak + 1 if result.failure else 0
         self._on_result(result, self._done, len(self._questions))
-        if result.failure and self._streak >= self._settings.give_up_after and self._done < len(self._questions):
+        if result.failure and self._streak >= GIVE_UP_AFTER and self._done < len(self._questions):
             self._stop(
                 f"gave up after {counted(self._streak, 'failure')} in a row, after {self._done} of "
                 f"{counted(len(self._questions), 'call')}; the last one: {result.failure.message}"
@@ -250,27 +254,27 @@ class _Suite:
         """Ask one question, retries included, within its total time. `due` is when it had to start, None for now."""
         settings = self._settings
         attempt = channel.question(case, mode)
-        trace_id = new_trace_id() if settings.traceparent else None
+        trace_id = new_trace_id()
         outcome: Response | Miss | None = None
         retries = 0
         start = time.perf_counter()
         elapsed = 0.0
         try:
-            async with asyncio.timeout(settings.total_timeout):
+            async with asyncio.timeout(settings.timeout):
                 while True:
                     start, outcome = time.perf_counter(), None
                     outcome = await channel.opened()
                     if outcome is None:
                         start = time.perf_counter()
-                        outcome = await attempt(traceparent(trace_id) if trace_id else None)
+                        outcome = await attempt(traceparent(trace_id))
                     elapsed = time.perf_counter() - start
-                    if isinstance(outcome, Response) or not outcome.again or retries >= settings.retries:
+                    if isinstance(outcome, Response) or not outcome.again or retries >= RETRIES:
                         break
                     await asyncio.sleep(_back_off(f"{case.id}|{mode}", retries))
                     retries += 1
         except TimeoutError:
             elapsed = elapsed if outcome else time.perf_counter() - start
-            message = f"no answer within {setting(settings.total_timeout)} s"
+            message = f"no answer within {setting(settings.timeout)} s"
             if isinstance(outcome, Miss):
                 message += f"; before that: {outcome.failure.message}"
             outcome = miss("timeout", message)

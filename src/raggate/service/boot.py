@@ -20,6 +20,7 @@ from raggate.config.values import address_of
 from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals
+from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.backends import BACKENDS, Start
 from raggate.service.transport import Exchange, Wire
 from raggate.text.certificates import TRUST, checked_by, distrusted
@@ -182,7 +183,6 @@ def up(
     *,
     index_state: Probe,
     expected: Expected,
-    max_body_bytes: int,
     start: Start | None = None,
     transport: httpx.BaseTransport | None = None,
     clock: Clock = MACHINE_CLOCK,
@@ -207,7 +207,7 @@ def up(
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, workspace, start))
         wait = _Wait(started, api, index_state, expected, workspace.say, clock)
-        state = wait.until_ready(transport, max_body_bytes)
+        state = wait.until_ready(transport)
         if state is not None and (state.documents or 0) > expected.documents:
             # only then, as a large vault takes long to count
             files = sum(path.is_file() for vault in workspace.vaults.values() for path in vault.rglob("*"))
@@ -221,7 +221,6 @@ def wait_again(
     *,
     index_state: Probe,
     expected: Expected,
-    max_body_bytes: int,
     say: Callable[[str], None],
 ) -> None:
     """Wait as `up` does until an API that runs already can be asked again, such as after it was made to index anew.
@@ -229,7 +228,7 @@ def wait_again(
     Raises:
         CannotTell: when it ends or is not ready in time.
     """
-    _Wait(started, api, index_state, expected, say, MACHINE_CLOCK).until_ready(None, max_body_bytes)
+    _Wait(started, api, index_state, expected, say, MACHINE_CLOCK).until_ready(None)
 
 
 @contextmanager
@@ -245,13 +244,12 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
         yield started
 
 
-def _transport_to(started: Started, max_body_bytes: int) -> httpx.BaseTransport:
+def _transport_to(started: Started) -> httpx.BaseTransport:
     pipes = getattr(started, "pipes", None)
     if pipes is None:
         return httpx.HTTPTransport(trust_env=False, verify=checked_by(started.base_url))
     from raggate.service.mcp.pipes import PipeTransport
 
-    pipes.max_line_bytes = max_body_bytes
     return PipeTransport(pipes)
 
 
@@ -283,15 +281,15 @@ class _Wait:
         self._begun = self._clock.now()
         self._deadline = self._begun + self._ready.timeout
 
-    def until_ready(self, transport: httpx.BaseTransport | None, max_body_bytes: int) -> IndexState | None:
+    def until_ready(self, transport: httpx.BaseTransport | None) -> IndexState | None:
         """Look until it is ready; give the last look.
 
         Raises:
             CannotTell: when it ends, cannot become ready, or is not ready in time.
         """
         growth = self._growth
-        inner = transport or _transport_to(self._started, max_body_bytes)
-        wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=max_body_bytes, now=self._clock.now)
+        inner = transport or _transport_to(self._started)
+        wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=MAX_BODY_BYTES, now=self._clock.now)
         news = self._begun + _NEWS
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
             while True:

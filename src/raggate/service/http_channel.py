@@ -15,12 +15,11 @@ from urllib.parse import urlencode
 import h11
 from msgspec import Struct
 
-from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, Started
 from raggate.service import ask, misses
-from raggate.service.answer_limits import bounded
+from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
 from raggate.service.ask import Attempt
 from raggate.service.misses import Miss, miss
 from raggate.text import jsonio
@@ -66,7 +65,7 @@ class Reply(Guarded, Struct, frozen=True):
     Attributes:
         status: of HTTP.
         headers: names in lower case.
-        body: as it was sent, never unpacked: up to `max_body_bytes` under status 200, and the beginning under others.
+        body: as it was sent, never unpacked: up to `MAX_BODY_BYTES` under status 200, and the beginning under others.
         whole: whether that is all of it.
         more: bytes that came with its end and lie behind it, which nobody asked for.
     """
@@ -88,8 +87,7 @@ class Reply(Guarded, Struct, frozen=True):
 class Connection(asyncio.Protocol):
     """A connection for one exchange at a time, which the event loop opens (`loop.create_connection`)."""
 
-    def __init__(self, settings: Ask, loop: asyncio.AbstractEventLoop) -> None:
-        self._settings = settings
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._reply: asyncio.Future[Reply] | None = None
@@ -102,14 +100,12 @@ class Connection(asyncio.Protocol):
         """Send a request and read its reply. The connection is closed unless another request can follow.
 
         Raises:
-            httpx.TransportError: when there is no reply, when no byte of it comes for `read_timeout` seconds, or when
-                its body breaks off under status 200.
+            httpx.TransportError: when there is no reply, or when its body breaks off under status 200.
         """
         self._head, self._body = None, bytearray()
         reply: asyncio.Future[Reply] = self._loop.create_future()
         self._reply = reply
         self._heard = self._loop.time()
-        self._watch = self._loop.call_later(self._settings.read_timeout, self._give_up_if_silent)
         try:
             self._send(request)
             return await reply
@@ -117,8 +113,6 @@ class Connection(asyncio.Protocol):
             # also where a reply is there that nobody waits for any more
             self.close()
             raise
-        finally:
-            self._watch.cancel()
 
     def usable(self) -> bool:
         """Return whether another request can follow now: the server has neither closed it nor said more."""
@@ -197,7 +191,7 @@ class Connection(asyncio.Protocol):
                     return
             elif isinstance(event, h11.Response):
                 self._head = event
-                self._limit = self._settings.max_body_bytes if event.status_code == 200 else MAX_EXCERPT_BYTES
+                self._limit = MAX_BODY_BYTES if event.status_code == 200 else MAX_EXCERPT_BYTES
             elif not isinstance(event, h11.InformationalResponse):
                 self._answer(whole=True)
                 return
@@ -227,13 +221,6 @@ class Connection(asyncio.Protocol):
         else:
             self._reply.set_exception(error)
 
-    def _give_up_if_silent(self) -> None:
-        left = self._heard + self._settings.read_timeout - self._loop.time()
-        if left > 0:
-            self._watch = self._loop.call_later(left, self._give_up_if_silent)
-        else:
-            self._fail(httpx.ReadTimeout("no byte in time"))
-
 
 class Connections:
     """Carries requests to one API, each on a connection of its own: as many as are under way at once.
@@ -242,15 +229,13 @@ class Connections:
 
     Args:
         base_url: scheme, host and port.
-        settings: the timeouts and bounds of a question.
     """
 
-    def __init__(self, base_url: str, settings: Ask) -> None:
+    def __init__(self, base_url: str) -> None:
         url = httpx.URL(base_url)
         self._host = url.raw_host.decode()
         self._port = url.port or (443 if url.scheme == "https" else 80)
         self._checked_by = _authorities() if url.scheme == "https" else None
-        self._settings = settings
         self._idle: list[Connection] = []
 
     async def exchange(self, request: Request) -> Reply:
@@ -282,11 +267,11 @@ class Connections:
 
     async def _opened(self) -> Connection:
         loop = asyncio.get_running_loop()
-        limit = asyncio.timeout(self._settings.connect_timeout)
+        limit = asyncio.timeout(misses.CONNECT_SECONDS)
         try:
             async with limit:
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._settings, loop),
+                    lambda: Connection(loop),
                     self._host,
                     self._port,
                     ssl=self._checked_by,
@@ -319,11 +304,11 @@ class HttpProtocol(Protocol):
 
 
 @asynccontextmanager
-async def opened(adapter: HttpProtocol, api: Started, settings: Ask, _workers: int) -> AsyncIterator[HttpChannel]:
-    """Open a way within the timeouts and bounds of `settings`, for as many questions at once as there are."""
-    connections = Connections(api.base_url, settings)
+async def opened(adapter: HttpProtocol, api: Started, _workers: int) -> AsyncIterator[HttpChannel]:
+    """Open a way for as many questions at once as there are."""
+    connections = Connections(api.base_url)
     try:
-        yield HttpChannel(connections, adapter, api.base_url, settings)
+        yield HttpChannel(connections, adapter, api.base_url)
     finally:
         await connections.close()
 
@@ -331,12 +316,11 @@ async def opened(adapter: HttpProtocol, api: Started, settings: Ask, _workers: i
 class HttpChannel:
     """A channel of HTTP calls. It has nothing to open."""
 
-    def __init__(self, connections: Connections, adapter: HttpProtocol, base_url: str, settings: Ask) -> None:
+    def __init__(self, connections: Connections, adapter: HttpProtocol, base_url: str) -> None:
         self._connections = connections
         self._adapter = adapter
         self._base_url = base_url
         self._host = httpx.URL(base_url).netloc
-        self._settings = settings
         self._targets: dict[tuple[str, ...], bytes] = {}
 
     async def opened(self) -> Miss | None:
@@ -347,7 +331,7 @@ class HttpChannel:
         """Return what asks one case in one mode."""
         return partial(self._attempt, case, mode)
 
-    async def _attempt(self, case: Case, mode: str, traceparent: str | None) -> Response | Miss:
+    async def _attempt(self, case: Case, mode: str, traceparent: str) -> Response | Miss:
         dialogue = self._adapter.dialogue(case, mode)
         try:
             call = next(dialogue)
@@ -361,10 +345,9 @@ class HttpChannel:
         except ValueError as error:
             return _unread(error)
 
-    def _request(self, call: Call, traceparent: str | None) -> Request:
+    def _request(self, call: Call, traceparent: str) -> Request:
         content = b"" if call.json is None else jsonio.dumps(call.json)
-        traced = {ask.HEADER: traceparent} if traceparent else {}
-        named = {**misses.HEADERS, **call.headers, **traced}
+        named = {**misses.HEADERS, **call.headers, ask.HEADER: traceparent}
         headers = [
             (b"Host", self._host),
             *((name.encode("ascii"), value.encode("ascii")) for name, value in named.items()),
@@ -384,15 +367,14 @@ class HttpChannel:
 
     async def _body(self, request: Request) -> bytes | Miss:
         """Return a 200 body, or why there is none."""
-        settings = self._settings
         try:
             reply = await self._connections.exchange(request)
         except httpx.TransportError as error:
-            return misses.missed(error, settings)
+            return misses.missed(error)
         if reply.status != 200:
             return misses.refused(reply.status, reply.header(b"location"), reply.body)
         encoding = reply.header(b"content-encoding")
-        return misses.unreadable(encoding, whole=reply.whole, more=reply.more, settings=settings) or reply.body
+        return misses.unreadable(encoding, whole=reply.whole, more=reply.more) or reply.body
 
 
 def _bounded(response: Response) -> Response | Miss:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from raggate.config.ask_settings import Ask
 from raggate.models.run import Failure, FailureKind
+from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.text.http_client import httpx
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -21,6 +21,8 @@ HEADERS = {
     "User-Agent": "raggate",
 }
 """What every question is sent with."""
+CONNECT_SECONDS = 5.0
+"""The longest wait for a connection to the API."""
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _RETRIED_STATUS = frozenset((502, 503))
 
@@ -54,19 +56,17 @@ class Missed(Exception):
         self.miss = why
 
 
-def missed(error: httpx.TransportError, settings: Ask) -> Miss:
+def missed(error: httpx.TransportError) -> Miss:
     """Say what became of a request without a reply."""
-    if isinstance(error, httpx.ConnectTimeout):
-        return miss("timeout", f"no connection within {setting(settings.connect_timeout)} s")
     if isinstance(error, httpx.TimeoutException):
-        return miss("timeout", f"no byte for {setting(settings.read_timeout)} s")
+        return miss("timeout", f"no connection within {setting(CONNECT_SECONDS)} s")
     return lost(error)
 
 
-def unreadable(encoding: str | None, *, whole: bool, more: int, settings: Ask) -> Miss | None:
+def unreadable(encoding: str | None, *, whole: bool, more: int) -> Miss | None:
     """Return why a body is not to be read, if it is not: `more` bytes are behind it, `encoding` is its header."""
     if not whole:
-        return miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
+        return miss("body", f"the body has more than {MAX_BODY_BYTES} bytes", status=200)
     if more:
         return miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
     return encoded(encoding)

@@ -111,7 +111,7 @@ class _Body(httpx.SyncByteStream):
             size += len(piece)
             self._exchange.excerpt += piece[: max(_EXCERPT_BYTES - len(self._exchange.excerpt), 0)]
             if size > self._wire.max_bytes:
-                raise httpx.ReadError(f"the body is larger than {self._wire.max_bytes} bytes (ask.max_body_bytes)")
+                raise httpx.ReadError(f"the body is larger than {self._wire.max_bytes} bytes")
             if self._wire.now() >= self._end:
                 raise httpx.ReadTimeout("the body is not complete in time")
             yield piece

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from raggate.cli.options import DIRECTORY, RUN, FiniteRange
+from raggate.config.schema import DESCRIPTION
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
@@ -231,7 +232,7 @@ def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExpo
     if settings["judge_cache"] is not None:
         judges = {"model": str(config["judge_model"]), "version": str(config["judge_prompt_version"])}
         write_file(settings["judge_cache"], judged.cache_file(rows, **judges))
-    description = settings["description"] or run.config.about.description
+    description = settings["description"] or run.config.about.get(DESCRIPTION, "")
     writer.write(out, files, description=description, eval_set=run.golden.name, previous=previous)
     failed = len(results) - len(rows)
     click.echo(log_line(f"wrote {out}: {counted(len(rows), 'row')}, {counted(failed, 'failed call')} without one"))

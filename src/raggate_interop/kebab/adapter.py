@@ -33,8 +33,8 @@ from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response,
 from raggate.models.service import IndexState, Started
 from raggate.service import signals
 from raggate.service.adapters.ask import entries, mapping, optional_text, parsed, refuse, required_text
-from raggate.service.answer_limits import bounded
-from raggate.service.ask import AskResult, OnResult
+from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
+from raggate.service.ask import GIVE_UP_AFTER, AskResult, OnResult
 from raggate.text.field_paths import ABSENT
 from raggate.text.headings import written
 from raggate.text.http_client import httpx
@@ -464,7 +464,7 @@ class _Asking(Guarded, Struct):
         self._results[index] = result = self._result(index, outcome, milliseconds)
         self._streak = self._streak + 1 if result.failure else 0
         self._on_result(result, len(self._results), len(self._questions))
-        if result.failure and self._streak >= self._settings.give_up_after:
+        if result.failure and self._streak >= GIVE_UP_AFTER:
             self._why = f"gave up after {self._streak} failures in a row; the last one: {result.failure.message}"
             self._stop.set()
 
@@ -536,9 +536,7 @@ class _Asking(Guarded, Struct):
             return Failure(kind="aborted", message=self._why)
         settings, program = self._settings, self._program
         config = ["--config", str(self._root / program.config)] if program.config else []
-        bounds = Bounds(
-            seconds=settings.total_timeout * questions, max_bytes=settings.max_body_bytes * questions, stop=self._stop
-        )
+        bounds = Bounds(seconds=settings.timeout * questions, max_bytes=MAX_BODY_BYTES * questions, stop=self._stop)
         try:
             return run([*program.run, *config, *words], given, bounds, cwd=self._root, environment=self._environment)
         except (OSError, ValueError) as error:
@@ -563,9 +561,9 @@ def _checked(response: Response, code: int) -> Response:
 def _exit_failure(ended: Ended, settings: Ask, *, fine: tuple[int, ...] = (0,)) -> Failure | None:
     """Return why a process failed: it was killed, it says so itself, or its exit code is none of the fine ones."""
     if ended.cut == "timeout":
-        return Failure(kind="timeout", message=f"no end within {setting(settings.total_timeout)} s for each question")
+        return Failure(kind="timeout", message=f"no end within {setting(settings.timeout)} s for each question")
     if ended.cut == "size":
-        return Failure(kind="body", message=f"it printed more than {settings.max_body_bytes} bytes for each question")
+        return Failure(kind="body", message=f"it printed more than {MAX_BODY_BYTES} bytes for each question")
     if ended.cut == "stopped":
         return Failure(kind="aborted", message="stopped")
     if ended.code in fine and (ended.code == 0 or ended.out.strip()):

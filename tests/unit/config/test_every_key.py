@@ -1,151 +1,113 @@
 """Every key of raggate.yml: whether a change of it lets more through, measures something else, or can do neither.
 
-A key that is new needs a row here, and where it can make the gate weaker a line in `loosening.py`.
+The marks of `config/effects.py` say it, beside the key. Here stand an example of each key that lets more through, and
+the reason for each key that has no mark.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from typing import Any, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
 
+from raggate.config.effects import Effect, Looser
 from raggate.config.invariant_settings import Invariants
 from raggate.config.loosening import loosened, remeasured
-from raggate.config.schema import Config
+from raggate.config.schema import Config, model_in
 from tables import each_row
 
 WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Looser:
-    """A key by which more is let through.
-
-    Attributes:
-        pairs: values of the key, each less strict than the one before it.
-        either: whether the way back lets something else through, and so is named too.
-    """
-
-    pairs: tuple[tuple[Any, Any], ...]
-    either: bool = False
-
-
-def looser(before: Any, now: Any, *, either: bool = False) -> Looser:
-    """Say that the second value lets more through than the first."""
-    return Looser(pairs=((before, now),), either=either)
-
-
-OTHER = "measures or compares something else"
-LATER = "how long it is waited changes no answer"
-BACKEND = {
-    "build.*": OTHER,
-    "build.timeout": LATER,
-    "image": OTHER,
-    "command": OTHER,
-    "env": OTHER,
-    "pull": "an image is used or there is none, which nothing is measured by",
-    "pass_env": looser([], ["TOKEN"]),
-    "user": looser("65534:65534", None),
-    "read_only": looser(True, False),
-    "tmpfs": looser(["/tmp"], ["/tmp", "/data"]),
-    "cap_add": looser([], ["CHOWN"]),
-    "memory": looser("512m", "1g"),
-    "cpus": looser(1.0, 2.0),
-    "pids": looser(128, 256),
-}
-READY = {
-    "ready.*": "a service that is asked too early makes answers worse, or none",
-}
-LEVELS = {f"invariants.{name}": looser("error", "off") for name in Invariants.model_fields}
-
-KEYS: dict[str, Looser | str] = {
+NOTHING = {
     "version": "there is one",
     "out": "where the files of a run go, which nothing trusted is read from",
-    "about.*": "words that are shown, and by which nothing is measured",
+    "about": "words that are shown, and by which nothing is measured",
     "trace": "a further file of a run, which nothing trusted is read from",
-    **dict.fromkeys(("suite", "golden", "vault", "baseline"), OTHER),
-    "questions.must_pass": looser(True, False),
-    "questions.tags": looser(["smoke", "fees"], ["smoke"]),
-    "questions.sample": Looser(pairs=((0.5, 0.1), (0.1, None))),
-    "private.places": looser(["work/Diary"], ["work/Diary/2026"]),
-    "when.paths": Looser(pairs=(([], ["src", "lib"]), (["src", "lib"], ["src"]))),
-    "private.tags": looser(["secret"], ["secret/deep"]),
-    "private.front_matter": looser({"private": [True]}, {}),
-    **{f"api.container.{key}": kind for key, kind in BACKEND.items()},
-    **dict.fromkeys(("api.container.services", "api.command.services", "ask.probes.principals"), OTHER),
-    **{f"api.{side}.services.*.{key}": kind for side in ("container", "command") for key, kind in BACKEND.items()},
-    **{f"api.{side}.services.*.{key}": kind for side in ("container", "command") for key, kind in READY.items()},
-    **dict.fromkeys(("api.container.port", "api.container.vault_path"), OTHER),
-    "api.container.egress": looser(False, True),
-    **dict.fromkeys(("api.url", "api.command.build", "api.command.run", "api.command.cwd", "api.command.env"), OTHER),
-    "api.command.stdio": OTHER,
-    "api.command.build_timeout": LATER,
-    "api.command.pass_env": looser(["PATH"], ["PATH", "TOKEN"]),
-    **{f"api.program.{key}": OTHER for key in ("run", "config", "bulk", "env")},
-    "api.program.pass_env": looser(["PATH"], ["PATH", "TOKEN"]),
-    **dict.fromkeys(("api.ready.timeout", "api.ready.settle"), "an API that is asked too early answers worse, or not"),
-    **dict.fromkeys(("api.ready.health_path", "api.ready.index_path"), OTHER),
-    **dict.fromkeys(("ask.adapter", "ask.k", "ask.retrieval_only"), OTHER),
-    "ask.modes": looser(["hybrid", "dense"], ["hybrid"]),
-    "ask.concurrency": looser(8, 1),
-    "ask.rate": looser(20, 10),
-    **{f"ask.{key}": looser(5, 50) for key in ("connect_timeout", "read_timeout", "total_timeout")},
-    "ask.retries": looser(0, 3),
-    "ask.max_body_bytes": looser(1 << 20, 1 << 21),
-    "ask.give_up_after": "what is not asked any more is not measured, and what is counts whether it failed",
-    "ask.repeat": looser(3, 2),
-    "ask.traceparent": "an id of a trace makes no other answers",
+    "api.ready.timeout": "an API that is asked too early answers worse, or not",
+    "api.ready.settle": "an API that is asked too early answers worse, or not",
     "ask.trace_url": "where a trace is seen makes no other answers",
-    "ask.repeat_sample": looser(10, 0),
-    "ask.probes.sample": looser(5, 4),
-    **{f"ask.probes.principals.*.{key}": OTHER for key in ("headers", "vaults")},
-    "ask.probes.principals.*.sees": looser(["work/In"], ["work"]),
-    "ask.probes.pass_env": looser([], ["TOKEN"]),
-    "ask.mapped.pass_env": looser([], ["TOKEN"]),
-    "ask.mapped.*": OTHER,
-    "ask.mcp.pass_env": looser([], ["TOKEN"]),
-    "ask.mcp.*": OTHER,
-    "score.k": looser([1, 5, 10], [1, 10]),
-    "score.snippets": looser("required", "off"),
     "score.compat": "the numbers of other systems are never gated",
-    "gate.policy": looser("evidence", "threshold", either=True),
-    "gate.composite": looser(["hit_at_1", "hit_at_3"], ["hit_at_1"], either=True),
-    "gate.min_cases": looser(10, 20, either=True),
-    "gate.tolerance": looser(0.05, 0.1),
-    "gate.metrics": looser({"hit_at_5": 0.01}, {"hit_at_5": "off"}),
-    "gate.metrics.*.tolerance": looser(0.01, 0.02),
-    "gate.metrics.*.floor": looser(0.9, 0.8),
-    "gate.metrics.*.ceiling": looser(0.1, 0.2),
-    "gate.slices": Looser(pairs=(("fail", "warn"), ("warn", "off"))),
-    "gate.min_slice": looser(10, 20, either=True),
-    "gate.flip_at": looser(5, 10),
-    "gate.max_error_rate": looser(0.02, 0.1),
-    "gate.min_overlap": looser(0.5, 0.1),
-    "gate.on_removed_cases": looser("refuse", "warn"),
-    "gate.on_vault_change": looser("refuse", "warn"),
-    "gate.stale_after_days": Looser(pairs=((90, 900), (900, "off"))),
-    "gate.ratchet": Looser(pairs=(("fail", "warn"), ("warn", "off"))),
-    **LEVELS,
-    **dict.fromkeys(("recheck.base", "recheck.image"), OTHER),
-    "recheck.confirm": Looser(pairs=((0, 5), (5, 1))),
-    "waivers": looser([], [WAIVER]),
-    "waivers.*": "a list is one value: `waivers` names it whenever a waiver is wider or longer",
-    "prove.*": "`raggate prove` has no say in a verdict",
-    "judges.*": OTHER,
-    "judges.allow_unpinned": looser([], ["small"]),
-    "judges.scores": looser(["groundedness", "correctness"], ["correctness"]),
-    "judges.mode": looser("auto", "replay"),
-    "judges.min_coverage": looser(0.9, 0.5),
-    "judges.canary.floor": looser(0.4, 0.1),
-    "judges.budget.calls": looser(2000, 1),
-    **{f"judges.budget.{key}": Looser(pairs=((None, 5), (5, 1))) for key in ("tokens", "usd")},
-    **{f"judges.{key}": looser(5, 1) for key in ("retries", "call_timeout", "total_timeout")},
+    "waivers.": "a list is one value: `waivers` names it whenever a waiver is wider or longer",
+    "prove.": "`raggate prove` has no say in a verdict",
 }
+"""Keys without a mark, or what begins them, and why they have none."""
+CONTAINER = {
+    "pass_env": [([], ["TOKEN"])],
+    "user": [("65534:65534", None)],
+    "read_only": [(True, False)],
+    "tmpfs": [(["/tmp"], ["/tmp", "/data"])],
+    "memory": [("512m", "1g")],
+}
+CONTAINERS = ("api.container", "api.container.services.*", "api.command.services.*")
+LOOSER: dict[str, list[tuple[Any, Any]]] = {
+    "questions": [(None, {"tags": ["smoke"]})],
+    "questions.must_pass": [(True, False)],
+    "questions.tags": [(["smoke", "fees"], ["smoke"])],
+    "private.places": [(["work/Diary"], ["work/Diary/2026"]), (["work"], ["work/Diary"])],
+    "private.tags": [(["secret"], ["secret/deep"]), (["#A/b"], [])],
+    "private.front_matter": [
+        ({"private": [True]}, {}),
+        ({"private": []}, {"private": [True]}),
+    ],
+    "when.paths": [([], ["src", "lib"]), (["src", "lib"], ["src"])],
+    **{f"{place}.{key}": pairs for place in CONTAINERS for key, pairs in CONTAINER.items()},
+    "api.container.egress": [(False, True)],
+    "api.command.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
+    "api.program.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
+    "ask.modes": [(["hybrid", "dense"], ["hybrid"])],
+    "ask.concurrency": [(8, 1)],
+    "ask.rate": [(20, 10), (20, None)],
+    "ask.timeout": [(5, 50)],
+    "ask.repeat": [(3, 2)],
+    "ask.repeat_sample": [(10, 0)],
+    "ask.probes.sample": [(5, 4)],
+    "ask.probes.principals.*.sees": [(["work/In"], ["work"])],
+    "ask.probes.pass_env": [([], ["TOKEN"])],
+    "ask.mapped.pass_env": [([], ["TOKEN"])],
+    "ask.mcp.pass_env": [([], ["TOKEN"])],
+    "score.k": [([1, 5, 10], [1, 10])],
+    "score.snippets": [("required", "off")],
+    "gate.policy": [("evidence", "threshold")],
+    "gate.composite": [(["hit_at_1", "hit_at_3"], ["hit_at_1"])],
+    "gate.min_cases": [(10, 20)],
+    "gate.tolerance": [(0.05, 0.1)],
+    "gate.metrics": [
+        ({"hit_at_5": 0.01}, {"hit_at_5": "off"}),
+        ({"hit_at_5": 0.01}, {"hit_at_5": {"tolerance": 0.9}}),
+        ({}, {"hit_at_5": {"tolerance": 0.9}}),
+    ],
+    "gate.metrics.*.tolerance": [(0.01, 0.02)],
+    "gate.metrics.*.floor": [(0.9, 0.8), (0.9, None)],
+    "gate.metrics.*.ceiling": [(0.1, 0.2)],
+    "gate.slices": [("fail", "warn"), ("warn", "off")],
+    "gate.flip_at": [(5, 10)],
+    "gate.max_error_rate": [(0.02, 0.1)],
+    "gate.on_removed_cases": [("refuse", "warn")],
+    "gate.on_vault_change": [("refuse", "warn")],
+    "gate.stale_after_days": [(90, 900), (900, "off")],
+    "gate.ratchet": [("fail", "warn"), ("warn", "off")],
+    **{f"invariants.{name}": [("error", "off")] for name in Invariants.model_fields},
+    "recheck.confirm": [(0, 5), (5, 1)],
+    "waivers": [
+        ([], [WAIVER]),
+        ([WAIVER], [{**WAIVER, "expires": "2027-01-01"}]),
+        ([{**WAIVER, "mode": "hybrid"}], [WAIVER]),
+    ],
+    "judges": [({"models": "JUDGE"}, None)],
+    "judges.allow_unpinned": [([], ["small"])],
+    "judges.scores": [(["groundedness", "correctness"], ["correctness"])],
+    "judges.mode": [("auto", "replay")],
+    "judges.canary": [({"file": "golden/canary.jsonl"}, None)],
+    "judges.canary.floor": [(0.4, 0.1)],
+    "judges.budget.calls": [(2000, 1)],
+    "judges.budget.tokens": [(None, 5), (5, 1)],
+    "judges.budget.usd": [(None, 5), (5, 1)],
+    "judges.timeout": [(5, 1)],
+}
+"""Values of each key that can let more through, the stricter one first."""
+EITHER = ("gate.policy", "gate.composite", "gate.min_cases")
+"""Of these the way back lets something else through, and so is named too."""
 
 
 def keys(model: type[BaseModel], path: str = "") -> Iterator[str]:
@@ -159,28 +121,9 @@ def keys(model: type[BaseModel], path: str = "") -> Iterator[str]:
             yield from keys(inner, f"{key}.*" if many else key)
 
 
-def model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the section that a key holds, be it in a list, under names, or not at all."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((model for part in get_args(annotation) if (model := model_in(part))), None)
-
-
 def is_many(annotation: Any) -> bool:
     """Return whether a key holds a list or a mapping."""
     return get_origin(annotation) in {dict, list} or any(map(is_many, get_args(annotation)))
-
-
-# compiled once for hundreds of keys, as every process that collects the tests asks for the rows of them all
-PATTERNS = {row: re.compile(re.escape(row).replace(r"\*", "[^.]+")) for row in KEYS}
-BELOW = {row: re.compile(PATTERNS[row].pattern[:-5] + ".+") for row in KEYS if row.endswith("*")}
-
-
-@cache
-def pattern_of(key: str) -> str | None:
-    """Return the row that a key stands in: its own, or the longest that ends in `*`."""
-    rows = [row for row, pattern in (*PATTERNS.items(), *BELOW.items()) if pattern.fullmatch(key)]
-    return max(rows, key=lambda row: (row == key, len(row)), default=None)
 
 
 EVERY = (*keys(Config),)
@@ -227,63 +170,100 @@ def config_with(key: str, value: object) -> tuple[str, Config]:
         root["ask"]["adapter"] = own
     if root["api"].get("command", {}).get("stdio"):
         root["ask"] |= {"adapter": "mcp", "mcp": NEEDED["ask.mcp"]}
+    if value == {"models": "JUDGE"}:
+        root["judges"] = {"models": [JUDGE]}
     return f"{named}.{last}" if named else last, Config.model_validate(root)
 
 
 @each_row("key", EVERY)
-def test_every_key_has_a_row(key: str) -> None:
-    """Somebody has said of each key whether it can make the gate weaker."""
-    assert pattern_of(key) is not None, f"{key}: needs a row, and a line in loosening.py where it lets more through"
+def test_every_key_says_what_it_does(key: str) -> None:
+    """A key has a mark with an example, or that of its section about answers, or there is a reason for none."""
+    named = key in LOOSER
+    marked = any(isinstance(mark, Effect) for mark in marks(key))
+    harmless = any(key == start or (start.endswith(".") and key.startswith(start)) for start in NOTHING)
+    assert any(isinstance(mark, Looser) for mark in marks(key)) <= named
+    assert (named or marked) != harmless
 
 
-@each_row("row", KEYS)
-def test_every_row_has_a_key(row: str) -> None:
+def marks(key: str) -> list[Any]:
+    """Return the marks of a key, with those of its sections that are about answers."""
+    annotation: Any = Config
+    found: list[Any] = []
+    for part in key.split("."):
+        model = model_in(annotation)
+        if part != "*" and model is not None:
+            above = [mark for mark in found if isinstance(mark, Effect)]
+            annotation, found = model.model_fields[part].annotation, [*above, *model.model_fields[part].metadata]
+    return found
+
+
+@each_row("key", [*LOOSER, *NOTHING])
+def test_every_row_has_a_key(key: str) -> None:
     """No row is of a key that there is not."""
-    assert row in {pattern_of(key) for key in EVERY}
+    assert any(name.startswith(key) for name in (*EVERY, "questions", "judges", "judges.canary"))
 
 
-LOOSER = [
-    pytest.param(key, pair, kind.either, id=f"{key}-{number}")
-    for key in EVERY
-    if isinstance(kind := KEYS[pattern_of(key) or "version"], Looser)
-    for number, pair in enumerate(kind.pairs)
-]
-
-
-@each_row(("key", "pair", "either"), LOOSER)
-def test_what_lets_more_through_is_named(key: str, pair: tuple[Any, Any], *, either: bool) -> None:
+@each_row(("key", "pair"), [pytest.param(key, pair) for key, pairs in LOOSER.items() for pair in pairs])
+def test_what_lets_more_through_is_named(key: str, pair: tuple[Any, Any]) -> None:
     """The value that lets more through is named by its key; the way back is not, unless it loosens too."""
     (name, before), (_, now) = (config_with(key, value) for value in pair)
     names = [name, *(f"{name}.{part}" for value in pair if isinstance(value, dict) for part in value)]
     assert loosened(before, now, names)
-    assert bool(loosened(now, before, names)) == either
+    assert bool(loosened(now, before, names)) == (key in EITHER)
     assert loosened(before, before, names) == ()
 
 
-def test_one_mode_more_is_something_else() -> None:
-    """A mode that is added loosens nothing by itself, and its tests share the error with those of the others."""
-    (name, before), (_, now) = (config_with("ask.modes", value) for value in (["hybrid"], ["hybrid", "dense"]))
-    assert (loosened(before, now, [name]), remeasured([name])) == ((), ("ask.modes",))
+@each_row(
+    ("key", "before", "now"),
+    [
+        pytest.param("ask.modes", ["hybrid"], ["hybrid", "dense"], id="one mode more"),
+        pytest.param("ask.k", 10, 5, id="not of the gate"),
+        pytest.param("gate.composite", ["a", "b"], ["b", "a"], id="in another order"),
+        pytest.param("gate.metrics", {"hit_at_5": "off"}, {"hit_at_5": 0.9}, id="from off to anything"),
+        pytest.param("gate.metrics", {}, {"hit_at_5": 0.04}, id="stricter than the gate's own"),
+        pytest.param("recheck.confirm", 2, 0, id="never asked again"),
+        pytest.param("waivers", [WAIVER], [{**WAIVER, "reason": "x"}], id="the same waiver"),
+        pytest.param("waivers", [WAIVER], [{**WAIVER, "mode": "hybrid"}], id="of one mode only"),
+        pytest.param("private.tags", ["#A/b"], ["a"], id="a wider tag"),
+        pytest.param("private.places", ["work/Diary"], ["work"], id="all around a private place"),
+        pytest.param("private.front_matter", {"private": [True]}, {"private": ["TRUE", "yes"]}, id="spelled otherwise"),
+        pytest.param("ask.probes.principals.*.sees", ["work"], ["work/In"], id="a principal sees less"),
+    ],
+)
+def test_what_lets_nothing_more_through(key: str, before: object, now: object) -> None:
+    """Another value of the key is not looser."""
+    (name, was), (_, is_now) = (config_with(key, value) for value in (before, now))
+    assert loosened(was, is_now, [name, "gate.metrics.hit_at_5", "private.front_matter.private"]) == ()
 
 
-@each_row("key", [key for key in EVERY if isinstance(KEYS[pattern_of(key) or "version"], str)])
-def test_what_measures_something_else_is_named(key: str) -> None:
-    """Exactly the keys by which something else is measured or compared are called so, whatever they are changed to."""
-    name = key.replace("*", "db")
-    assert bool(remeasured([name])) == (KEYS[pattern_of(key) or ""] == OTHER)
+def test_a_floor_that_rises_beside_a_larger_tolerance() -> None:
+    """Each key of a rule that is written out is compared by itself."""
+    key = "gate.metrics.hit_at_5"
+    (_, before), (_, now) = (
+        config_with("gate.metrics", {"hit_at_5": {"tolerance": tolerance, "floor": floor}})
+        for tolerance, floor in ((0.1, 0.5), (0.2, 0.6))
+    )
+    assert loosened(before, now, [f"{key}.floor", f"{key}.tolerance"]) == (f"{key}.tolerance",)
 
 
-def test_questions_of_a_suite_that_asked_all() -> None:
-    """To choose questions at all asks fewer of them; to choose none any more asks all, which is something else."""
-    _, part = config_with("questions.sample", 0.5)
-    whole = part.model_copy(update={"questions": None})
-    assert loosened(whole, part, ["questions"]) == ("questions",)
-    assert (loosened(part, whole, ["questions"]), remeasured(["questions"])) == ((), ("questions",))
+def test_a_principal_that_is_gone() -> None:
+    """Who is not looked at any more may see everything."""
+    _, before = config_with("ask.probes.principals.*.sees", ["work"])
+    _, now = config_with("ask.k", 5)
+    keys_of_one = ["ask.probes.principals.db.sees", "ask.probes.principals.db.headers"]
+    assert loosened(before, now, keys_of_one) == tuple(keys_of_one)
+    assert loosened(now, before, keys_of_one) == ()
 
 
-def test_a_section_that_is_gone_judges_nothing() -> None:
-    """Without the section nothing is judged, so that taking it out is named; bringing it in is not."""
-    _, judged = config_with("judges.mode", "auto")
-    plain = judged.model_copy(update={"judges": None})
-    assert loosened(judged, plain, ["judges"]) == ("judges",)
-    assert loosened(plain, judged, ["judges"]) == ()
+@each_row(
+    ("key", "expected"),
+    [
+        *((key, True) for key in ("suite", "vault.work", "ask.modes", "ask.mapped.ask.path", "api.container.env.A")),
+        *((key, True) for key in ("api.container.services.db.image", "judges.models", "recheck.base", "questions")),
+        *((key, False) for key in ("out", "gate.tolerance", "api.container.memory", "api.container.services.db.user")),
+        *((key, False) for key in ("api.container.services.db.ready.tcp", "ask.timeout", "api.ready.timeout")),
+    ],
+)
+def test_what_measures_something_else_is_named(key: str, *, expected: bool) -> None:
+    """A key is named if another value makes other answers, or holds them against something else."""
+    assert bool(remeasured([key])) == expected

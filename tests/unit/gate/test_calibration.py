@@ -65,7 +65,7 @@ def test_every_run_is_held_against_every_other(tolerance: float, red: int) -> No
 def test_an_api_that_answers_alike_gives_no_alarm() -> None:
     """Equal answers are equal under every policy, however strict."""
     runs = separate(run_of(answered("q1", True, True, True), answered("q2", False, False, False)))
-    assert alarms(runs, Gate(tolerance=0, slices="fail", min_slice=1)) == ([0], 6)
+    assert alarms(runs, Gate(tolerance=0, slices="fail", min_cases=1)) == ([0], 6)
 
 
 def test_a_must_pass_question_that_comes_and_goes_is_an_alarm() -> None:

@@ -99,7 +99,7 @@ def test_calls_that_time_out_come_with_what_to_set() -> None:
     """The keys that make calls fewer at once or wait longer are named."""
     message = told(comparison(failed=2))["timeouts"]
     assert message.startswith("2 of 59 calls timed out")
-    assert all(key in message for key in ("ask.concurrency", "ask.read_timeout", "ask.total_timeout"))
+    assert all(key in message for key in ("ask.concurrency", "ask.timeout"))
 
 
 def test_one_call_that_is_made_again_is_an_accident() -> None:

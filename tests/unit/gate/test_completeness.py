@@ -105,7 +105,7 @@ def test_questions_and_modes_without_each_other() -> None:
     ids=["gone", "half is enough", "less than half", "all"],
 )
 def test_a_metric_that_applies_to_less(now: MetricValue, codes: list[str]) -> None:
-    """A gated metric must apply to at least the share of its cases that `min_overlap` names."""
+    """A gated metric must apply to at least the share of its cases that the gate wants."""
     delta = replace(make_delta(0.8, 0.8), current=now, delta=None if now.value is None else 0.0)
     assert incomplete(make_comparison(delta)) == codes
 

@@ -251,14 +251,14 @@ def test_answers_of_a_slice_that_can_fail_are_not_kept_from_judges() -> None:
         return make_scorecard(*work, *side.cases[4:], fingerprint=side.fingerprint)
 
     sides = sliced(card(4.5)), sliced(unread("unusable_score", 1))
-    decided = verdict(*sides, slices="fail", min_slice=4)
+    decided = verdict(*sides, slices="fail", min_cases=4)
     assert decided.outcome == "cannot tell"
     assert (
         "1 of 4 answers that judges gave groundedness in the baseline's run, in slice work, has none"
         in decided.headline
     )
-    assert verdict(*sides, slices="fail", min_slice=5).outcome == "pass"
-    assert verdict(*sides, min_slice=4).outcome == "pass"
+    assert verdict(*sides, slices="fail", min_cases=5).outcome == "pass"
+    assert verdict(*sides, min_cases=4).outcome == "pass"
 
 
 def test_answers_without_a_grade_before_do_not_disarm_judges() -> None:

@@ -192,7 +192,6 @@ def test_settings(before: dict[str, Any], now: dict[str, Any], expected: list[tu
         ),
         pytest.param({}, {"gate": {"ratchet": "off"}}, "gate.ratchet", id="ratchet"),
         pytest.param({}, {"gate": {"max_error_rate": 0.5}}, "gate.max_error_rate", id="errors"),
-        pytest.param({}, {"gate": {"min_overlap": 0.1}}, "gate.min_overlap", id="overlap"),
         pytest.param({}, {"gate": {"stale_after_days": 900}}, "gate.stale_after_days", id="staleness"),
         pytest.param({}, {"invariants": {"scores_ordered": "off"}}, "invariants.scores_ordered", id="invariant"),
         pytest.param({}, {"waivers": [WAIVER]}, "waivers", id="a new waiver"),

@@ -659,7 +659,7 @@ def test_added_questions_are_held_to_the_base() -> None:
     """Questions that the baseline does not know are lost by their stand-ins; where the base fails them too, not."""
     before = scores({})[:5]
     now = scores(dict.fromkeys(NAMES[5:], 0))
-    gate = Gate(metrics={"hit_at_5": 0.05}, min_overlap=0.1)
+    gate = Gate(metrics={"hit_at_5": 0.05})
     first, judged = judge(now, base(dict.fromkeys(NAMES[5:], 0)), before=before, gate=gate)
     assert first.outcome == "regression"
     assert judged.outcome == "cannot tell"

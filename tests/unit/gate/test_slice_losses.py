@@ -43,6 +43,6 @@ def test_what_is_no_loss_of_a_slice() -> None:
     rows = (
         part("tag=a", "hit_at_5", 1.0, 0.96),
         part("tag=all", "hit_at_5", 1.0, 0.5, n=20),
-        part("tag=few", "hit_at_5", 1.0, 0.5, n=Gate().min_slice - 1),
+        part("tag=few", "hit_at_5", 1.0, 0.5, n=Gate().min_cases - 1),
     )
     assert told(*rows) == []

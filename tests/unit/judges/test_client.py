@@ -195,10 +195,11 @@ def test_a_retry_after_header_may_be_a_date(value: str, calls: int) -> None:
         assert server.calls == calls
 
 
-def test_a_slow_server_is_not_waited_for_and_not_asked_again() -> None:
+def test_a_slow_server_is_not_waited_for_and_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply that does not come in time is none; its tokens are not known, so the most counts."""
+    monkeypatch.setattr(client, "CALL_SECONDS", 0.2)
     with over_connections(lambda _: Answer(text="x", delay=1)) as server:
-        (outcome,), spending = send(requests_to(server), call_timeout=0.2)
+        (outcome,), spending = send(requests_to(server))
         assert server.calls == 1
     assert outcome == NotJudged(reason="timeout", detail="no reply within 0.2 s")
     assert (spending.calls, spending.untold, spending.usd) == (1, 1, None)
@@ -208,18 +209,18 @@ def test_a_slow_server_is_not_waited_for_and_not_asked_again() -> None:
 def test_the_time_for_all_of_them_ends() -> None:
     """When the time of the run is over, what is left is not asked, and says so."""
     with over_connections(lambda _: Answer(text="x", delay=0.3)) as server:
-        outcomes, _ = send(requests_to(server, 5), concurrency=1, total_timeout=0.5)
+        outcomes, _ = send(requests_to(server, 5), concurrency=1, timeout=0.5)
         assert server.calls < 5
     last = outcomes[-1]
     assert isinstance(last, NotJudged)
-    assert last == NotJudged(reason="deadline", detail="judges.total_timeout: 0.5 s are over")
+    assert last == NotJudged(reason="deadline", detail="judges.timeout: 0.5 s are over")
 
 
 def test_a_wait_beyond_the_time_is_not_waited_for() -> None:
     """A server that asks to wait for longer than is left ends the request at once."""
     with over_connections(lambda _: Answer(status=429, text="slow down", headers={"Retry-After": "30"})) as server:
         begin = time.monotonic()
-        told = refusal(server, total_timeout=5)
+        told = refusal(server, timeout=5)
     assert time.monotonic() - begin < 5
     assert told.reason == "deadline"
     assert told.detail.endswith("before that: the server answers 429: slow down")
@@ -279,7 +280,7 @@ def test_an_environment_that_lets_nobody_connect_is_told(
 )
 def test_an_address_that_cannot_be_asked_is_told(url: str) -> None:
     """A host or a port that there cannot be is a reason with the address, and nothing is charged."""
-    ((told,), spending) = send([make_request(judge=make_judge(base_url=url))], retries=0)
+    ((told,), spending) = send([make_request(judge=make_judge(base_url=url))])
     assert isinstance(told, NotJudged)
     assert told.reason == "connection"
     assert told.detail.startswith(url)

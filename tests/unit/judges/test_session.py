@@ -131,9 +131,7 @@ def test_an_error_is_never_a_score(tmp_path: Path) -> None:
 def test_without_a_key_nobody_is_asked(tmp_path: Path, key: str) -> None:
     """A judge that needs a key and has none, or one that no header can hold, is not asked."""
     with FakeJudge() as server:
-        settings = Judges.model_validate(
-            {"models": [{"model": "openai:gpt-4o-2024-08-06", "base_url": server.url}], "retries": 0}
-        )
+        settings = Judges.model_validate({"models": [{"model": "openai:gpt-4o-2024-08-06", "base_url": server.url}]})
         judged = judge(settings, tmp_path / "c.jsonl", {"OPENAI_API_KEY": key})
         assert server.calls == 0
     assert {judgement.reason for judgement in judged[0]} == {"no_key"}
@@ -336,7 +334,7 @@ def test_a_reply_that_was_cut_off_is_not_judged_and_not_asked_for_again(tape: Ca
     """A reply that ends at the limit would do so again: it is recorded, and costs one call in all runs together."""
     server = Server(Reply(text='{"score": 5', cut_off=True, input_tokens=9, output_tokens=4))
     (opinion,) = ask(tape, server)
-    assert opinion.says == NotJudged(reason="invalid_reply", detail="the reply was cut off at judges.max_tokens")
+    assert opinion.says == NotJudged(reason="invalid_reply", detail="the reply was cut off at 2000 tokens")
     assert opinion.usage.output_tokens == 4
     assert ask(recorded(tmp_path), server) == [opinion]
     assert len(server.asked) == 1

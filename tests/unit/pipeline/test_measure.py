@@ -19,6 +19,7 @@ from raggate.pipeline.measure import measure
 from raggate.pipeline.request import Request, RunFailed
 from raggate.reports import trace_file
 from raggate.reports.progress import Progress
+from raggate.service import ask as service_ask
 
 CONFIG = """\
 suite: small
@@ -151,11 +152,15 @@ def test_everything_is_asked_several_times(
 
 
 def test_a_stop_in_a_later_pass_is_a_stop(
-    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+    api: FakeAskApi,
+    inputs_for: Callable[..., Inputs],
+    request_for: Callable[..., Request],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An API that fails when everything is asked again was not measured, and the reason tells in which pass it was."""
     inputs = inputs_for("[hybrid]")
-    asking = inputs.config.asking(repeat=2, give_up_after=2, retries=0)
+    monkeypatch.setattr(service_ask, "GIVE_UP_AFTER", 2)
+    asking = inputs.config.asking(repeat=2)
     calls: list[str] = []
 
     def script(question: str) -> tuple[int, bytes, float]:

@@ -178,9 +178,6 @@ class Script:
         return look
 
 
-LIMIT = 1 << 20
-
-
 def asking(client: httpx.Client, ready: Readiness) -> IndexState:
     """Ask the health path for real, the way an adapter does."""
     response = client.get(ready.health_path)
@@ -233,7 +230,6 @@ def bring_up(place: Workspace, clock: FakeClock) -> Callable[..., Outcome]:
                 replace(place, say=said.append),
                 index_state=index_state,
                 expected=expected,
-                max_body_bytes=LIMIT,
                 start=fake.start,
                 transport=httpx.MockTransport(respond) if respond else None,
                 clock=clock,
@@ -529,10 +525,10 @@ class TestTimeout:
                 sent.append(0)
                 while True:
                     sent[-1] += 1
-                    yield b" " * (1 << 18)
+                    yield b" " * (1 << 21)
 
         outcome = bring_up(timeout=2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Huge()))
-        assert "larger than 1048576 bytes" in outcome.message
+        assert "larger than 8388608 bytes" in outcome.message
         assert max(sent) == 5
 
     def test_a_compressed_bomb_is_not_unpacked(self, bring_up):
@@ -563,7 +559,7 @@ def test_a_hanging_look_is_left_on_a_real_clock(place: Workspace) -> None:
         return DONE
 
     settings = Api(command=CommandBackend(run=["x"]), ready=Readiness(timeout=0.05))
-    wait = boot.up(settings, place, index_state=hang, expected=FIVE, max_body_bytes=LIMIT, start=FakeApi().start)
+    wait = boot.up(settings, place, index_state=hang, expected=FIVE, start=FakeApi().start)
     try:
         with pytest.raises(CannotTell, match="has not answered"), wait:
             pass
@@ -663,7 +659,7 @@ def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
         api = Api(url=f"http://{host}:{taken.getsockname()[1]}")
     with (
         pytest.raises(UsageError, match="is the container that raggate runs in") as caught,
-        boot.up(api, place, index_state=Script(state(5)), expected=FIVE, max_body_bytes=LIMIT, clock=FakeClock()),
+        boot.up(api, place, index_state=Script(state(5)), expected=FIVE, clock=FakeClock()),
     ):
         pass
     assert "service's name" in caught.value.hint
@@ -677,7 +673,7 @@ def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -
     looks = Script(state(5))
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         api = Api(url=f"http://127.0.0.1:{server.getsockname()[1]}")
-        with boot.up(api, place, index_state=looks, expected=FIVE, max_body_bytes=LIMIT, clock=FakeClock()) as started:
+        with boot.up(api, place, index_state=looks, expected=FIVE, clock=FakeClock()) as started:
             assert started.base_url == api.url
     assert looks.count
 
@@ -688,7 +684,7 @@ def test_localhost_outside_the_action(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         api = Api(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
     looks = Script(httpx.ConnectError("refused"), state(5))
-    with boot.up(api, place, index_state=looks, expected=FIVE, max_body_bytes=LIMIT, clock=FakeClock()):
+    with boot.up(api, place, index_state=looks, expected=FIVE, clock=FakeClock()):
         assert looks.count == 3
 
 

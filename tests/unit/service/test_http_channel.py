@@ -19,7 +19,6 @@ from unittest import mock
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.config.ask_settings import Ask
 from raggate.service import http_channel, misses
 from raggate.service.http_channel import Connection, Connections, Reply, Request
 from raggate.service.mcp import exchange
@@ -30,9 +29,6 @@ from tables import each_row
 from tries import tried
 
 LIMIT = 1024
-SETTINGS = Ask(max_body_bytes=LIMIT, read_timeout=5, connect_timeout=5)
-IMPATIENT = Ask(max_body_bytes=LIMIT, read_timeout=0.05)
-UNCONNECTED = Ask(max_body_bytes=LIMIT, connect_timeout=0.05)
 CERTIFICATE = Path(__file__).parents[2] / "data" / "loopback.pem"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -102,36 +98,40 @@ def request(content: bytes = b'{"question": "q"}', **headers: str) -> Request:
     )
 
 
+@pytest.fixture(autouse=True)
+def _small_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (http_channel, misses):
+        monkeypatch.setattr(module, "MAX_BODY_BYTES", LIMIT)
+
+
 @asynccontextmanager
-async def connected(
-    port: int, settings: Ask = SETTINGS, *, url: str = "http://127.0.0.1"
-) -> AsyncIterator[Connections]:
+async def connected(port: int, *, url: str = "http://127.0.0.1") -> AsyncIterator[Connections]:
     """Keep connections for as long as the context lasts."""
-    connections = Connections(f"{url}:{port}", settings)
+    connections = Connections(f"{url}:{port}")
     try:
         yield connections
     finally:
         await connections.close()
 
 
-async def by_h11(url: str, settings: Ask) -> Reply:
+async def by_h11(url: str) -> Reply:
     """Ask by what is tested here."""
-    connections = Connections(url, settings)
+    connections = Connections(url)
     try:
         return await connections.exchange(request())
     finally:
         await connections.close()
 
 
-async def by_httpx(url: str, settings: Ask) -> Reply:
+async def by_httpx(url: str) -> Reply:
     """Ask by httpx's transport."""
-    asked, extensions = request(), exchange.extensions(settings)
+    asked, extensions = request(), exchange.TIMEOUTS
     async with httpx.AsyncHTTPTransport(trust_env=False, verify=checked_by(url)) as transport:
         sent = httpx.Request("POST", f"{url}/ask", content=asked.content, extensions=extensions)
         reply = await transport.handle_async_request(sent)
         more, whole = 0, True
         try:
-            limit = settings.max_body_bytes if reply.status_code == 200 else exchange.MAX_ERROR_BYTES
+            limit = LIMIT if reply.status_code == 200 else exchange.MAX_ERROR_BYTES
             body, whole = await exchange.read(reply, limit)
         except httpx.TransportError:
             if reply.status_code == 200:
@@ -143,7 +143,7 @@ async def by_httpx(url: str, settings: Ask) -> Reply:
     return Reply(reply.status_code, headers, body, whole=whole, more=more if whole else 0)
 
 
-Engine = Callable[[str, Ask], Awaitable[Reply]]
+Engine = Callable[[str], Awaitable[Reply]]
 
 
 def told(reply: Reply | Miss) -> str | bytes:
@@ -152,17 +152,17 @@ def told(reply: Reply | Miss) -> str | bytes:
         reply = misses.refused(reply.status, reply.header(b"location"), reply.body)
     if isinstance(reply, Reply):
         encoding = reply.header(b"content-encoding")
-        miss = misses.unreadable(encoding, whole=reply.whole, more=reply.more, settings=SETTINGS)
+        miss = misses.unreadable(encoding, whole=reply.whole, more=reply.more)
         return reply.body if miss is None else miss.failure.message
     return reply.failure.message + (" (again)" if reply.again else "")
 
 
-async def outcome(engine: Engine, url: str, settings: Ask = SETTINGS) -> Reply | Miss:
+async def outcome(engine: Engine, url: str) -> Reply | Miss:
     """Ask once by an engine."""
     try:
-        return await engine(url, settings)
+        return await engine(url)
     except httpx.TransportError as error:
-        return misses.missed(error, settings)
+        return misses.missed(error)
 
 
 def answered(raw: bytes, engine: Engine) -> Reply | Miss:
@@ -435,7 +435,7 @@ def test_who_is_stopped_as_the_answer_comes_closes_the_connection() -> None:
     async def test() -> None:
         loop = asyncio.get_running_loop()
         async with serving(lambda _: b"") as server:
-            made = await loop.create_connection(lambda: Connection(SETTINGS, loop), "127.0.0.1", server.port)
+            made = await loop.create_connection(lambda: Connection(loop), "127.0.0.1", server.port)
             asked = asyncio.create_task(made[1].exchange(request()))
             await asyncio.sleep(0)
             made[1].data_received(OK)
@@ -451,36 +451,10 @@ def test_who_is_stopped_as_the_answer_comes_closes_the_connection() -> None:
 
 
 @each_row("engine", [by_h11, by_httpx])
-@each_row("begun", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{"])
-def test_silence_ends_with_the_read_timeout(engine: Engine, begun: bytes) -> None:
-    """Without a byte for so long, the question is given up, whether the answer has begun or not."""
-
-    async def test() -> None:
-        async with serving(lambda _: begun) as server:
-            miss = await outcome(engine, f"http://127.0.0.1:{server.port}", IMPATIENT)
-        assert told(miss) == "no byte for 0.05 s"
-
-    asyncio.run(test())
-
-
-def test_a_byte_now_and_then_is_no_silence() -> None:
-    """The read timeout is that of one byte; the whole has the time of the question."""
-
-    async def test() -> None:
-        settings = Ask(max_body_bytes=LIMIT, read_timeout=0.5)
-        async with serving(lambda _: b"") as server, connected(server.port, settings) as connections:
-            asked = asyncio.create_task(connections.exchange(request()))
-            for part in (OK[:10], OK[10:20], OK[20:]):
-                await asyncio.sleep(0.2)
-                server.writers[0].write(part)
-            assert (await asked).body == b"{}"
-
-    asyncio.run(test())
-
-
-@each_row("engine", [by_h11, by_httpx])
-def test_a_connection_that_does_not_come_about(engine: Engine) -> None:
+def test_a_connection_that_does_not_come_about(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address that takes no connection within the time is told as that."""
+    monkeypatch.setattr(misses, "CONNECT_SECONDS", 0.05)
+    monkeypatch.setitem(exchange.TIMEOUTS["timeout"], "connect", 0.05)
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -488,7 +462,7 @@ def test_a_connection_that_does_not_come_about(engine: Engine) -> None:
         for other in waiting:
             other.setblocking(False)
             other.connect_ex(full.getsockname())
-        miss = asyncio.run(outcome(engine, f"http://127.0.0.1:{full.getsockname()[1]}", UNCONNECTED))
+        miss = asyncio.run(outcome(engine, f"http://127.0.0.1:{full.getsockname()[1]}"))
         for other in waiting:
             other.close()
     assert told(miss) == "no connection within 0.05 s"
@@ -589,7 +563,7 @@ def test_broken_tls_is_told_as_that() -> None:
             os.write(server.writers[0].get_extra_info("socket").fileno(), b"HTTP/1.1 200 OK\r\n\r\n")
             with pytest.raises(httpx.ReadError) as error:
                 await asked
-        sentence = told(misses.missed(error.value, SETTINGS))
+        sentence = told(misses.missed(error.value))
         assert isinstance(sentence, str)
         assert sentence.startswith("connection lost: [SSL")
 
@@ -621,6 +595,6 @@ def test_a_reset_is_told_as_one() -> None:
             writer.transport.abort()
             with pytest.raises(httpx.ReadError) as error:
                 await asked
-        assert told(misses.missed(error.value, SETTINGS)) == "connection lost: Connection reset by peer (again)"
+        assert told(misses.missed(error.value)) == "connection lost: Connection reset by peer (again)"
 
     asyncio.run(test())

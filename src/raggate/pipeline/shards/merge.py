@@ -27,7 +27,7 @@ from raggate.pipeline.shards import planning, shard_directory
 from raggate.pipeline.shards.receipt import counts
 from raggate.pipeline.shards.shard_directory import ShardAnswers
 from raggate.pipeline.trusted_inputs import load_inputs
-from raggate.service.ask import questions_of
+from raggate.service.ask import RETRIES, questions_of
 from raggate.text.dates import stamp
 from raggate.text.files import write_atomic
 from raggate.text.jsonio import dumps
@@ -277,14 +277,14 @@ class Due(Struct, frozen=True, kw_only=True):
         if any(receipt.index.get(key) != values for key, values in index.items()):
             raise UsageError(f"{place}: what it says of the index is not what its answers say")
         moments(receipt, place)
-        _refuse_wild_times(shard, asking.retries, place)
+        _refuse_wild_times(shard, place)
         return shard
 
     def _probes_of(self, shard: int) -> Counter[Probe]:
         return self.probes if shard == PROBING_SHARD else Counter()
 
 
-def _refuse_wild_times(shard: ShardAnswers, retries: int, place: Path) -> None:
+def _refuse_wild_times(shard: ShardAnswers, place: Path) -> None:
     """Refuse answers that took less than no time, longer than their shard did, or more retries than there are.
 
     Raises:
@@ -293,11 +293,11 @@ def _refuse_wild_times(shard: ShardAnswers, retries: int, place: Path) -> None:
     most = 1000 * (shard.receipt.seconds + _CLOCK_SECONDS)
     for result in chain(shard.results, shard.again, (answer.result for answer in shard.probes)):
         # not a number is in no range
-        if not 0 <= result.elapsed_ms <= most or not 0 <= result.retries <= retries:
+        if not 0 <= result.elapsed_ms <= most or not 0 <= result.retries <= RETRIES:
             raise UsageError(
                 f"{place}: {cut(result.case_id)} ({cut(result.mode)}): {setting(result.elapsed_ms)} ms and "
                 f"{result.retries} retries, where the whole shard took {setting(shard.receipt.seconds)} s and at most "
-                f"{retries} retries are made"
+                f"{RETRIES} retries are made"
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.config.gate_settings import DEFAULT_GATED
+from raggate.config.schema import DESCRIPTION
 from raggate.models.comparison import Comparison, Delta, Flip
 from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.run import Run
@@ -220,7 +221,7 @@ def fallen_title(flips: Sequence[Flip]) -> str:
 def about(run: Run) -> dict[str, str]:
     """Return what a run tells of itself, by name: its description, and the versions that no API tells."""
     versions = {name: run.fingerprint.get(key) for key, name in _VERSIONS.items()}
-    texts = {"About": run.config.about.description, **versions}
+    texts = {"About": run.config.about.get(DESCRIPTION), **versions}
     return {name: text for name, text in texts.items() if isinstance(text, str) and text}
 
 

@@ -13,7 +13,7 @@ from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import Call, IndexState
-from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
+from raggate.service.answer_limits import MAX_BODY_BYTES, MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
 from raggate.text.field_paths import ABSENT, joined, kind_of
@@ -121,7 +121,7 @@ class AskAdapter:
     def _probe(self, client: httpx.Client) -> tuple[dict[str, Any], str]:
         """Ask one question for the index coverage alone; a failure is told, not raised."""
         content = jsonio.dumps({"question": _PROBE.question, "k": _PROBE.k, "mode": self._settings.modes[0]})
-        limit, seconds = self._settings.max_body_bytes, self._settings.total_timeout
+        limit, seconds = MAX_BODY_BYTES, self._settings.timeout
         url, headers = f"{_PATH}?debug=true&retrieval_only=true", {"Content-Type": "application/json"}
         try:
             status, body = fetch(client, "POST", url, headers=headers, content=content, limit=limit, seconds=seconds)

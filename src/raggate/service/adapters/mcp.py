@@ -110,11 +110,11 @@ class McpAdapter(Guarded, Struct, frozen=True):
         return state_of(index, root)
 
     def _exchange(self, transport: httpx.AsyncBaseTransport, base_url: str) -> Exchange:
-        return Exchange(transport, f"{base_url.rstrip('/')}{self._mcp.path}", self._headers, self._settings)
+        return Exchange(transport, f"{base_url.rstrip('/')}{self._mcp.path}", self._headers)
 
     @asynccontextmanager
     async def _opened(self, api: Started, workers: int) -> AsyncIterator[_Channel]:
-        async with _transport_to(api, workers, self._settings) as transport:
+        async with _transport_to(api, workers) as transport:
             session = Session(self._exchange(transport, api.base_url))
             yield _Channel(session, self._mcp, self._settings, self._read)
             await session.close()
@@ -139,7 +139,7 @@ class _Channel(Struct, frozen=True):
         except Missed as error:
             return error.miss
         except httpx.TransportError as error:
-            return misses.missed(error, self._settings)
+            return misses.missed(error)
         return None
 
     def question(self, case: Case, mode: str) -> Attempt:
@@ -147,21 +147,20 @@ class _Channel(Struct, frozen=True):
         arguments = filled_json(self._mcp.arguments, values_of(case, mode, self._settings))
         return partial(self._attempt, case, arguments)
 
-    async def _attempt(self, case: Case, arguments: Message, traceparent: str | None) -> Response | Miss:
+    async def _attempt(self, case: Case, arguments: Message, traceparent: str) -> Response | Miss:
         try:
             return bounded(self._read(await self._session.call(self._mcp.tool, arguments, traceparent)))
         except Missed as error:
             return error.miss
         except httpx.TransportError as error:
-            return misses.missed(error, self._settings)
+            return misses.missed(error)
         except ValueError as error:
             return miss("schema", cut(f"{error} (case {quoted(case.id, limit=60)})"))
 
 
-def _transport_to(api: Started, workers: int, settings: Ask) -> httpx.AsyncBaseTransport:
+def _transport_to(api: Started, workers: int) -> httpx.AsyncBaseTransport:
     pipes = getattr(api, "pipes", None)
     if pipes is None:
         # what the server asks back is answered while its stream is open
         return exchange.transport_to(api, 2 * workers)
-    pipes.max_line_bytes = settings.max_body_bytes
     return AsyncPipeTransport(pipes)

@@ -60,7 +60,7 @@ class _WithHeaders:
 
 
 class OverHttp:
-    """Asks an API as `HttpAdapter` says, with the timeouts, retries and bounds of `settings`."""
+    """Asks an API as `HttpAdapter` says, as often and as long as `settings` allows."""
 
     def __init__(self, adapter: HttpAdapter, settings: Ask) -> None:
         self._adapter = adapter
@@ -74,7 +74,7 @@ class OverHttp:
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
     ) -> AskResult:
         """Ask these cases, each in the mode beside it."""
-        connect = partial(opened, self._adapter, api, self._settings)
+        connect = partial(opened, self._adapter, api)
         return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
 
     def with_headers(self, headers: Mapping[str, str]) -> OverHttp:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from raggate.config.service_settings import CommandBackend
+from raggate.config.service_settings import BUILD_SECONDS, CommandBackend
 from raggate.errors import CannotTell, SettingError, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends.group import Filler
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
-from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import Guarded
 
@@ -116,7 +115,7 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
         plan = _plan(settings, workspace, port, addresses)
         if plan.build:
             with Log(workspace.out / "build.log", workspace.secrets) as build_log:
-                _build(group, plan, settings.build_timeout, build_log)
+                _build(group, plan, build_log)
 
         def launch(port: int) -> ManagedProcess:
             return _run(group, _plan(settings, workspace, port, addresses), log, spoken_to=settings.stdio)
@@ -266,8 +265,8 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
     return plan
 
 
-def _build(group: ProcessGroup, plan: _Plan, timeout: float, log: Log) -> None:
-    end = time.monotonic() + timeout
+def _build(group: ProcessGroup, plan: _Plan, log: Log) -> None:
+    end = time.monotonic() + BUILD_SECONDS
     for number, words in enumerate(plan.build, 1):
         step = f"build step {number} of {len(plan.build)} (`{_joined(words)}`)"
         log.feed(f"$ {_joined(words)}\n".encode())
@@ -282,8 +281,8 @@ def _build(group: ProcessGroup, plan: _Plan, timeout: float, log: Log) -> None:
         ended = child.wait(end - time.monotonic())
         if ended is None:
             raise CannotTell(
-                f"{step} was not finished after {setting(timeout)} s, the time of all build steps together",
-                hint="Raise `api.command.build_timeout`, or build before raggate runs.",
+                f"{step} was not finished after {BUILD_SECONDS} s, the time of all build steps together",
+                hint="Build before raggate runs.",
                 log=log.tail(),
             )
         if ended.code != 0:

@@ -31,6 +31,7 @@ from raggate.text.quote import cut, nearest
 from raggate.text.redact import Guarded
 
 _DRAIN = 0.5
+_MOST_PROCESSES = 1024
 _HEALTH_SECONDS = 0.5
 _LAYER = "rw,noexec,nosuid,nodev,mode=1777"
 
@@ -56,14 +57,12 @@ def hardened(client: Client, settings: Contained, image: str, *, internal: bool)
         writable += [path for path in declared_volumes(client, image) if path not in writable]
     return {
         "cap_drop": ["ALL"],
-        "cap_add": list(settings.cap_add) or None,
         "security_opt": ["no-new-privileges:true"],
         "read_only": settings.read_only,
         "tmpfs": dict.fromkeys(writable, _LAYER),
-        "pids_limit": settings.pids,
+        "pids_limit": _MOST_PROCESSES,
         "mem_limit": settings.memory_bytes,
         "memswap_limit": settings.memory_bytes,
-        "nano_cpus": int(settings.cpus * 1e9),
         "oom_score_adj": 500,
         "init": True,
         "ipc_mode": "private",

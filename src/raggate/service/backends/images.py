@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.config.service_settings import Build, Contained
+from raggate.config.service_settings import BUILD_SECONDS, Build, Contained
 from raggate.errors import CannotTell, SettingError
 from raggate.models.service import Workspace
 from raggate.service import build_context, signals
@@ -129,11 +129,6 @@ def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspac
         return build(client, settings.build, key=key, workspace=workspace)
     name = settings.image or ""
     image = _local(client, name, key)
-    if image is None and settings.pull == "never":
-        raise CannotTell(
-            f"{key}.image: there is no image {name!r} on this machine, and `pull: never` forbids to pull it",
-            hint="Build or pull it in a step before raggate.",
-        )
     if image is None:
         _pull(client, name, key, workspace.say)
         image = _local(client, name, key)
@@ -334,7 +329,7 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
             )
         except Late:
             raise CannotTell(
-                f"{key}.build: the image was not built after {setting(settings.timeout)} s (`build.timeout`)",
+                f"{key}.build: the image was not built after {BUILD_SECONDS} s",
                 hint="The whole output is in build.log of the run directory.",
                 log=log.tail(),
             ) from None
@@ -369,7 +364,7 @@ def _mark(key: str, workspace: Workspace) -> str:
 def _run(client: Client, settings: Build, context: Path, kept_out: list[str], mark: str, log: Log) -> str | None:
     import docker
 
-    end = time.monotonic() + settings.timeout
+    end = time.monotonic() + BUILD_SECONDS
     image = None
     with docker.utils.build.tar(str(context), exclude=kept_out, dockerfile=(settings.dockerfile, None)) as packed:
         for event in events(client, lambda: _events(client, settings, packed, mark), end=end):

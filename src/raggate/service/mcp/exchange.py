@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.config.ask_settings import Ask
 from raggate.models.service import Started
 from raggate.service import misses
+from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.mcp import protocol
 from raggate.service.mcp.protocol import SESSION, Message, RpcError, Terms
-from raggate.service.misses import Miss, Missed, miss
+from raggate.service.misses import CONNECT_SECONDS, Miss, Missed, miss
 from raggate.service.transport import WITHIN, Events
 from raggate.text import jsonio
 from raggate.text.certificates import checked_by
@@ -26,6 +26,8 @@ MAX_ASKED_BACK = 100
 """Requests of the server's own during one of raggate's."""
 
 _STREAM = "text/event-stream"
+TIMEOUTS: dict[str, Any] = {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}}
+"""Of each request; whoever asks bounds the time of the whole question."""
 
 
 MAX_ERROR_BYTES = 64 << 10
@@ -54,24 +56,14 @@ class Exchange:
         transport: carries the requests.
         url: where the server is.
         headers: what the configuration adds to each request.
-        settings: timeouts and bounds.
     """
 
-    def __init__(
-        self, transport: httpx.AsyncBaseTransport, url: str, headers: Mapping[str, str], settings: Ask
-    ) -> None:
+    def __init__(self, transport: httpx.AsyncBaseTransport, url: str, headers: Mapping[str, str]) -> None:
         self._transport = transport
         self._url = httpx.URL(url)
         accepted = {"Accept": "application/json, text/event-stream"}
         self._headers = {**misses.HEADERS, **accepted, **headers}
-        self._settings = settings
-        self._extensions = extensions(settings)
         self._numbers = itertools.count(1)
-
-    @property
-    def max_bytes(self) -> int:
-        """The most bytes of one answer."""
-        return self._settings.max_body_bytes
 
     async def ask(self, terms: Terms, method: str, params: Message) -> Answer:
         """Send a request and return its result.
@@ -124,13 +116,13 @@ class Exchange:
             httpx.TransportError: when the server cannot be reached.
         """
         headers = {**self._headers, **terms.headers({})}
-        extensions = {**self._extensions, WITHIN: seconds}
+        extensions = {**TIMEOUTS, WITHIN: seconds}
         request = httpx.Request("DELETE", self._url, headers=headers, extensions=extensions)
         await close(await self._transport.handle_async_request(request))
 
     async def _send(self, terms: Terms, message: Message) -> httpx.Response:
         headers, content = {**self._headers, **terms.headers(message)}, jsonio.dumps(message)
-        request = httpx.Request("POST", self._url, headers=headers, content=content, extensions=self._extensions)
+        request = httpx.Request("POST", self._url, headers=headers, content=content, extensions=TIMEOUTS)
         return await self._transport.handle_async_request(request)
 
     async def _result(self, reply: httpx.Response, terms: Terms, number: int) -> tuple[Message, int]:
@@ -138,7 +130,7 @@ class Exchange:
         if (compressed := encoded(reply)) is not None:
             raise Missed(compressed)
         asked_back = itertools.count(1)
-        async with aclosing(_parts(reply, self._settings)) as parts:
+        async with aclosing(_parts(reply)) as parts:
             async for raw in parts:
                 try:
                     came = protocol.parsed(raw)
@@ -191,12 +183,12 @@ def _reply_among(came: Iterable[Message], number: int) -> Message | None:
     return reply
 
 
-async def _parts(reply: httpx.Response, settings: Ask) -> AsyncGenerator[bytes, None]:
+async def _parts(reply: httpx.Response) -> AsyncGenerator[bytes, None]:
     """Return what is a message, or a batch of them, each."""
     kind = _kind(reply)
     if kind == "application/json":
-        body, whole = await read(reply, settings.max_body_bytes)
-        if (problem := unreadable(reply, whole=whole, settings=settings)) is not None:
+        body, whole = await read(reply, MAX_BODY_BYTES)
+        if (problem := unreadable(reply, whole=whole)) is not None:
             raise Missed(problem)
         yield body
         return
@@ -205,8 +197,8 @@ async def _parts(reply: httpx.Response, settings: Ask) -> AsyncGenerator[bytes, 
     events, size = Events(), 0
     async for piece in reply.aiter_raw():
         size += len(piece)
-        if size > settings.max_body_bytes:
-            raise Missed(miss("body", f"the event stream has more than {settings.max_body_bytes} bytes", status=200))
+        if size > MAX_BODY_BYTES:
+            raise Missed(miss("body", f"the event stream has more than {MAX_BODY_BYTES} bytes", status=200))
         for _, data in events.feed(piece):
             # without data it is there to be taken up again, which raggate does not
             if data:
@@ -231,13 +223,6 @@ def transport_to(api: Started, connections: int) -> httpx.AsyncHTTPTransport:
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
     # not a client but its transport: no redirects, cookies, proxies or other state between questions
     return httpx.AsyncHTTPTransport(limits=limits, verify=checked_by(api.base_url), trust_env=False)
-
-
-def extensions(settings: Ask) -> dict[str, Any]:
-    """Return the timeouts of a request, as the HTTP library takes them."""
-    timeout = settings.read_timeout
-    timeouts = {"connect": settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
-    return {"timeout": timeouts}
 
 
 async def read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:
@@ -274,9 +259,9 @@ def refused(reply: httpx.Response, body: bytes) -> Miss:
     return misses.refused(reply.status_code, reply.headers.get("location"), body)
 
 
-def unreadable(reply: httpx.Response, *, whole: bool, settings: Ask) -> Miss | None:
+def unreadable(reply: httpx.Response, *, whole: bool) -> Miss | None:
     """Return why a body is not to be read, if it is not."""
-    return misses.unreadable(_encoding(reply), whole=whole, more=0, settings=settings)
+    return misses.unreadable(_encoding(reply), whole=whole, more=0)
 
 
 def encoded(reply: httpx.Response) -> Miss | None:

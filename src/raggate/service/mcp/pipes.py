@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import IO, Any
 
+from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.mcp import protocol
 from raggate.service.mcp.protocol import Message, is_answered
 from raggate.service.misses import Missed, miss
@@ -39,7 +40,6 @@ class Pipes:
     """
 
     def __init__(self, into: IO[bytes], out: IO[bytes], note: Callable[[bytes], None]) -> None:
-        self.max_line_bytes = 8 << 20
         self._into = into
         self._out = out
         self._note = note
@@ -139,11 +139,11 @@ class Pipes:
 
     def _extend(self, part: bytes) -> None:
         self._partial += part
-        if len(self._partial) > self.max_line_bytes:
+        if len(self._partial) > MAX_BODY_BYTES:
             # what is skipped is told again each time it has grown as much
             self._partial.clear()
             self._skipping = True
-            self._broken("body", f"the server wrote a line of more than {self.max_line_bytes} bytes")
+            self._broken("body", f"the server wrote a line of more than {MAX_BODY_BYTES} bytes")
 
     def _line(self, line: bytes) -> None:
         try:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 from raggate.service import ask
+from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.mcp import protocol
 from raggate.service.mcp.exchange import Answer, Exchange, Expired
 from raggate.service.mcp.protocol import STATELESS, Message, RpcError, Terms, agreed, discovered, proposal
@@ -34,7 +35,7 @@ class Session:
                 self._terms = await self._greet()
             return self._terms
 
-    async def call(self, tool: str, arguments: Message, traceparent: str | None = None) -> Message:
+    async def call(self, tool: str, arguments: Message, traceparent: str = "") -> Message:
         """Call a tool, as a part of a trace where there is one, and give the result."""
         # MCP keeps this key of `_meta` for W3C Trace Context
         meta = {"_meta": {ask.HEADER: traceparent}} if traceparent else {}
@@ -48,9 +49,8 @@ class Session:
         for _ in range(MAX_PAGES):
             answer = await self._ask("tools/list", cursor)
             size += answer.size
-            if size > self._exchange.max_bytes:
-                most = self._exchange.max_bytes
-                raise Missed(miss("body", f"tools/list: the pages have more than {most} bytes (ask.max_body_bytes)"))
+            if size > MAX_BODY_BYTES:
+                raise Missed(miss("body", f"tools/list: the pages have more than {MAX_BODY_BYTES} bytes"))
             page = answer.result
             listed = page.get("tools")
             if not isinstance(listed, list):

@@ -151,7 +151,7 @@ def test_a_bulk_that_failed(ask: Any, behaviour: str) -> None:
 
 def test_a_bulk_that_is_killed(ask: Any) -> None:
     """Questions answered before the time was up keep their answers; the others fail with that reason."""
-    found = ask(cases("bread", "tea", "soup", "bread"), "stuck", total_timeout=0.75)
+    found = ask(cases("bread", "tea", "soup", "bread"), "stuck", timeout=0.75)
     assert [result.failure.kind if result.failure else None for result in found] == [None, None, "timeout", "timeout"]
 
 
@@ -183,7 +183,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 def test_a_hang_ends_with_its_children(ask: Any, tmp_path: Path) -> None:
     """What does not end in time is killed together with what it started."""
-    found = ask(cases("bread"), "child", total_timeout=1.5)
+    found = ask(cases("bread"), "child", timeout=1.5)
     assert found[0].failure is not None
     assert (found[0].failure.kind, found[0].failure.message) == ("timeout", "no end within 1.5 s for each question")
     pid = int((tmp_path / "pid").read_text())

@@ -153,9 +153,3 @@ def test_no_address(template: str) -> None:
     """Another scheme, a trace in the host, none or two of them, and what could leave a link are refused."""
     with pytest.raises(ValidationError, match="expected an address of http or https"):
         Ask(trace_url=template)
-
-
-def test_no_trace_no_address() -> None:
-    """A viewer of traces that are never sent is a mistake."""
-    with pytest.raises(ValidationError, match="no question has a trace then"):
-        Ask(trace_url=VIEWER, traceparent=False)

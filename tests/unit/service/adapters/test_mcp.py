@@ -80,7 +80,7 @@ class Started:
         return ()
 
 
-def adapter(environment: dict[str, str] | None = None, *, total_timeout: float = 60, **mcp: Any) -> McpAdapter:
+def adapter(environment: dict[str, str] | None = None, *, timeout: float = 60, **mcp: Any) -> McpAdapter:
     """Build an adapter; `mcp` are further keys of its section."""
     section = {
         "tool": "search",
@@ -96,7 +96,7 @@ def adapter(environment: dict[str, str] | None = None, *, total_timeout: float =
         },
         **mcp,
     }
-    ask = {"adapter": "mcp", "mcp": section, "retries": 0, "concurrency": 1, "total_timeout": total_timeout}
+    ask = {"adapter": "mcp", "mcp": section, "concurrency": 1, "timeout": timeout}
     root = {"vault": {"work": "w", "personal": "p"}, "api": {"url": "http://api"}, "ask": ask}
     return McpAdapter.of(Config.model_validate(root), environment or {})
 
@@ -255,7 +255,7 @@ def test_progress_over_http_does_not_extend_the_deadline(monkeypatch: pytest.Mon
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Progress())
 
     monkeypatch.setattr(exchange, "transport_to", lambda *_: httpx.MockTransport(busy))
-    result = adapter({}, total_timeout=0.1).ask([(CASES[0], "hybrid")], Started(), on_result=lambda *_: None).results[0]
+    result = adapter({}, timeout=0.1).ask([(CASES[0], "hybrid")], Started(), on_result=lambda *_: None).results[0]
     assert result.failure is not None
     assert (result.failure.kind, result.failure.message) == ("timeout", "no answer within 0.1 s")
 
@@ -265,7 +265,7 @@ def test_progress_over_pipes_does_not_either() -> None:
     with played() as side, ThreadPoolExecutor(1) as pool:
         started = Started()
         started.pipes = side.pipes  # type: ignore[attr-defined]
-        by = adapter({}, total_timeout=0.1)
+        by = adapter({}, timeout=0.1)
         asked = pool.submit(lambda: by.ask([(CASES[0], "hybrid")], started, on_result=lambda *_: None))
         side.say({"jsonrpc": "2.0", "id": side.hear()["id"], "result": {"protocolVersion": "2025-06-18"}})
         assert side.hear()["method"] == "notifications/initialized"

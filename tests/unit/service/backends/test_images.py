@@ -213,12 +213,13 @@ EVENTS = [
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("events", EVENTS)
 def test_silent_build(client: Any, place: Workspace, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build that falls silent ends after `build.timeout`, and says so."""
+    """A build that falls silent ends in time, and says so."""
+    monkeypatch.setattr(images, "BUILD_SECONDS", 1)
     monkeypatch.setattr(Silent, "events", events)
-    settings = ContainerBackend.model_validate({"build": {"timeout": 1}, "port": 9000}).build
+    settings = ContainerBackend.model_validate({"build": {}, "port": 9000}).build
     assert settings is not None
     begun = time.monotonic()
-    with pytest.raises(CannotTell, match=r"was not built after 1 s \(`build.timeout`\)"):
+    with pytest.raises(CannotTell, match=r"was not built after 1 s"):
         images.build(client, settings, key="api.container", workspace=place)
     assert time.monotonic() - begun < 20
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from raggate.config.ask_settings import Ask
+from bounds import bounds
 from raggate.service.mcp import exchange
 from raggate.service.mcp.exchange import Exchange
 from raggate.service.mcp.protocol import STATELESS, Terms
@@ -95,14 +95,14 @@ def in_session(server: Scripted, do: Callable[[Session], Coroutine[Any, Any, Any
     """Do something in a session with a server."""
 
     async def run() -> Any:
-        settings = Ask(max_body_bytes=LIMIT)
-        session = Session(Exchange(server, "http://api/mcp", dict(headers), settings))
+        session = Session(Exchange(server, "http://api/mcp", dict(headers)))
         try:
             return await do(session)
         finally:
             await session.close()
 
-    return asyncio.run(run())
+    with bounds(max_body_bytes=LIMIT):
+        return asyncio.run(run())
 
 
 def call(session: Session) -> Coroutine[Any, Any, Any]:
@@ -374,7 +374,7 @@ def test_the_pages_of_a_list_are_together_no_larger_than_one_answer() -> None:
         return said({"id": message["id"], "result": page})
 
     server = Scripted(answer)
-    with pytest.raises(Missed, match=rf"tools/list: the pages have more than {LIMIT} bytes \(ask\.max_body_bytes\)"):
+    with pytest.raises(Missed, match=rf"tools/list: the pages have more than {LIMIT} bytes"):
         in_session(server, Session.tools)
     assert server.methods().count("tools/list") == 2
 

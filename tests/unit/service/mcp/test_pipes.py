@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bounds import bounds
 from played_server import SECONDS, Played, played
 from raggate.service.mcp import protocol
 from raggate.service.mcp.pipes import PipeTransport
@@ -113,9 +114,8 @@ def test_a_banner_is_for_the_log(server: Played) -> None:
 )
 def test_what_breaks_the_protocol_fails_those_that_wait(line: bytes, said: str) -> None:
     """A line that is no message, too long, or a reply to nobody fails the question, and the next one is answered."""
-    with played() as server:
-        greeted(server).pipes.max_line_bytes = 4096
-        asked = server.pipes.ask(CALL)
+    with bounds(max_body_bytes=4096), played() as server:
+        asked = greeted(server).pipes.ask(CALL)
         assert server.hear()["id"] == 2
         server.say(line)
         assert said in problem(asked)
@@ -139,13 +139,14 @@ def test_what_comes_while_nobody_waits_fails_the_next(server: Played) -> None:
 
 def test_a_line_without_end_fails_every_question(server: Played) -> None:
     """However long it goes on, it is not kept, and each question that meets it is told."""
-    greeted(server).pipes.max_line_bytes = 4096
-    for _ in range(2):
-        asked = server.pipes.ask(CALL)
-        server.hear()
-        server.said.write(b"x" * 5000)
-        server.said.flush()
-        assert "a line of more than 4096 bytes" in problem(asked)
+    greeted(server)
+    with bounds(max_body_bytes=4096):
+        for _ in range(2):
+            asked = server.pipes.ask(CALL)
+            server.hear()
+            server.said.write(b"x" * 5000)
+            server.said.flush()
+            assert "a line of more than 4096 bytes" in problem(asked)
 
 
 def test_a_late_reply_is_nobodys_problem(server: Played) -> None:
