@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from e2e import grammar
 from promotable import INPUTS, Measured, Stage, edited
 from raggate.action import main
-from raggate.action.promote import PromoteInputs, promote_baseline
+from raggate.action.promote import Asked, promote_baseline
 from raggate.errors import CannotTell, UsageError
 from raggate.github.step_context import StepState
 from raggate.pipeline.request import RunFailed
@@ -143,12 +143,12 @@ GOOD = {"reason": "why not", "run-id": ""}
 def test_any_text(text: str, name: str) -> None:
     """Whatever is typed is either refused or of the known shape."""
     try:
-        asked = PromoteInputs.of({**INPUTS, **GOOD, name: text})
+        asked = Asked.of({**INPUTS, **GOOD, name: text}, "ada")
     except UsageError as error:
         message = error.message
     else:
-        message = asked.reason
-        assert asked.reason == asked.reason.strip()
+        message = asked.terms.reason
+        assert message == message.strip()
     assert message.isprintable()
 
 

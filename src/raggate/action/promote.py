@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -14,13 +13,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.action import steps
+from raggate.action.gate import ended
 from raggate.cli import console
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline
 from raggate.gate.promote import Terms
-from raggate.github import earlier_run, eligibility, promotion
+from raggate.github import earlier_run
 from raggate.github.earlier_run import Downloaded
-from raggate.github.promotion import Change, ProposedFile, PullRequestResult
+from raggate.github.promotion import Change, ProposedFile, PullRequestResult, branch_of, propose
 from raggate.github.rest import commits
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import results, step_inputs
@@ -35,12 +35,12 @@ from raggate.models.publication import Links
 from raggate.models.run import Run
 from raggate.models.suites import SuiteOutcome, worst
 from raggate.pipeline import check as pipeline, run_directory, suites
-from raggate.pipeline.trusted_inputs import check_names
+from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.reports import promotion as report
 from raggate.reports.parts.markup import link
 from raggate.reports.promotion import pull_title, title_text
 from raggate.scoring import score
-from raggate.text.escape import markdown as safe, plain
+from raggate.text.escape import markdown as safe
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import Guarded, redact
@@ -53,35 +53,25 @@ NOT_PROMOTED = "not promoted"
 STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 """Events that may promote. None of them runs code that has not been merged."""
 
+ALLOW = "`allow-regression: true`, with a reason that says why"
+"""What accepts a lower value, in a workflow."""
+
 _RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
 
 
-class PromoteInputs(Struct, frozen=True, kw_only=True):
-    """What the inputs ask for, each of them of a known shape.
+class Asked(Struct, frozen=True, kw_only=True):
+    """What the inputs ask for: the terms, and the workflow run to adopt with its attempt.
 
-    Attributes:
-        reason: why, one line.
-        run: the workflow run to adopt; None to measure now.
-        attempt: its attempt; None for the latest.
-        allow_regression: whether lower values and fewer cases are accepted.
+    Without a `run` the checkout is measured now; without an `attempt` the latest is meant.
     """
 
-    reason: str
+    terms: Terms
     run: int | None
     attempt: int | None
-    allow_regression: bool
-
-    def terms(self, by: str) -> Terms:
-        """Return the terms of the promotion, for whoever promotes."""
-        return Terms.of(self.reason, by, allow_regression=self.allow_regression)
 
     @classmethod
-    def of(cls, inputs: Mapping[str, str]) -> Self:
-        """Check the inputs, which somebody typed.
-
-        Raises:
-            UsageError: naming the first that cannot be used.
-        """
+    def of(cls, inputs: Mapping[str, str], by: str) -> Self:
+        """Check the inputs, which somebody typed; raises UsageError naming the first that cannot be used."""
         reason = inputs["reason"].strip()
         if not reason or len(reason) > MOST_REASON or not reason.isprintable():
             raise UsageError(
@@ -95,11 +85,11 @@ class PromoteInputs(Struct, frozen=True, kw_only=True):
                 "input 'run-id': expected the number of a workflow run, optionally followed by `.` and the attempt; "
                 f"found {quoted(inputs['run-id'], limit=80)}"
             )
+        terms = Terms.of(reason, by, allow_regression=inputs["allow-regression"] == "true")
         return cls(
-            reason=reason,
+            terms=replace(terms, permission=ALLOW),
             run=int(run[1]) if run else None,
             attempt=int(run[2]) if run and run[2] else None,
-            allow_regression=inputs["allow-regression"] == "true",
         )
 
 
@@ -116,127 +106,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
         return self.proposal.comparison.scorecard.suite
 
 
-class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
-    """One step that promotes: what it was asked for, and the branch it goes to at the commit that is at.
-
-    `config` is the configuration in the checkout.
-    """
-
-    inputs: Mapping[str, str]
-    event: Event
-    runner: Runner
-    state: StepState
-    remote: sources.Remote
-    config: Path
-    target: str
-    head: str
-
-    def check_checkout(self) -> None:
-        """Refuse a checkout that is not the head of the branch; raises CannotTell."""
-        there = sources.commit_of(self.config.parent, sources.Remote(workspace=self.runner.workspace))
-        if there != self.head:
-            raise CannotTell(
-                f"the checkout is at {cut(there, limit=12)}, and {cut(self.target)} is at {self.head[:12]}: "
-                "only the head of the branch is promoted",
-                hint="Somebody may have pushed meanwhile. Start the workflow again.",
-            )
-
-    def trusted(self) -> AbstractContextManager[Inputs]:
-        """Open what the head of the branch holds."""
-        source = InputSource(
-            root=self.config.parent,
-            config_name=self.config.name,
-            against=self.head,
-            remote=self.remote,
-            folder=posixpath.dirname(self.inputs["config"]),
-        )
-        return load_trusted(source, check_names)
-
-    def prepare(self, asked: PromoteInputs, adopted: Callable[[], Downloaded] | None) -> Prepared:
-        """Measure the suite, or take what an earlier run measured of it, and check that it may become the baseline.
-
-        Args:
-            adopted: gives what the earlier run left; None to measure now.
-
-        Raises:
-            RaggateError: every reason why it may not.
-        """
-        # opened first, so that what is wrong with them is told before anything is measured
-        with self.trusted() as trusted:
-            run, evidence = self.measure(trusted) if adopted is None else earlier_run.adopt(adopted(), trusted)
-            proposal = eligibility.propose(run, trusted, asked.terms(self.event.triggering_actor))
-            context = self.context(trusted, proposal, evidence)
-            return Prepared(proposal=proposal, context=context, file=self.file(trusted, proposal))
-
-    def measure(self, trusted: Inputs) -> tuple[Run, Evidence]:
-        """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
-        request = steps.request_of(self.inputs, self.runner, self.state, against=self.head, remote=self.remote)
-        result = pipeline.run(request)
-        console.show_run(result)
-        run = run_directory.read(result.directory)
-        eligibility.check_measured(run, trusted, self.head, "this run")
-        evidence = Evidence(
-            run=self.event.run_id,
-            attempt=self.event.attempt,
-            event=self.event.name,
-            commit=self.head,
-            url=self.event.run_url,
-            image=eligibility.image_of(run),
-        )
-        return run, evidence
-
-    def selector(self, asked: PromoteInputs, now: datetime) -> earlier_run.RunSelector:
-        """Return the earlier run that is asked for."""
-        return earlier_run.RunSelector(
-            target=self.target,
-            head=self.head,
-            run=asked.run or 0,
-            attempt=asked.attempt,
-            artifact=self.inputs["artifact"],
-            workflow=self.inputs["workflow"],
-            now=now.isoformat(),
-        )
-
-    def of_suite(self, suite: SuiteFile) -> PromotionStep:
-        """Return the same for one suite of a list."""
-        inputs = {**self.inputs, "config": suite.config}
-        return replace(self, inputs=inputs, config=self.runner.workspace / suite.config)
-
-    def context(self, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence) -> report.PromotionContext:
-        """Return what is told beside the values."""
-        settings = trusted.config
-        links = self.event.links(self.head, prefix=prefix_of(self.config, self.runner.workspace))
-        written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
-        return report.PromotionContext(
-            target=self.target,
-            evidence=evidence,
-            links=links,
-            hashes={
-                "golden set": trusted.golden.hash,
-                "vault": trusted.vault.hash,
-                "configuration": eligibility.configuration_hash(settings),
-            },
-            accepted=written.accepted,
-            opened=False,
-        )
-
-    def file(self, trusted: Inputs, proposal: BaselineCandidate) -> ProposedFile:
-        """Return the file that the baseline is to be, in place of the present one."""
-        path = posixpath.normpath(prefix_of(self.config, self.runner.workspace) + trusted.config.baseline_path)
-        present = trusted.baseline.data if trusted.baseline is not None else None
-        return ProposedFile(path=path, present=present, data=proposal.data)
-
-    def redacted(self, page: str) -> str:
-        """Return what people read without the token."""
-        return redact(page, (self.inputs["github-token"],))
-
-
-def signed(context: report.PromotionContext, commit: commits.Committed | None) -> report.PromotionContext:
-    """Tell in a promotion's page whether its commit is signed."""
-    unsigned = "" if commit is None or commit.verified else commit.reason
-    return replace(context, unsigned=unsigned)
-
-
 def promote_baseline(
     inputs: Mapping[str, str],
     event: Event,
@@ -246,135 +115,21 @@ def promote_baseline(
     *,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> int:
-    """Propose new baselines. Returns the exit code of the step.
-
-    Args:
-        state: is told the run directories, outputs and step summary.
+    """Propose the baselines of all suites that `config` names, or of none. Returns the exit code of the step.
 
     Raises:
         RaggateError: for inputs that cannot be used, and every reason not to promote a suite alone.
     """
     state.fail_on = "regression"  # a promotion has nothing that may be waved through
-    asked = PromoteInputs.of(inputs)
+    asked = Asked.of(inputs, event.triggering_actor)
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: promote` needs it")
-    step = _step(inputs, event, repository, runner, state)
-    chosen = _chosen(step)
-    if asked.run is None:
-        step.check_checkout()
-
-    def download() -> Downloaded:
-        return earlier_run.download(repository, step.selector(asked, now()))
-
-    if len(chosen) == 1:
-        adopted = None if asked.run is None else download
-        return _proposed(repository, step, (step.of_suite(chosen[0]).prepare(asked, adopted),))
-    work = _Suites(step, asked, None if asked.run is None else download())
-    outcomes = suites.check_each(chosen, work.check, console.say)
-    _tell(step, outcomes)
-    code = worst(outcome.code for outcome in outcomes)
-    if code == ExitCode.PASS:
-        code = _proposed(repository, step, tuple(work.prepared))
-        state.outputs["suites"] = _rows(outcomes, promoted=True)
-    return code
+    target, head = _target(event, repository)
+    promotion = _Promotion(inputs, event, repository, runner, state, asked, target, head)
+    return promotion.carry_out(now)
 
 
-class _Suites:
-    """Several suites of one promotion, as they are checked one after another: all of them are promoted, or none.
-
-    Attributes:
-        prepared: the baselines of those that passed.
-    """
-
-    def __init__(self, step: PromotionStep, asked: PromoteInputs, adopted: Downloaded | None) -> None:
-        self._step, self._asked, self._adopted = step, asked, adopted
-        self.prepared: list[Prepared] = []
-
-    def check(self, suite: SuiteFile) -> SuiteOutcome:
-        """Check one suite, and tell how that ended."""
-        self._step.state.directory = None
-        ended = console.of_suite(suite, lambda: self._prepared(suite), self._step.runner.environment, steps.fence)
-        directory = self._step.state.directory
-        results.give_back(directory, self._step.runner.workspace)
-        if isinstance(ended, SuiteOutcome):
-            return replace(ended, directory=directory)
-        self.prepared.append(ended)
-        return suites.passed(suite, directory)
-
-    def _prepared(self, suite: SuiteFile) -> Prepared:
-        adopted = self._adopted
-        prepared = self._step.of_suite(suite).prepare(self._asked, None if adopted is None else lambda: adopted)
-        others = {other.suite: other.file.path for other in self.prepared}
-        suites.check_baseline(prepared.suite, prepared.file.path, others)
-        return prepared
-
-
-def _tell(step: PromotionStep, outcomes: Sequence[SuiteOutcome]) -> None:
-    """Tell the state of the step how the checks of several suites ended, and that nothing is promoted yet."""
-    step.state.directory = None
-    places = [results.path_from_workspace(outcome.directory, step.runner.workspace) for outcome in outcomes]
-    step.state.outputs = {
-        "run-directory": "\n".join(filter(None, places)),
-        "suites": _rows(outcomes, promoted=False),
-    }
-    refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
-    if refused:
-        passed = [outcome.config for outcome in outcomes if outcome.code == ExitCode.PASS]
-        console.say(report.refusal(refused, passed))
-        step.state.summary = step.redacted(report.render_refused(refused, passed))
-
-
-def _rows(outcomes: Sequence[SuiteOutcome], *, promoted: bool) -> str:
-    """Write the output `suites`: how each suite ended, which is a pass only where all of them were promoted."""
-    return dumps([_row(outcome, promoted=promoted) for outcome in outcomes]).decode()
-
-
-def _row(outcome: SuiteOutcome, *, promoted: bool) -> dict[str, str | int]:
-    passed = "pass" if promoted else NOT_PROMOTED
-    verdict = passed if outcome.code == ExitCode.PASS else outcome.verdict
-    config = plain(outcome.config, limit=1000)
-    return {"suite": outcome.suite, "config": config, "verdict": verdict, "exit-code": outcome.code}
-
-
-def _proposed(repository: Repository, step: PromotionStep, prepared: tuple[Prepared, ...]) -> int:
-    """Write the baselines, all of them in one commit."""
-    state = step.state
-
-    def page(commit: commits.Committed | None, *, opened: bool = False) -> str:
-        entries = [(suite.proposal, replace(signed(suite.context, commit), opened=opened)) for suite in prepared]
-        return step.redacted(report.render(entries))
-
-    change = _change(step, prepared, lambda commit: page(commit, opened=True))
-    result = promotion.propose(repository, change)
-    _report(result, change, state, prepared[0].context.links)
-    state.summary += page(result.commit)
-    return int(ExitCode.PASS)
-
-
-def _change(step: PromotionStep, prepared: tuple[Prepared, ...], body: Callable[[commits.Committed], str]) -> Change:
-    first, names = prepared[0], [one.suite for one in prepared]
-    provenance, evidence = first.proposal.provenance, first.context.evidence
-    lines = [
-        *([f"Suites: {', '.join(names)}"] if len(names) > 1 else []),
-        f"Reason: {provenance.get('reason')}",
-        f"Promoted by: {provenance.get('promoted_by')}",
-        f"Measured at: {evidence.commit}",
-        f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
-    ]
-    return Change(
-        branch=promotion.branch_of(names),
-        target=step.target,
-        head=step.head,
-        files=tuple(one.file for one in prepared),
-        title=pull_title(report.title([suite.proposal for suite in prepared])),
-        message="\n".join(title_text(line) for line in lines),
-        body=body,
-    )
-
-
-def _step(
-    inputs: Mapping[str, str], event: Event, repository: Repository, runner: Runner, state: StepState
-) -> PromotionStep:
+def _target(event: Event, repository: Repository) -> tuple[str, str]:
     """Find the branch and the commit it is at, on which alone a baseline is promoted.
 
     Raises:
@@ -395,25 +150,209 @@ def _step(
     head = repository.head_of(target)
     if head is None:
         raise CannotTell(f"there is no branch {quoted(target)} in {event.repository}")
-    remote = remote_of(runner.workspace, repository)
-    return PromotionStep(
-        inputs=inputs,
-        event=event,
-        runner=runner,
-        state=state,
-        remote=remote,
-        config=runner.workspace / inputs["config"],
-        target=target,
-        head=head,
-    )
+    return target, head
 
 
-def _chosen(step: PromotionStep) -> tuple[SuiteFile, ...]:
-    """Return the suites that are promoted: every one that `config` names."""
-    names = step_inputs.entries(step.inputs, "config")
-    if not suite_list.several(names):
-        return (SuiteFile(config=step.inputs["config"], suite=""),)
-    return suite_list.find(names, against=step.head, remote=step.remote, among=())
+class _Promotion(Guarded):
+    """One step that promotes to a branch at the commit it is at. `prepared` are the suites that passed their checks."""
+
+    def __init__(
+        self,
+        inputs: Mapping[str, str],
+        event: Event,
+        repository: Repository,
+        runner: Runner,
+        state: StepState,
+        asked: Asked,
+        target: str,
+        head: str,
+    ) -> None:
+        self._inputs, self._event, self._repository = inputs, event, repository
+        self._runner, self._state, self._asked = runner, state, asked
+        self._target, self._head = target, head
+        self._remote = remote_of(runner.workspace, repository)
+        self._adopted: Downloaded | None = None
+        self.prepared: list[Prepared] = []
+
+    def carry_out(self, now: Callable[[], datetime]) -> int:
+        """Check every suite, and propose their baselines if all passed. Returns the exit code."""
+        names = step_inputs.entries(self._inputs, "config")
+        several = suite_list.several(names)
+        chosen = (
+            suite_list.find(names, against=self._head, remote=self._remote, among=())
+            if several
+            else (SuiteFile(config=self._inputs["config"], suite=""),)
+        )
+        if self._asked.run is None:
+            self._check_checkout((self._runner.workspace / chosen[0].config).parent)
+        elif several:
+            # once for all of them
+            self._adopted = self._download(now)
+        if len(chosen) == 1:
+            self.prepared = [self._prepare(chosen[0], now)]
+            return self._propose()
+        outcomes = suites.check_each(chosen, lambda suite: self._checked(suite, now), console.say)
+        self._tell(outcomes)
+        code = worst(outcome.code for outcome in outcomes)
+        if code == ExitCode.PASS:
+            code = self._propose()
+            self._state.outputs["suites"] = _rows(outcomes, promoted=True)
+        return code
+
+    def _check_checkout(self, folder: Path) -> None:
+        """Refuse a checkout that is not the head of the branch."""
+        there = sources.commit_of(folder, sources.Remote(workspace=self._runner.workspace))
+        if there != self._head:
+            raise CannotTell(
+                f"the checkout is at {cut(there, limit=12)}, and {cut(self._target)} is at {self._head[:12]}: "
+                "only the head of the branch is promoted",
+                hint="Somebody may have pushed meanwhile. Start the workflow again.",
+            )
+
+    def _download(self, now: Callable[[], datetime]) -> Downloaded:
+        selector = earlier_run.RunSelector(
+            target=self._target,
+            head=self._head,
+            run=self._asked.run or 0,
+            attempt=self._asked.attempt,
+            artifact=self._inputs["artifact"],
+            workflow=self._inputs["workflow"],
+            now=now().isoformat(),
+        )
+        return earlier_run.download(self._repository, selector)
+
+    def _checked(self, suite: SuiteFile, now: Callable[[], datetime]) -> SuiteOutcome:
+        """Check one of several suites, and tell how that ended."""
+        self._state.directory = None
+        ended = console.of_suite(suite, lambda: self._prepare(suite, now), self._runner.environment, steps.fence)
+        directory = self._state.directory
+        results.give_back(directory, self._runner.workspace)
+        if isinstance(ended, SuiteOutcome):
+            return replace(ended, directory=directory)
+        self.prepared.append(ended)
+        return suites.passed(suite, directory)
+
+    def _prepare(self, suite: SuiteFile, now: Callable[[], datetime]) -> Prepared:
+        """Measure a suite, or take what an earlier run measured of it, and check that it may become the baseline."""
+        config = self._runner.workspace / suite.config
+        source = InputSource(
+            root=config.parent,
+            config_name=config.name,
+            against=self._head,
+            remote=self._remote,
+            folder=posixpath.dirname(suite.config),
+        )
+        # opened first, so that what is wrong with them is told before anything is measured
+        with load_trusted(source, check_names) as trusted:
+            if self._asked.run is None:
+                run, evidence = self._measure(suite, trusted)
+            else:
+                run, evidence = earlier_run.adopt(self._adopted or self._download(now), trusted)
+            proposal = pipeline.propose(run, trusted.config, self._asked.terms, lambda: read_baseline(trusted))
+            prefix = prefix_of(config, self._runner.workspace)
+            path = posixpath.normpath(prefix + trusted.config.baseline_path)
+            suites.check_baseline(trusted.config.suite, path, {other.suite: other.file.path for other in self.prepared})
+            present = trusted.baseline.data if trusted.baseline is not None else None
+            return Prepared(
+                proposal=proposal,
+                context=self._context(trusted, proposal, evidence, self._event.links(self._head, prefix=prefix)),
+                file=ProposedFile(path=path, present=present, data=proposal.data),
+            )
+
+    def _measure(self, suite: SuiteFile, trusted: Inputs) -> tuple[Run, Evidence]:
+        """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
+        inputs = {**self._inputs, "config": suite.config}
+        request = steps.request_of(inputs, self._runner, self._state, against=self._head, remote=self._remote)
+        result = pipeline.run(request)
+        console.show_run(result)
+        run = run_directory.read(result.directory)
+        earlier_run.check_measured(run, trusted, self._head, "this run")
+        evidence = Evidence(
+            run=self._event.run_id,
+            attempt=self._event.attempt,
+            event=self._event.name,
+            commit=self._head,
+            url=self._event.run_url,
+            image=earlier_run.image_of(run),
+        )
+        return run, evidence
+
+    def _context(
+        self, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence, links: Links
+    ) -> report.PromotionContext:
+        settings = trusted.config
+        written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
+        return report.PromotionContext(
+            target=self._target,
+            evidence=evidence,
+            links=links,
+            hashes={
+                "golden set": trusted.golden.hash,
+                "vault": trusted.vault.hash,
+                "configuration": earlier_run.configuration_hash(settings),
+            },
+            accepted=written.accepted,
+            opened=False,
+        )
+
+    def _tell(self, outcomes: Sequence[SuiteOutcome]) -> None:
+        """Tell how the checks of several suites ended, and that nothing is promoted yet."""
+        self._state.directory = None
+        places = [results.path_from_workspace(outcome.directory, self._runner.workspace) for outcome in outcomes]
+        self._state.outputs = {
+            "run-directory": "\n".join(filter(None, places)),
+            "suites": _rows(outcomes, promoted=False),
+        }
+        refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
+        if refused:
+            passed = [outcome.config for outcome in outcomes if outcome.code == ExitCode.PASS]
+            console.say(report.refusal(refused, passed))
+            self._state.summary = self._redacted(report.render_refused(refused, passed))
+
+    def _propose(self) -> int:
+        """Propose the baselines, all of them in one commit."""
+        change = self._change()
+        result = propose(self._repository, change)
+        _report(result, change, self._state, self.prepared[0].context.links)
+        self._state.summary += self._page(result.commit)
+        return int(ExitCode.PASS)
+
+    def _change(self) -> Change:
+        first, names = self.prepared[0], [one.suite for one in self.prepared]
+        provenance, evidence = first.proposal.provenance, first.context.evidence
+        lines = [
+            *([f"Suites: {', '.join(names)}"] if len(names) > 1 else []),
+            f"Reason: {provenance.get('reason')}",
+            f"Promoted by: {provenance.get('promoted_by')}",
+            f"Measured at: {evidence.commit}",
+            f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
+        ]
+        return Change(
+            branch=branch_of(names),
+            target=self._target,
+            head=self._head,
+            files=tuple(one.file for one in self.prepared),
+            title=pull_title(report.title([suite.proposal for suite in self.prepared])),
+            message="\n".join(title_text(line) for line in lines),
+            body=lambda commit: self._page(commit, opened=True),
+        )
+
+    def _page(self, commit: commits.Committed | None, *, opened: bool = False) -> str:
+        unsigned = "" if commit is None or commit.verified else commit.reason
+        entries = [
+            (suite.proposal, replace(suite.context, unsigned=unsigned, opened=opened)) for suite in self.prepared
+        ]
+        return self._redacted(report.render(entries))
+
+    def _redacted(self, page: str) -> str:
+        return redact(page, (self._inputs["github-token"],))
+
+
+def _rows(outcomes: Sequence[SuiteOutcome], *, promoted: bool) -> str:
+    """Write the output `suites`: how each suite ended, which is a pass only where all of them were promoted."""
+    passed = "pass" if promoted else NOT_PROMOTED
+    rows = [ended(outcome) | ({"verdict": passed} if outcome.code == ExitCode.PASS else {}) for outcome in outcomes]
+    return dumps(rows).decode()
 
 
 def _report(result: PullRequestResult, change: Change, state: StepState, links: Links) -> None:

@@ -6,13 +6,15 @@ at the head of the target branch. Every refusal says which of them it was.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
-from raggate.github import eligibility, untrusted_run, workflow_files
+from raggate.github import untrusted_run, workflow_files
 from raggate.github.rest import artifact_zip, artifacts, runs
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.client import GitHubError, address, unexpected
@@ -23,10 +25,11 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 from raggate.text.dates import days_between
-from raggate.text.jsonio import fields
+from raggate.text.jsonio import dumps, fields
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
 
+MEASURE_AGAIN = "Measure again at the head of the branch: promote without `run-id`."
 EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))
 """What may have started the workflow run. A pull request's own run measured a merge that is on no branch."""
 
@@ -34,7 +37,7 @@ MOST_DAYS = 14
 """The age of the oldest run that is taken."""
 
 _QUEUE = "gh-readonly-queue"
-_SAME = eligibility.MEASURE_AGAIN
+_SAME = MEASURE_AGAIN
 _AGAIN = "Promote without `run-id`, which measures at the head of the branch, or name a run of that branch."
 
 
@@ -99,7 +102,7 @@ def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
     """
     selector, record, artifact = downloaded.selector, downloaded.record, downloaded.artifact
     run = _read(_of_suite(downloaded.runs, inputs.config.suite, selector), selector)
-    eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
+    check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     evidence = Evidence(
         run=selector.run,
         attempt=runs.attempt_of(record),
@@ -109,9 +112,73 @@ def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
         adopted=True,
         artifact=selector.artifact,
         digest=cut(artifact.digest, limit=100),
-        image=eligibility.image_of(run),
+        image=image_of(run),
     )
     return run, evidence
+
+
+def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
+    """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit.
+
+    Args:
+        inputs: the trusted inputs.
+        commit: full id of the commit that was checked out.
+
+    Raises:
+        CannotTell: naming what differs.
+    """
+    differing = {
+        "it is of another suite": (run.suite, inputs.config.suite),
+        "it was measured by another golden set than the branch has now": (
+            run.fingerprint.get("golden"),
+            inputs.golden.hash,
+        ),
+        "its questions are not those of the golden set it names": (run.golden.hash, inputs.golden.hash),
+        "it was measured by another vault than the branch has now": (run.fingerprint.get("vault"), inputs.vault.hash),
+        "it was measured by another configuration than the branch has now": (
+            configuration_hash(run.config) if isinstance(run.config, Config) else None,
+            configuration_hash(inputs.config),
+        ),
+    }
+    for difference, (value, expected) in differing.items():
+        if value != expected:
+            shown = f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
+            raise CannotTell(f"{which} cannot become the baseline: {difference}: {shown}", hint=MEASURE_AGAIN)
+    checkout = run.provenance.checkout
+    if checkout.commit != commit:
+        raise CannotTell(
+            f"{which} cannot become the baseline: it measured a checkout of "
+            f"{cut(checkout.commit, limit=12)}, expected {commit[:12]}",
+            hint=MEASURE_AGAIN,
+        )
+    if checkout.dirty is not False:
+        raise CannotTell(
+            f"{which} cannot become the baseline: files of its checkout had been changed",
+            hint="Let no step before raggate change files that are in git.",
+        )
+
+
+def configuration_hash(settings: Config) -> str:
+    """Return the hash of everything in a configuration that decides what is measured and how it is judged.
+
+    Where run directories go, what is waived, and which build of the API is measured are not part of it.
+    """
+    values = settings.model_dump(
+        mode="json", exclude={"out": True, "waivers": True, "api": {"url": True, "container": {"image", "build"}}}
+    )
+    return hashlib.sha256(dumps(values)).hexdigest()
+
+
+def image_of(run: Run) -> str:
+    """Return the container image of the API: as the engine knew it, or as the configuration names it by digest.
+
+    Empty when neither is known, as in run directories of earlier versions.
+    """
+    if run.provenance.api_image:
+        return run.provenance.api_image
+    container = run.config.api.container if isinstance(run.config, Config) else None
+    image = container.image if container is not None else None
+    return image if image is not None and "@sha256:" in image else ""
 
 
 def _record(repository: Repository, selector: RunSelector) -> dict[str, Any]:

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
 
 from raggate.errors import UsageError
 from raggate.models.publication import Links
@@ -21,131 +20,32 @@ from raggate.text.redact import Guarded
 MOST_EVENT_BYTES = 32 << 20
 """GitHub sends no event larger than 25 MB."""
 
-_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
-_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z")
-_LONGEST = 1024
-
-
-_REQUIRED = (
-    "GITHUB_EVENT_NAME",
-    "GITHUB_EVENT_PATH",
-    "GITHUB_REPOSITORY",
-    "GITHUB_RUN_ID",
-    "GITHUB_RUN_ATTEMPT",
-    "GITHUB_SERVER_URL",
-    "GITHUB_API_URL",
-    "GITHUB_SHA",
-)
-_NAME = re.compile(r"[a-z][a-z_]{0,63}")
-_REPOSITORY = re.compile(r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?$)[A-Za-z0-9._-]{1,100}")
+_SHA = r"([0-9a-fA-F]{40}|[0-9a-fA-F]{64})"
+_NAME = r"[a-z][a-z_]{0,63}"
+_REPOSITORY = r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?\Z)[A-Za-z0-9._-]{1,100}"
+_COUNT = r"[1-9][0-9]{0,18}"
+_URL = r"https?://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?"
 # of people, who have no brackets in theirs; companies that make the accounts put an underscore in
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_COUNT = re.compile(r"[1-9][0-9]{0,18}")
 # they check out the merge of a pull request, as its own event does
 _REVIEWS = frozenset(("pull_request_review", "pull_request_review_comment"))
+_VARIABLES = {
+    "GITHUB_EVENT_NAME": (_NAME, "the name of an event"),
+    "GITHUB_EVENT_PATH": (r"[^\0]+", "a path"),
+    "GITHUB_REPOSITORY": (_REPOSITORY, "owner/name"),
+    "GITHUB_RUN_ID": (_COUNT, "a number from 1"),
+    "GITHUB_RUN_ATTEMPT": (_COUNT, "a number from 1"),
+    "GITHUB_SERVER_URL": (_URL, "a URL with http or https"),
+    "GITHUB_API_URL": (_URL, "a URL with http or https"),
+    "GITHUB_SHA": (_SHA, "the hash of a commit"),
+}
+"""The variables that every runner sets, and what they look like."""
 
-
-class Part(Struct, frozen=True):
-    """The variables, or an object of the event file and the keys that lead to it. Null is as good as missing.
-
-    Every method raises UsageError for a value of another shape, naming the key and what was expected.
-    """
-
-    values: Mapping[str, Any]
-    keys: tuple[str, ...] = ()
-
-    def where(self, key: str) -> str:
-        """Name a key for messages, with those that lead to it."""
-        return cut(".".join((*self.keys, key)))
-
-    def part(self, key: str, *, optional: bool = False) -> Part:
-        """Return an object; an empty one where it may be missing."""
-        value = self.values.get(key)
-        if value is None and optional:
-            value = {}
-        if not isinstance(value, dict):
-            raise _wrong(self.where(key), "an object", value)
-        return Part(value, (*self.keys, key))
-
-    def text(self, key: str) -> str:
-        """Return a line of foreign text; empty for none."""
-        value = self.values.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str) or len(value) > _LONGEST or "\n" in value or "\r" in value or "\0" in value:
-            raise _wrong(self.where(key), f"one line of at most {_LONGEST} characters", value)
-        return value
-
-    def moment(self, key: str) -> str:
-        """Return a point in time in UTC, to the second; empty for none."""
-        if self.values.get(key) is None:
-            return ""
-        text = self.matched(key, _MOMENT, "a time such as 2026-01-01T00:00:00Z")
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise _wrong(self.where(key), "a time such as 2026-01-01T00:00:00Z", text) from None
-        return stamp(moment)
-
-    def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
-        """Return a text of a shape."""
-        value = self.values.get(key)
-        if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise _wrong(self.where(key), expected, value)
-        return value
-
-    def url(self, key: str) -> str:
-        """Return a URL without a slash at its end; empty for none."""
-        text = self.values.get(key) or ""
-        if text and not _is_url(text):
-            raise _wrong(self.where(key), "a URL with http or https", text)
-        return text.rstrip("/")
-
-    def commit(self, key: str) -> str:
-        """Return the hash of a commit."""
-        return self.matched(key, _SHA, "the hash of a commit").lower()
-
-    def count(self, key: str) -> int:
-        """Return a number from 1."""
-        value = self.values.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise _wrong(self.where(key), "a number from 1", value)
-        return value
-
-
-def read_payload(path: Path) -> Part:
-    """Read the event file.
-
-    Raises:
-        UsageError: when there is none, it is too large, or it is no JSON object.
-    """
-    where = f"the event file {cut(path)} (GITHUB_EVENT_PATH)"
-    try:
-        if not path.is_file():
-            raise UsageError(f"{where} is no file")
-        with path.open("rb") as file:
-            data = file.read(MOST_EVENT_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{where} cannot be read: {error}") from error
-    if len(data) > MOST_EVENT_BYTES:
-        raise UsageError(f"{where} is larger than {MOST_EVENT_BYTES} bytes")
-    return Part(parse_object(data, where))
-
-
-def _is_url(text: str) -> bool:
-    if re.search(r"[@?#\s\x00-\x20]", text) or not text.isascii():
-        return False
-    try:
-        url = urlsplit(text)
-        return url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
-    except ValueError:
-        return False
-
-
-def _wrong(where: str, expected: str, value: object) -> UsageError:
-    actual = "nothing" if value is None else cut(repr(value), limit=80)
-    source = "" if where.startswith("GITHUB_") else "the event's "
-    return UsageError(f"{source}{where}: expected {expected}; found {actual}")
+Sha = Annotated[str, Meta(pattern=rf"^{_SHA}\Z")]
+Count = Annotated[int, Meta(ge=1)]
+Line = Annotated[str, Meta(max_length=1024, pattern=r"^[^\n\r\0]*\Z")]
+"""A line of foreign text."""
+Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class SourceRun(Struct, frozen=True, kw_only=True):
@@ -250,6 +150,156 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         )
 
 
+class _Repository(Struct):
+    full_name: Line | None = None
+    default_branch: Line | None = None
+
+
+class _Payload(Struct):
+    """What is looked at in every event. Foreign keys are passed over."""
+
+    repository: _Repository | None = None
+
+
+class _Side(Struct):
+    sha: Sha
+    ref: Line | None = None
+    repo: _Repository | None = None
+
+
+class _Pull(Struct):
+    base: _Side
+    head: _Side
+    state: Line | None = None
+    number: Count | None = None
+
+
+class _OfPull(_Payload, kw_only=True):
+    pull_request: _Pull
+    number: Count | None = None
+
+    def values(self) -> dict[str, Any]:
+        base, head = self.pull_request.base, self.pull_request.head
+        into, origin = (side.repo.full_name if side.repo else None for side in (base, head))
+        number = self.number or self.pull_request.number
+        if number is None:
+            raise UsageError("the event has no number of a pull request")
+        return {
+            "number": number,
+            "base": base.sha.lower(),
+            "head": head.sha.lower(),
+            "base_ref": base.ref or "",
+            "head_ref": head.ref or "",
+            "open": self.pull_request.state == "open",
+            # a fork that was deleted has no name any more
+            "from_fork": not origin or into != origin,
+        }
+
+
+class _Group(Struct):
+    base_sha: Sha
+    head_sha: Sha
+    base_ref: Line
+    head_ref: Line
+
+
+class _OfGroup(_Payload, kw_only=True):
+    merge_group: _Group
+
+    def values(self) -> dict[str, Any]:
+        group = self.merge_group
+        return {
+            "base": group.base_sha.lower(),
+            "head": group.head_sha.lower(),
+            "base_ref": group.base_ref.removeprefix("refs/heads/"),
+            "head_ref": group.head_ref.removeprefix("refs/heads/"),
+        }
+
+
+class _Origin(Struct):
+    full_name: Annotated[str, Meta(pattern=rf"^{_REPOSITORY}\Z")]
+
+
+class _Run(Struct):
+    id: Count
+    run_attempt: Count
+    event: Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
+    head_sha: Sha
+    head_branch: Line | None = None
+    head_repository: _Origin | None = None
+    conclusion: Line | None = None
+    run_started_at: Moment | None = None
+    path: Line | None = None
+
+
+class _OfRun(_Payload, kw_only=True):
+    workflow_run: _Run
+
+    def values(self) -> dict[str, Any]:
+        run = self.workflow_run
+        source = SourceRun(
+            id=run.id,
+            attempt=run.run_attempt,
+            event=run.event,
+            head_sha=run.head_sha.lower(),
+            head_branch=run.head_branch or "",
+            head_repository=run.head_repository.full_name if run.head_repository else "",
+            conclusion=run.conclusion or "",
+            run_started_at=stamp(run.run_started_at) if run.run_started_at else "",
+            path=run.path or "",
+        )
+        return {"source_run": source}
+
+
+class _User(Struct):
+    login: Line | None = None
+    type: Line | None = None
+
+
+class _Comment(Struct):
+    id: Count
+    body: str | None = None
+    user: _User | None = None
+    performed_via_github_app: Any = None
+
+
+class _Issue(Struct):
+    number: Count
+    pull_request: Any = None
+
+
+class _OfComment(_Payload, kw_only=True):
+    action: Line | None = None
+    issue: _Issue | None = None
+    comment: _Comment | None = None
+
+    def values(self) -> dict[str, Any]:
+        """Read a comment. One that was edited or deleted, or stands below an issue, asks for nothing."""
+        comment, issue = self.comment, self.issue
+        if self.action != "created" or comment is None or issue is None or not issue.pull_request:
+            return {}
+        author = comment.user or _User()
+        login = author.login or ""
+        person = author.type == "User" and not comment.performed_via_github_app and bool(_LOGIN.fullmatch(login))
+        written = WrittenComment(
+            id=comment.id,
+            number=issue.number,
+            author=login if person else "",
+            person=person,
+            body=comment.body or "",
+        )
+        return {"comment": written}
+
+
+_KINDS: Mapping[str, type[_OfPull | _OfGroup | _OfRun | _OfComment]] = {
+    "pull_request": _OfPull,
+    "merge_group": _OfGroup,
+    "workflow_run": _OfRun,
+    "issue_comment": _OfComment,
+}
+P = TypeVar("P", bound=_Payload)
+
+
 def read(environment: Mapping[str, str]) -> Event:
     """Read what started the run. An event that is not known gates like a push.
 
@@ -257,13 +307,16 @@ def read(environment: Mapping[str, str]) -> Event:
         UsageError: for `pull_request_target`, whose token can write; and when a variable is missing, or the event
             cannot be read or has another shape than GitHub's, naming variable or key.
     """
-    missing = [name for name in _REQUIRED if not environment.get(name)]
+    missing = [name for name in _VARIABLES if not environment.get(name)]
     if missing:
         raise UsageError(
             f"not in the environment: {', '.join(missing)}", hint="A runner of GitHub Actions sets these variables."
         )
-    variables = Part(environment)
-    name = variables.matched("GITHUB_EVENT_NAME", _NAME, "the name of an event")
+    for variable, (pattern, expected) in _VARIABLES.items():
+        _check(variable, environment[variable], pattern, expected)
+    graphql_url = environment.get("GITHUB_GRAPHQL_URL", "")
+    _check("GITHUB_GRAPHQL_URL", graphql_url, rf"({_URL})?", "a URL with http or https")
+    name = environment["GITHUB_EVENT_NAME"]
     if name == "pull_request_target":
         raise UsageError(
             "the event pull_request_target is refused: its token can write to the repository, and the workflow would "
@@ -273,89 +326,45 @@ def read(environment: Mapping[str, str]) -> Event:
         )
     if name in _REVIEWS:
         name = "pull_request"
-    content = read_payload(Path(environment["GITHUB_EVENT_PATH"]))
+    content, kind = _payload(Path(environment["GITHUB_EVENT_PATH"])), _KINDS.get(name)
+    repository = _shaped(content, _Payload).repository
     known: dict[str, Any] = {
         "name": name,
-        "repository": variables.matched("GITHUB_REPOSITORY", _REPOSITORY, "owner/name"),
-        "run_id": int(variables.matched("GITHUB_RUN_ID", _COUNT, "a number from 1")),
-        "attempt": int(variables.matched("GITHUB_RUN_ATTEMPT", _COUNT, "a number from 1")),
-        "server_url": variables.url("GITHUB_SERVER_URL"),
-        "api_url": variables.url("GITHUB_API_URL"),
-        "graphql_url": variables.url("GITHUB_GRAPHQL_URL"),
+        "repository": environment["GITHUB_REPOSITORY"],
+        "run_id": int(environment["GITHUB_RUN_ID"]),
+        "attempt": int(environment["GITHUB_RUN_ATTEMPT"]),
+        "server_url": environment["GITHUB_SERVER_URL"].rstrip("/"),
+        "api_url": environment["GITHUB_API_URL"].rstrip("/"),
+        "graphql_url": graphql_url.rstrip("/"),
         "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR") or environment.get("GITHUB_ACTOR", ""),
-        "default_branch": content.part("repository", optional=True).text("default_branch"),
-        "head": variables.commit("GITHUB_SHA"),
+        "default_branch": (repository.default_branch if repository else None) or "",
+        "head": environment["GITHUB_SHA"].lower(),
         "head_ref": environment.get("GITHUB_REF", "").removeprefix("refs/heads/"),
     }
-    extra = {
-        "pull_request": _pull_request,
-        "merge_group": _merge_group,
-        "workflow_run": _workflow_run,
-        "issue_comment": _issue_comment,
-    }.get(name)
-    return Event(**(known | (extra(content) if extra else {})))
+    return Event(**(known | (_shaped(content, kind).values() if kind else {})))
 
 
-def _pull_request(content: Part) -> dict[str, Any]:
-    pull = content.part("pull_request")
-    base, head = pull.part("base"), pull.part("head")
-    repositories = [side.part("repo", optional=True).text("full_name") for side in (base, head)]
-    return {
-        "number": (content if "number" in content.values else pull).count("number"),
-        "base": base.commit("sha"),
-        "head": head.commit("sha"),
-        "base_ref": base.text("ref"),
-        "head_ref": head.text("ref"),
-        "open": pull.text("state") == "open",
-        # a fork that was deleted has no name any more
-        "from_fork": not repositories[1] or repositories[0] != repositories[1],
-    }
+def _check(variable: str, value: str, pattern: str, expected: str) -> None:
+    if not re.fullmatch(pattern, value):
+        raise UsageError(f"{variable}: expected {expected}; found {cut(repr(value), limit=80)}")
 
 
-def _merge_group(content: Part) -> dict[str, Any]:
-    group = content.part("merge_group")
-    return {
-        "base": group.commit("base_sha"),
-        "head": group.commit("head_sha"),
-        "base_ref": group.text("base_ref").removeprefix("refs/heads/"),
-        "head_ref": group.text("head_ref").removeprefix("refs/heads/"),
-    }
+def _payload(path: Path) -> dict[str, Any]:
+    where = f"the event file {cut(path)} (GITHUB_EVENT_PATH)"
+    try:
+        if not path.is_file():
+            raise UsageError(f"{where} is no file")
+        with path.open("rb") as file:
+            data = file.read(MOST_EVENT_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{where} cannot be read: {error}") from error
+    if len(data) > MOST_EVENT_BYTES:
+        raise UsageError(f"{where} is larger than {MOST_EVENT_BYTES} bytes")
+    return parse_object(data, where)
 
 
-def _workflow_run(content: Part) -> dict[str, Any]:
-    run = content.part("workflow_run")
-    head = run.part("head_repository", optional=True)
-    return {
-        "source_run": SourceRun(
-            id=run.count("id"),
-            attempt=run.count("run_attempt"),
-            event=run.matched("event", _NAME, "the name of an event"),
-            head_sha=run.commit("head_sha"),
-            head_branch=run.text("head_branch"),
-            head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.values else "",
-            conclusion=run.text("conclusion"),
-            run_started_at=run.moment("run_started_at"),
-            path=run.text("path") or content.part("workflow", optional=True).text("path"),
-        )
-    }
-
-
-def _issue_comment(content: Part) -> dict[str, Any]:
-    """Read a comment. One that was edited or deleted, or stands below an issue, asks for nothing."""
-    issue = content.part("issue", optional=True)
-    if content.text("action") != "created" or not issue.part("pull_request", optional=True).values:
-        return {}
-    comment = content.part("comment")
-    author = comment.part("user", optional=True)
-    by_app = bool(comment.part("performed_via_github_app", optional=True).values)
-    login = author.text("login")
-    person = author.text("type") == "User" and not by_app and _LOGIN.fullmatch(login) is not None
-    body = comment.values.get("body")
-    written = WrittenComment(
-        id=comment.count("id"),
-        number=issue.count("number"),
-        author=login if person else "",
-        person=person,
-        body=body if isinstance(body, str) else "",
-    )
-    return {"comment": written}
+def _shaped(content: dict[str, Any], kind: type[P]) -> P:
+    try:
+        return convert(content, kind)
+    except ValidationError as error:
+        raise UsageError(f"the event is not as GitHub sends it: {cut(error)}") from None

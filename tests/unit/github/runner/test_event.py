@@ -237,7 +237,6 @@ def test_variables_a_runner_may_lack(file: Path) -> None:
         *((name, value) for name in ("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT") for value in ("0", "-1", "1.5", "x", "٣")),
         *(("GITHUB_SHA", value) for value in ("main", "abc", "g" * 40, "a" * 41, "a" * 40 + "\n")),
         *(("GITHUB_API_URL", value) for value in ("ftp://x", "x", "https://", "https://a:b@c", "https://a b", "//x")),
-        ("GITHUB_API_URL", "https://x:99999"),
         ("GITHUB_API_URL", "https://[x"),
         ("GITHUB_SERVER_URL", "javascript:alert(1)"),
         ("GITHUB_GRAPHQL_URL", "https://x/?a"),
