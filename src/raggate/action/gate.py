@@ -39,11 +39,7 @@ _COUNTS = ("cases", "broke", "fixed", "warnings")
 
 
 def listed(inputs: Mapping[str, str]) -> bool:
-    """Return whether the step is for a list of suites, however many are in it.
-
-    Raises:
-        UsageError: for a list where the command is for one suite.
-    """
+    """Return whether the step is for a list of suites, however many are in it."""
     if not suite_list.several(step_inputs.entries(inputs, "config")):
         return False
     if inputs["command"] not in _OF_LISTS:
@@ -66,9 +62,6 @@ def gate(
     """Gate every suite of the step, and show on GitHub how it went. Returns the exit code of the worst.
 
     `measured` returns the run directory to judge in place of asking, if there is one beside that of the inputs.
-
-    Raises:
-        UsageError: for inputs that cannot be used.
     """
     several = listed(inputs)
     if several:

@@ -115,11 +115,7 @@ def promote_baseline(
     *,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> int:
-    """Propose the baselines of all suites that `config` names, or of none. Returns the exit code of the step.
-
-    Raises:
-        RaggateError: for inputs that cannot be used, and every reason not to promote a suite alone.
-    """
+    """Propose the baselines of all suites that `config` names, or of none. Returns the exit code of the step."""
     state.fail_on = "regression"  # a promotion has nothing that may be waved through
     asked = Asked.of(inputs, event.triggering_actor)
     if repository is None:
@@ -130,12 +126,7 @@ def promote_baseline(
 
 
 def _target(event: Event, repository: Repository) -> tuple[str, str]:
-    """Find the branch and the commit it is at, on which alone a baseline is promoted.
-
-    Raises:
-        UsageError: for an event or a branch that must not promote.
-        CannotTell: for a branch that is not there.
-    """
+    """Find the branch and the commit it is at, on which alone a baseline is promoted."""
     if event.name not in STARTED_BY:
         raise UsageError(
             f"a baseline is not promoted on the event {event.name}: it could be code that nobody has merged",

@@ -37,12 +37,7 @@ def ended_run(inputs: Mapping[str, str], event: Event, runner: Runner) -> ForkRu
 def comment(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> int:
-    """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict.
-
-    Raises:
-        UsageError: without a token, and as `fork_comment.find`.
-        GitHubError: when GitHub cannot be asked which pull requests these are.
-    """
+    """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict."""
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
     fork = ended_run(inputs, event, runner)
@@ -71,12 +66,7 @@ def comment(
 def respond(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> int:
-    """Do what the comment asks for. Green when it was answered, also where the answer is no.
-
-    Raises:
-        UsageError: without a token, and for another event than `issue_comment`.
-        GitHubError: when GitHub refuses to be asked or told.
-    """
+    """Do what the comment asks for. Green when it was answered, also where the answer is no."""
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: respond` needs it")
     gate = ended_run(inputs, event, runner)

@@ -40,12 +40,7 @@ _AGAIN = "Run all jobs again: the plan is then made anew. The log of the job tha
 def plan(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> int:
-    """Deal the questions of the trusted inputs to shards; leave the plan, and the shards as the outputs of a matrix.
-
-    Raises:
-        UsageError: for a number of shards that no matrix has.
-        RunFailed: for inputs that cannot be read.
-    """
+    """Deal the questions of the trusted inputs to shards; leave the plan, and the shards as the outputs of a matrix."""
     state.fail_on = "regression"  # only a verdict may be waved through
     bases.check(event.base_ref, event.default_branch, inputs["bases"])
     if not _NUMBER.fullmatch(inputs["shards"]) or int(inputs["shards"]) > MOST_JOBS:
@@ -63,12 +58,7 @@ def plan(
 def ask(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> int:
-    """Ask one shard of the plan; leave its directory, also where it could not be asked to the end.
-
-    Raises:
-        CannotTell: for a plan that is not the one that was made, and a shard that broke off.
-        RunFailed: for every other way to end without a whole shard.
-    """
+    """Ask one shard of the plan; leave its directory, also where it could not be asked to the end."""
     state.fail_on = "regression"
     request = steps.request(inputs, event, repository, runner, state)
     made = _plan(inputs, runner)
@@ -84,11 +74,7 @@ def ask(
 def merge(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> int:
-    """Merge the shards and judge the run, as `gate` judges one that it has asked. Returns the verdict's code.
-
-    Raises:
-        UsageError: for inputs that cannot be used.
-    """
+    """Merge the shards and judge the run, as `gate` judges one that it has asked. Returns the verdict's code."""
 
     def merged(request: Request) -> Path:
         objections = failed_jobs(inputs["jobs"])
@@ -113,17 +99,7 @@ STEPS: Mapping[str, Callable[[Mapping[str, str], Event, Repository | None, Runne
 
 
 def failed_jobs(text: str) -> list[str]:
-    """Return which of the jobs before this one did not succeed.
-
-    Args:
-        text: `name=result` words with commas or blanks between.
-
-    Returns:
-        One line for each that did not.
-
-    Raises:
-        UsageError: for another word.
-    """
+    """Return which of the jobs before this one did not succeed."""
     lines = []
     for word in filter(None, re.split(r"[,\s]+", text)):
         match = _JOB.fullmatch(word)

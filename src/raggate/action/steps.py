@@ -36,11 +36,7 @@ _BRANCH_EVENTS = frozenset(("push", "schedule", "workflow_dispatch"))
 
 
 def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
-    """Refuse files that the steps before and after this one do not share: elsewhere is the action's own container.
-
-    Raises:
-        UsageError: naming the input whose path leads out of the workspace.
-    """
+    """Refuse files that the steps before and after this one do not share: elsewhere is the action's own container."""
     check_inside("config", step_inputs.entries(inputs, "config"), workspace)
     for name in ("out", "run", "plan", "parts"):
         check_inside(name, [inputs[name]], workspace)
@@ -62,9 +58,6 @@ def check_authorities(event: str, workspace: Path, environment: Mapping[str, str
     """Refuse certificates in the workspace if a change may be checked out there.
 
     The change could say who may answer in place of the server that the token is sent to.
-
-    Raises:
-        UsageError: naming the variable.
     """
     if event in OWN_EVENTS:
         return

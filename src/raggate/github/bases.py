@@ -15,13 +15,9 @@ def check(base: str, default: str, named: str) -> None:
     """Refuse a base branch that the workflow does not name: its configuration may be another gate.
 
     Args:
-        base: the branch a pull request or merge group goes into; empty where nothing goes anywhere.
         default: the default branch, which needs no naming. GitHub always tells it; where it is empty, as in an event
             that somebody wrote by hand, nothing is refused.
         named: names and patterns, between commas or blanks. `*` is any text without a slash, `**` any text.
-
-    Raises:
-        UsageError: naming the branch and the input.
     """
     patterns = [pattern for pattern in re.split(r"[,\s]+", named) if pattern]
     if not base or base == (default or base) or any(_fits(base, pattern) for pattern in patterns):

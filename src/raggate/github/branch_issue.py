@@ -55,10 +55,6 @@ def tell(repository: Repository, run: BranchRun) -> str:
     """Bring the issue of a branch up to date. Returns its address; empty if there is none.
 
     An issue that a person closed while the branch was worse stays closed until it has passed once.
-
-    Raises:
-        GitHubError: when GitHub refuses.
-        ValueError: for a push that is none that can be remembered.
     """
     if run.push.verdict not in {*WORSE, "pass"}:
         return ""

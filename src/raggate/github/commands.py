@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import fork_comment
 from raggate.github.fork_comment import ForkRun
-from raggate.github.rest import pulls, runs
+from raggate.github.rest import pulls
 from raggate.github.rest.client import address
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.pulls import Pull
@@ -82,12 +82,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str) -> Response:
     """Do what a comment asks for, and answer it, unless that was done before.
 
     Args:
-        gate: the event `issue_comment`, and the gate that the comment is about.
         token: which must stand in nothing that is shown.
-
-    Raises:
-        UsageError: for another event.
-        GitHubError: when GitHub cannot be asked who the author is, or the reply cannot be written.
     """
     if gate.event.name != "issue_comment":
         raise UsageError(
@@ -210,7 +205,7 @@ def _unclear_suite(command: Command, names: Sequence[str]) -> Reply:
 def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) -> Reply:
     """Start the newest run for the head of a pull request again."""
     head = commit_link(links, pull.head_sha)
-    run = runs.newest(repository, pull, workflow)
+    run = pulls.newest_run(repository, pull, workflow)
     if run is None:
         return Reply(text=f"There is no run of the gate's workflow for {head}, so there is nothing to start again.")
     name = link(f"Run {run['id']}", address(run.get("html_url")), links)
@@ -218,7 +213,7 @@ def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) ->
         return Reply(text=f"{name} for {head} has not ended yet, so it is not started again.")
     if run.get("conclusion") == "action_required":
         return Reply(text=f"{name} for {head} waits for approval. Approve it on its page.")
-    attempt = runs.rerun(repository, run)
+    attempt = pulls.rerun(repository, run)
     return Reply(
         text=f"{name} for {head} starts again, as attempt {attempt}. The base commit that judges stays that of its "
         "first attempt: for a newer one, update the branch.",
@@ -229,7 +224,7 @@ def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) ->
 def _explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, links: Links) -> Reply:
     """Explain how a question stands in the newest run for the head of a pull request; `case_id` is foreign text."""
     head = commit_link(links, pull.head_sha)
-    record = runs.newest(repository, pull, gate.workflow)
+    record = pulls.newest_run(repository, pull, gate.workflow)
     if record is None:
         return Reply(text=f"There is no run of the gate's workflow for {head}, so nothing can be explained.")
     name = link(f"run {record['id']}", address(record.get("html_url")), links)
@@ -246,7 +241,7 @@ def _explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, li
 def _source(record: Mapping[str, Any], pull: Pull) -> SourceRun:
     return SourceRun(
         id=int(record["id"]),
-        attempt=runs.attempt_of(record),
+        attempt=pulls.attempt_of(record),
         event="pull_request",
         head_sha=pull.head_sha,
         head_branch=str(record.get("head_branch") or ""),

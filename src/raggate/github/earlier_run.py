@@ -15,7 +15,7 @@ from msgspec import Struct
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.github import untrusted_run, workflow_files
-from raggate.github.rest import artifact_zip, artifacts, runs
+from raggate.github.rest import artifact_zip, artifacts, pulls
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.client import GitHubError, address, unexpected
 from raggate.github.rest.git_objects import Objects
@@ -47,10 +47,7 @@ class RunSelector(Struct, frozen=True, kw_only=True):
     Attributes:
         target: the branch the baseline is for.
         head: full id of the commit the target is at, of which the trusted inputs are.
-        run: the id of the workflow run.
         attempt: which attempt is meant; it must be the latest. None for the latest, whichever that is.
-        artifact: name of the artifact with the run directory.
-        workflow: name of the workflow file that must have run.
         now: ISO 8601 timestamp in UTC.
     """
 
@@ -73,15 +70,7 @@ class Downloaded(Struct, frozen=True, kw_only=True):
 
 
 def download(repository: Repository, selector: RunSelector) -> Downloaded:
-    """Verify a workflow run, and take the artifact that it left.
-
-    Args:
-        repository: where it must have run; the token may read actions and contents.
-
-    Raises:
-        CannotTell: for the first condition that does not hold.
-        GitHubError: when GitHub refuses, or does not answer in time.
-    """
+    """Verify a workflow run, and take the artifact that it left."""
     record = _record(repository, selector)
     _check_origin(record, selector, repository.name.lower())
     _check_outcome(record, selector)
@@ -92,20 +81,13 @@ def download(repository: Repository, selector: RunSelector) -> Downloaded:
 
 
 def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
-    """Return what a workflow run measured of a suite, as its artifact holds it, and what vouches for that.
-
-    Args:
-        inputs: the trusted inputs at the head of the target branch.
-
-    Raises:
-        CannotTell: for the first condition that does not hold.
-    """
+    """Return what a workflow run measured of a suite, as its artifact holds it, and what vouches for that."""
     selector, record, artifact = downloaded.selector, downloaded.record, downloaded.artifact
     run = _read(_of_suite(downloaded.runs, inputs.config.suite, selector), selector)
     check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     evidence = Evidence(
         run=selector.run,
-        attempt=runs.attempt_of(record),
+        attempt=pulls.attempt_of(record),
         event=str(record["event"]),
         commit=str(record["head_sha"]),
         url=address(record.get("html_url")),
@@ -118,15 +100,7 @@ def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
 
 
 def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
-    """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit.
-
-    Args:
-        inputs: the trusted inputs.
-        commit: full id of the commit that was checked out.
-
-    Raises:
-        CannotTell: naming what differs.
-    """
+    """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit."""
     differing = {
         "it is of another suite": (run.suite, inputs.config.suite),
         "it was measured by another golden set than the branch has now": (
@@ -225,7 +199,7 @@ def _check_origin(record: Mapping[str, Any], selector: RunSelector, home: str) -
 
 def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
     """Check how the run ended, that no later attempt replaced the one that is meant, and its age."""
-    latest = runs.attempt_of(record)
+    latest = pulls.attempt_of(record)
     if selector.attempt is not None and selector.attempt != latest:
         raise _refusal(selector, f"attempt {selector.attempt} is not its latest, which is {latest}")
     if record.get("status") != "completed":
@@ -265,7 +239,7 @@ def _check_commit(repository: Repository, record: Mapping[str, Any], selector: R
 
 def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> Artifact:
     """Find the artifact of the latest attempt. The run still has those of earlier ones, whatever they ended with."""
-    latest = runs.attempt_of(record)
+    latest = pulls.attempt_of(record)
     since = str(record.get("run_started_at") or "")
     if not since and latest > 1:
         raise _refusal(selector, f"GitHub does not say when its attempt {latest} began", hint=_SAME)

@@ -65,15 +65,10 @@ class ForkRun(Struct, frozen=True, kw_only=True):
     """What is commented on: the run that has ended, its artifact, and the configurations that judge it.
 
     Attributes:
-        event: what tells of the run that measured, `workflow_run`.
         config_file: the configuration, in a checkout of trusted code; of a list it stands for each.
         configs: paths and patterns of a list of configurations, relative to the workspace; empty for one.
         overrides: what the workflow that measured has in place of what is configured, such as the directory of a build.
-        workspace: the directory that the checkout is, or lies in.
-        artifact: the name of the artifact with the run directory.
         bases: the branches beside the default one whose pull requests are judged; see `bases.check`.
-        workflow: name of the workflow file that must have measured.
-        say: takes a line for the log.
         matched: whether a pattern names the configuration: without the file the change has no such suite.
         several: whether the artifact has the run directories of several suites.
     """
@@ -92,11 +87,7 @@ class ForkRun(Struct, frozen=True, kw_only=True):
 
     @property
     def run(self) -> SourceRun:
-        """The run that measured.
-
-        Raises:
-            UsageError: for another event than `workflow_run`.
-        """
+        """The run that measured."""
         if self.event.source_run is None:
             raise UsageError(
                 f"a comment for a run that has ended needs the event workflow_run, not {self.event.name}",
@@ -110,11 +101,7 @@ class ForkRun(Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """The directory of the configuration in the repository, `` or `folder/`.
-
-        Raises:
-            UsageError: when a link leads to the configuration.
-        """
+        """The directory of the configuration in the repository, `` or `folder/`."""
         return prefix_of(self.config_file, self.workspace)
 
     @property
@@ -142,16 +129,7 @@ class CommentResult(Struct, frozen=True, kw_only=True):
 def comment(
     repository: Repository, fork: ForkRun, settings: Settings, alone: Alone, say: Callable[[str], None]
 ) -> Iterator[CommentResult]:
-    """Judge and comment on every open pull request that has the commit, once for all suites.
-
-    Args:
-        alone: see `Alone`.
-        say: takes a line about what could not be shown.
-
-    Raises:
-        UsageError: for another event than `workflow_run`, and a run that `find` refuses.
-        GitHubError: when GitHub cannot be asked which pull requests these are.
-    """
+    """Judge and comment on every open pull request that has the commit, once for all suites."""
     for pull in find(repository, fork):
         name = fork.artifact if fork.configs else None
         shown = replace(settings, relayed=True)
@@ -185,12 +163,7 @@ def _prefix(fork: ForkRun, outcome: SuiteOutcome) -> str:
 
 
 def find(repository: Repository, fork: ForkRun) -> tuple[pulls.Pull, ...]:
-    """Find the open pull requests whose head is the commit that was measured. The artifact has no say in this.
-
-    Raises:
-        UsageError: for a run of another event than `pull_request`, or of another workflow file than the gate's.
-        GitHubError: when GitHub cannot be asked.
-    """
+    """Find the open pull requests whose head is the commit that was measured. The artifact has no say in this."""
     run = fork.run
     if run.event != "pull_request":
         raise UsageError(
@@ -229,9 +202,6 @@ def evaluate_all(repository: Repository, fork: ForkRun, pull: pulls.Pull, alone:
 
     A suite of which the artifact has no run, or more than one, cannot be told. One that the change does not concern
     need not have a run.
-
-    Raises:
-        UsageError: for a base branch that is not judged, and as `suite_list.find`.
     """
     if not fork.configs:
         only = SuiteFile(config=fork.config_file.name, suite=fork.config_file.name)
@@ -284,9 +254,6 @@ def evaluate(
     Args:
         left: gives the run directory of a suite, where the artifact was downloaded before.
         objects: what is known of the repository's objects already; None for nothing.
-
-    Returns:
-        The review, or why there is none.
     """
     trusted: schema.Config | None = None
 

@@ -41,7 +41,6 @@ class State(Struct, frozen=True, kw_only=True):
     """What a comment remembers.
 
     Attributes:
-        suite: whose comment it is.
         pushes: those it told of, oldest first, at most ten; the last is the one its text is about.
         alert: GitHub's id of the loud comment that is open, None when none is.
     """

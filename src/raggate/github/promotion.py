@@ -29,9 +29,7 @@ class ProposedFile(Struct, frozen=True, kw_only=True):
     """A file that is to be another.
 
     Attributes:
-        path: in the repository.
         present: its content at the commit that the change was computed against; None when it has none.
-        data: the new content.
     """
 
     path: str
@@ -43,10 +41,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """Baselines that are to stand on a branch, all of them in one commit.
 
     Attributes:
-        branch: the branch that the pull request comes from.
-        target: the branch the files are for, without `refs/heads/`.
         head: full id of the commit of the target that it was computed against.
-        files: at least one, each at a path of its own.
         title: one line, harmless as text; of the pull request and the commit.
         message: further lines of the commit message, harmless as text.
         body: gives the Markdown of the pull request for the commit in it.
@@ -72,7 +67,6 @@ class PullRequestResult(Struct, frozen=True, kw_only=True):
     Attributes:
         state: `created` or `updated`: the pull request was. `unchanged`: it stood there already. `nothing`: the files
             of the target are these.
-        url: address of the pull request; empty when there is none.
         commit: with the files; None when nothing was to be done.
         notes: what a reader should know of how it came about, one sentence each.
     """
@@ -84,11 +78,7 @@ class PullRequestResult(Struct, frozen=True, kw_only=True):
 
 
 def branch_of(suites: Sequence[str]) -> str:
-    """Name the branch that proposes the baselines of suites. Others of them have another one.
-
-    Raises:
-        ValueError: for what cannot be the name of a suite.
-    """
+    """Name the branch that proposes the baselines of suites. Others of them have another one."""
     if len(suites) > 1:
         names = "\n".join(sorted(suites)).encode()
         return f"raggate/baselines-{len(suites)}-{object_id('blob', names, like='')[:12]}"
@@ -105,13 +95,8 @@ def branch_of(suites: Sequence[str]) -> str:
 def propose(repository: Repository, change: Change) -> PullRequestResult:
     """Propose baselines by a pull request: a new one, or the one that is open already.
 
-    Args:
-        repository: where; the token may write contents and pull requests.
-
     Raises:
         Moved: when another promotion wrote at the same time.
-        CannotTell: when the target has another baseline by now.
-        GitHubError: when GitHub refuses.
     """
     head, notes = _verified_head(repository, change)
     if all(file.present == file.data for file in change.files):

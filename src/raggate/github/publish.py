@@ -56,10 +56,6 @@ class StepReporter:
     is said and nothing more.
 
     Args:
-        event: what started the run.
-        repository: where it is shown; None without a token.
-        settings: what the workflow asks for.
-        say: takes a line about what could not be shown.
         name: tells a step with a list from the others that comment on the pull request; None for one configuration.
 
     `outcomes` holds how the suites ended, once they have, `prefixes` the directory of each configuration in the
@@ -102,11 +98,7 @@ class StepReporter:
             self._could_not("write the issue about the branch", error)
 
     def finish(self, outcomes: Sequence[SuiteOutcome]) -> str:
-        """Comment on the pull request. Returns the address; empty if there is no comment.
-
-        Args:
-            outcomes: how each suite ended; one without a name if no list of suites could be made.
-        """
+        """Comment on the pull request. Returns the address; empty if there is no comment."""
         self.outcomes = tuple(outcomes)
         number = self.event.number
         if self.repository is None or number is None or not self.settings.comments_on(self.event):

@@ -30,11 +30,7 @@ class Runner(Guarded, Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
-        """Read the runner's variables.
-
-        Raises:
-            UsageError: for one that is not set, or a workspace that is no directory.
-        """
+        """Read the runner's variables."""
         names = {
             "workspace": "GITHUB_WORKSPACE",
             "output": "GITHUB_OUTPUT",
@@ -54,11 +50,7 @@ class Runner(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def prefix_of(config: Path, workspace: Path) -> str:
-    """Return the directory of a file relative to the top of its checkout: nothing, or a path that ends in `/`.
-
-    Raises:
-        UsageError: when a link leads there: the change could lead it to other files of the base commit.
-    """
+    """Return the directory of a file relative to the top of its checkout: nothing, or a path that ends in `/`."""
     folder = Path(os.path.normpath(workspace / config)).parent
     return sources.prefix_of(folder, git.find(folder, workspace), workspace)
 
@@ -76,12 +68,9 @@ class StepState(Struct, kw_only=True):
     """What is known of a step so far.
 
     Attributes:
-        directory: the run directory, once there is one.
-        error: what ended the run without one.
         fail_on: how red the step may get.
         outputs: more outputs than the run directory tells.
         reporter: what shows it on GitHub, once the event is known.
-        summary: the step summary, where it is not of a run directory.
     """
 
     directory: Path | None = None

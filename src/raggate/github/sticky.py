@@ -31,7 +31,6 @@ class Update(Struct, frozen=True, kw_only=True):
     """What a comment is to say.
 
     Attributes:
-        suite: whose comment it is.
         push: how this push was judged.
         render: gives the comment's text, without marker lines, for the pushes so far, the last of which is this one.
         alert: gives the text of the loud comment; takes the address of the one that is kept up to date, and the push
@@ -53,7 +52,6 @@ class Published(Struct, frozen=True, kw_only=True):
 
     Attributes:
         state: what was done. `stale`: a newer push is being judged, or was. `closed`: the pull request is.
-        url: address of the comment; None when there is none, or it was not looked for.
         alert_url: address of the loud comment that was posted.
         notes: what went wrong without being in the way, one sentence each.
     """
@@ -65,12 +63,7 @@ class Published(Struct, frozen=True, kw_only=True):
 
 
 def publish(repository: Repository, *, number: int, update: Update) -> Published:
-    """Bring a suite's comment up to date, unless the pull request has moved on.
-
-    Raises:
-        GitHubError: when GitHub refuses.
-        ValueError: when what was rendered is too long, or the push is none that can be remembered.
-    """
+    """Bring a suite's comment up to date, unless the pull request has moved on."""
     path = f"{repository.path}/pulls/{number}"
     pull = fields(repository.github.get(path))
     head = pull.get("head")

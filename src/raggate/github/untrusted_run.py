@@ -38,15 +38,7 @@ UPDATE = "Update the branch, so that both are measured by the same files."
 
 
 def read(files: Mapping[str, bytes], config: Config | None = None) -> Run:
-    """Read the run directory that an artifact holds.
-
-    Args:
-        files: what is in it, by name; see `artifact_zip.write_run`.
-        config: as `run_directory.read` takes it.
-
-    Raises:
-        UsageError: when it cannot be read, naming the file but not where it was unpacked, which says nothing.
-    """
+    """Read the run directory that an artifact holds."""
     with scratch_directory() as scratch:
         artifact_zip.write_run(files, scratch)
         return run_directory.read(scratch, named=Path(), config=config)
@@ -69,11 +61,7 @@ class UntrustedRuns:
         return suite in self._by_suite
 
     def of_suite(self, suite: str) -> Mapping[str, bytes]:
-        """Return the one run directory of a suite, by the name that the trusted configuration gives it.
-
-        Raises:
-            CannotTell: when there is none, or more than one.
-        """
+        """Return the one run directory of a suite, by the name that the trusted configuration gives it."""
         if self._why_none is not None:
             raise self._why_none
         runs = self._by_suite.get(suite, [])
@@ -91,12 +79,7 @@ class UntrustedRuns:
 
 
 def artifact_of(repository: Repository, run: SourceRun, name: str) -> Artifact:
-    """Find the artifact of a name that a run has left.
-
-    Raises:
-        CannotTell: when there is none.
-        GitHubError: when GitHub cannot be asked.
-    """
+    """Find the artifact of a name that a run has left."""
     artifact = artifacts.find(repository, run.id, name, since=run.run_started_at)
     if artifact is None:
         raise CannotTell(
@@ -135,12 +118,7 @@ def _small(content: bytes, name: str) -> bytes:
 
 
 def without_results(verdict: bytes | None, suite: str) -> RunFailure:
-    """Say that a run measured nothing. Whatever it claims, it did not pass.
-
-    Args:
-        verdict: the artifact's verdict.json, None when it has none.
-        suite: whose run it is, by the trusted configuration.
-    """
+    """Say that a run measured nothing. Whatever it claims, it did not pass."""
     try:
         claim = _Claim.model_validate_json(_small(verdict or b"{}", "verdict.json"))
     except ValueError:  # pydantic's is one, too

@@ -18,11 +18,7 @@ _MERGE = re.compile(r"refs/pull/[1-9][0-9]{0,18}/(?:merge|head)")
 
 
 def check_name(workflow: str) -> None:
-    """Refuse what cannot be the name of a workflow file.
-
-    Raises:
-        UsageError: naming the input.
-    """
+    """Refuse what cannot be the name of a workflow file."""
     if not _FILE.fullmatch(workflow.removeprefix(FOLDER)):
         raise UsageError(
             f"input {INPUT!r}: expected the name of a file in {FOLDER}, such as {DEFAULT}; found {quoted(workflow)}"
@@ -40,9 +36,6 @@ def is_of(path: str, workflow: str, branch: str) -> bool:
     GitHub gives the path of the file, and in places the ref behind it: `.github/workflows/x.yml@refs/heads/main`. A
     file may have an `@` in its name, so what follows one counts as a ref only when it is the run's own, and never when
     it could be the end of a file's name.
-
-    Args:
-        workflow: the name of the file that is expected, or its path.
     """
     expected = path_of(workflow)
     if path == expected:

@@ -67,25 +67,15 @@ _BROKEN = (
 def unpack(data: bytes) -> Mapping[str, bytes]:
     """Take the files of a run directory from a zip archive. They stand at its top, or all in exactly one folder.
 
-    Args:
-        data: the archive, which says that it holds at most `MOST_BYTES`, and does.
-
     Returns:
         Name, one of `FILES`, -> content; at least one. Answers are given as `RESULTS`, also where they were packed.
-
-    Raises:
-        CannotTell: naming why the archive is refused. An archive with anything suspicious in it is refused as a whole.
     """
     (run,) = _unpacked(data, lambda entries: [_chosen(entries)])
     return run
 
 
 def unpack_runs(data: bytes) -> tuple[Mapping[str, bytes], ...]:
-    """Take the files of every run directory from a zip archive, by the names of their folders. None lies in another.
-
-    Raises:
-        CannotTell: as `unpack`.
-    """
+    """Take the files of every run directory from a zip archive, by the names of their folders. None lies in another."""
     return _unpacked(data, _folders)
 
 
@@ -114,7 +104,6 @@ def write_run(files: Mapping[str, bytes], directory: Path) -> None:
 
     Raises:
         ValueError: for a name that is not one of `FILES`; nothing is then written.
-        OSError: when a file cannot be written, or exists already.
     """
     strange = sorted(set(files) - set(FILES))
     if strange:

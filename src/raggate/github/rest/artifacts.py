@@ -23,9 +23,6 @@ class Artifact(Struct, frozen=True, kw_only=True):
     """An artifact, as GitHub lists it.
 
     Attributes:
-        id: by which it is downloaded.
-        name: its name, untrusted text.
-        run: the id of the workflow run that left it.
         size: bytes of the archive; not known to be a number.
         expired: whether it is gone; not known to be a truth value.
         digest: of the archive, `sha256:` and hexadecimal digits; None where GitHub does not know any.
@@ -48,15 +45,11 @@ def find(repository: Repository, run: int, name: str, *, since: str = "") -> Art
     """Find the newest artifact of a name that a workflow run left.
 
     Args:
-        repository: where the workflow ran; the token may read actions.
         since: when the attempt started that left it, as `2026-01-01T00:00:00Z`: a run keeps those of its earlier
             attempts. Empty when that is not known, and any will do.
 
     Returns:
         The artifact. None when the run left none of that name since then.
-
-    Raises:
-        GitHubError: when GitHub refuses, or does not answer in time.
     """
     path = f"{repository.path}/actions/runs/{run}/artifacts"
     listed = repository.github.pages(path, key="artifacts", name=name)
@@ -83,15 +76,10 @@ def download(repository: Repository, artifact: Artifact) -> Mapping[str, bytes]:
     """Download an artifact, and take the files of a run directory from it.
 
     Args:
-        repository: where the workflow ran; the token may read actions.
         artifact: as `find` gave it.
 
     Returns:
         Name, one of `artifact_zip.FILES`, -> content.
-
-    Raises:
-        CannotTell: when the artifact has expired, is too large, is not what GitHub received, or is refused.
-        GitHubError: when GitHub refuses, or does not answer in time.
     """
     return artifact_zip.unpack(_downloaded(repository, artifact))
 

@@ -210,14 +210,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         self._client.close()
 
     def get(self, path: str, **params: str | int | None) -> Any:
-        """Read a JSON value; None when the answer is empty. A parameter that is None is left out.
-
-        Args:
-            path: below the API's base, its foreign parts percent-encoded.
-
-        Raises:
-            GitHubError: when GitHub refuses, or does not answer in time.
-        """
+        """Read a JSON value; None when the answer is empty. A parameter that is None is left out."""
         return self._json(Request(method="GET", url=self._url(path, **params), path=path))
 
     def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
@@ -225,9 +218,6 @@ class GitHub(AbstractContextManager["GitHub"]):
 
         Args:
             key: where the list stands when it is wrapped in an object, such as `workflow_runs`.
-
-        Raises:
-            GitHubError: when a page cannot be read or is no list, or the list does not end.
         """
         url = self._url(path, per_page=_PER_PAGE, **params)
         count, seen = 0, {str(url)}
@@ -267,13 +257,9 @@ class GitHub(AbstractContextManager["GitHub"]):
         and DELETE, which do the same again. A POST would do it twice: it is tried again only when the caller can look.
 
         Args:
-            path: below the API's base, its foreign parts percent-encoded.
             find_existing: looks whether an earlier try has been done after all and gives what `send` then returns, or
                 None. Asked before every further try once it is open, and before giving up.
             repeatable: a POST without `find_existing` that may be done twice all the same.
-
-        Raises:
-            GitHubError: when GitHub refuses, or does not answer in time; the message says when it may have been done.
         """
         request = Request(
             method=method,
@@ -287,12 +273,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         return self._json(request)
 
     def graphql(self, query: str, variables: Mapping[str, object]) -> dict[str, Any]:
-        """Ask the GraphQL API, what may be done twice, and give what stands in `data`.
-
-        Raises:
-            GitHubError: also for errors in the body of the answer.
-            UsageError: when the GraphQL API is not where the API is.
-        """
+        """Ask the GraphQL API, what may be done twice, and give what stands in `data`."""
         request = Request(
             method="POST",
             url=self._graphql_address(),
@@ -309,14 +290,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         return data
 
     def download(self, path: str, *, limit: int, accept: str = _JSON) -> bytes:
-        """Read bytes such as an artifact's, also from where GitHub redirects to, which does not get the token.
-
-        Args:
-            limit: the most bytes that are read.
-
-        Raises:
-            GitHubError: when GitHub refuses, does not answer in time, or sends more than `limit` bytes.
-        """
+        """Read bytes such as an artifact's, also from where GitHub redirects to, which does not get the token."""
         url = self._url(path)
         return self._perform(Request(method="GET", url=url, path=path, accept=accept, limit=limit, leave=True)).body
 
@@ -423,7 +397,6 @@ class GitHub(AbstractContextManager["GitHub"]):
 
         Raises:
             httpx.HTTPError: when no whole answer came in time.
-            GitHubError: for a redirect that is not followed, or an answer larger than the limit.
         """
         url, at_home = request.url, True
         for _ in range(MOST_REDIRECTS + 1):
@@ -544,9 +517,6 @@ class GitHubError(CannotTell):
     """GitHub refused a request, did not answer it, or answered with what cannot be used.
 
     Args:
-        message: harmless text, without the token.
-        status: of the answer; None when none came or its status is not the problem.
-        hint: what to do about it.
         reply: GitHub's own words, empty if it said none.
     """
 

@@ -27,7 +27,6 @@ class Committed(Struct, frozen=True, kw_only=True):
     """A commit that stands on a branch.
 
     Attributes:
-        sha: its full id.
         verified: whether GitHub signed it and says so.
         reason: why it is verified or not, in GitHub's words, such as `valid` or `unsigned`.
         changed: whether it was made now; else the branch had exactly these files already.
@@ -43,10 +42,8 @@ class Moved(CannotTell):
     """A branch is not where it was expected, so nothing was written onto it.
 
     Args:
-        branch: its name.
         expected: full id of the commit it should have been at; None for no such branch.
         actual: full id of the commit it is at; None for no such branch.
-        hint: what to do about it.
     """
 
     def __init__(self, branch: str, expected: str | None, actual: str | None, *, hint: str = "") -> None:
@@ -73,7 +70,6 @@ def update(
     No author is named, as GitHub signs only what a bot commits in its own name.
 
     Args:
-        repository: where; the token may write contents.
         branch: its name without `refs/heads/`.
         expected_head: full id of the commit it must be at; None when there must be no such branch, which is created.
         onto: full id of the commit whose other files it has. One that the branch lacks becomes a parent too.
@@ -83,8 +79,6 @@ def update(
 
     Raises:
         Moved: when the branch is, or gets, elsewhere.
-        GitHubError: when GitHub refuses, also because the branch is protected or the token may not write.
-        ValueError: for what is no full id of a commit.
     """
     standing = expected_head or onto
     if not is_id(onto) or not is_id(standing):

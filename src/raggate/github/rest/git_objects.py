@@ -33,9 +33,6 @@ _HINT = "Fetch the commit before this step, for example by `fetch-depth: 0` of a
 class Objects:
     """The git objects of one repository, read once each as far as they are small.
 
-    Args:
-        repository: where they are; the token may read contents.
-
     Every method raises GitHubError for what is not there, cannot be read, or is not what its id says.
     """
 
@@ -70,11 +67,7 @@ class Objects:
         return self._commits[commit]
 
     def tree(self, tree_id: str) -> dict[str, Entry]:
-        """Return what stands directly in a tree, by name.
-
-        Raises:
-            UsageError: when it is too large for the API.
-        """
+        """Return what stands directly in a tree, by name."""
         if tree_id not in self._trees:
             entries, truncated = self._listed(tree_id, recursive=False)
             if truncated:
@@ -84,11 +77,7 @@ class Objects:
         return self._trees[tree_id]
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
-        """Return everything below a tree but directories, with its path below the tree.
-
-        Raises:
-            UsageError: for more than `MOST_ENTRIES` entries, and as `git_objects.walk`.
-        """
+        """Return everything below a tree but directories, with its path below the tree."""
         return walk(tree_id, self._below, most=MOST_ENTRIES)
 
     def _below(self, tree_id: str) -> tuple[Mapping[str, Entry], bool]:

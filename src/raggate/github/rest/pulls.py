@@ -1,25 +1,25 @@
-"""The commit a workflow run measured -> the open pull requests that have it as their head, by what GitHub says."""
+"""Open pull requests by the commit that was measured, and the gate's runs of one, by what GitHub says of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
 
+from raggate.errors import CannotTell
+from raggate.github import workflow_files
 from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository
+from raggate.text.jsonio import fields
+from raggate.text.quote import quoted
 
 
 class Pull(Struct, frozen=True, kw_only=True):
     """An open pull request as GitHub shows it now.
 
     Attributes:
-        number: of the pull request.
-        head_sha: full id of the commit it wants to bring in.
-        base_sha: full id of the commit it is compared with.
-        base_ref: name of the branch it wants to go into.
         head_repository: `owner/name`; empty when the fork was deleted.
     """
 
@@ -37,15 +37,8 @@ def find_all(repository: Repository, *, head_sha: str, head_repository: str, hea
     request that has moved on since, is closed, or comes from another repository is not among them.
 
     Args:
-        repository: where the pull requests go into; the token may read them.
         head_repository: `owner/name` of where the commit was pushed to; empty when that is not known.
         head_branch: the branch it was pushed to; empty when that is not known.
-
-    Returns:
-        The pull requests, by number.
-
-    Raises:
-        GitHubError: when GitHub refuses, or does not answer in time.
     """
     by_number: dict[int, Pull] = {}
     for item in _listed(repository, head_sha, head_repository, head_branch):
@@ -60,11 +53,7 @@ def find_all(repository: Repository, *, head_sha: str, head_repository: str, hea
 
 
 def find(repository: Repository, number: int) -> Pull | None:
-    """Return a pull request as GitHub shows it now; None when it is not open.
-
-    Raises:
-        GitHubError: when GitHub refuses, or does not answer in time.
-    """
+    """Return a pull request as GitHub shows it now; None when it is not open."""
     item = repository.github.get(f"{repository.path}/pulls/{number}")
     pull = _pull(item, repository.name)
     return pull if pull is not None and item.get("state") == "open" and pull.number == number else None
@@ -98,3 +87,57 @@ def _pull(item: Any, repository: str) -> Pull | None:
     except (KeyError, TypeError):
         return None
     return pull if type(pull.number) is int and into.lower() == repository.lower() else None
+
+
+def newest_run(repository: Repository, pull: Pull, workflow: str) -> dict[str, Any] | None:
+    """Find the newest run that an event `pull_request` started for the present head of a pull request.
+
+    Returns:
+        What GitHub says of the run, with a number as its `id`; None when there is none.
+    """
+    file = workflow.removeprefix(workflow_files.FOLDER)
+    path = f"{repository.path}/actions/workflows/{quote(file, safe='')}/runs"
+    try:
+        listed = repository.github.pages(path, key="workflow_runs", event="pull_request", head_sha=pull.head_sha)
+        own = [record for record in map(fields, listed) if _is_run_of(record, pull, workflow)]
+    except GitHubError as error:
+        if error.status == 404:
+            raise CannotTell(
+                f"there are no runs of a workflow file {quoted(file)}",
+                hint=workflow_files.NAME_IT,
+            ) from error
+        raise
+    return max(own, key=lambda record: int(record["id"]), default=None)
+
+
+def rerun(repository: Repository, record: Mapping[str, Any]) -> int:
+    """Start all jobs of a run that has ended again, once."""
+    run, before = int(record["id"]), attempt_of(record)
+
+    def begun() -> dict[str, Any] | None:
+        again = repository.workflow_run(run)
+        return again if attempt_of(again) > before else None
+
+    repository.github.send("POST", f"{repository.path}/actions/runs/{run}/rerun", find_existing=begun)
+    return before + 1
+
+
+def attempt_of(record: Mapping[str, Any]) -> int:
+    """Return the attempt that GitHub tells of; the first where it does not say which."""
+    attempt = record.get("run_attempt")
+    return attempt if type(attempt) is int else 1
+
+
+def _is_run_of(record: Mapping[str, Any], pull: Pull, workflow: str) -> bool:
+    branch = str(record.get("head_branch") or "")
+    # neither has a name once the fork is deleted
+    origin = str(fields(record.get("head_repository")).get("full_name") or "")
+    if type(record.get("id")) is not int or record.get("event") != "pull_request":
+        return False
+    if record.get("head_sha") != pull.head_sha or origin.lower() != pull.head_repository.lower():
+        return False
+    # GitHub lists none for a fork; one commit can be in several pull requests of a repository
+    numbers = [fields(listed).get("number") for listed in record.get("pull_requests") or ()]
+    return workflow_files.is_of(str(record.get("path") or ""), workflow, branch) and (
+        not numbers or pull.number in numbers
+    )

@@ -16,7 +16,6 @@ class Repository(Struct, frozen=True):
     """A repository on GitHub. Every method raises GitHubError when GitHub refuses, or does not answer in time.
 
     Attributes:
-        github: the API, with a token that may do what is asked of the repository.
         name: `owner/name`.
     """
 
@@ -77,11 +76,7 @@ class Repository(Struct, frozen=True):
 
 
 def sha_of(content: object, expected: str) -> str:
-    """Return the full id that an answer of GitHub's has.
-
-    Raises:
-        GitHubError: when it has none, saying what was expected.
-    """
+    """Return the full id that an answer of GitHub's has."""
     value = fields(content).get("sha")
     if not is_id(value):
         raise unexpected(expected)

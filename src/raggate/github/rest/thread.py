@@ -33,8 +33,6 @@ class Thread:
     """The conversation of one pull request, as far as it is raggate's.
 
     Args:
-        repository: where it is.
-        number: of the pull request.
         locked: whether only members may write to it.
 
     Every method raises GitHubError when GitHub refuses, or does not answer.
@@ -79,9 +77,6 @@ class Thread:
 
         Args:
             find_existing: looks for the comment when an earlier try may have written it.
-
-        Raises:
-            ValueError: for a body that is too long.
         """
         try:
             made = self._github.send("POST", self._thread, {"body": _checked(body)}, find_existing=find_existing)
@@ -90,11 +85,7 @@ class Thread:
         return made if isinstance(made, Comment) else self._expected(made)
 
     def edit(self, comment_id: int, body: str) -> bool:
-        """Replace the text of a comment. False when the comment is gone.
-
-        Raises:
-            ValueError: for a body that is too long.
-        """
+        """Replace the text of a comment. False when the comment is gone."""
         try:
             self._github.send("PATCH", f"{self._comments}/{comment_id}", {"body": _checked(body)})
         except GitHubError as error:

@@ -28,7 +28,6 @@ def set_values(path: Path, values: Mapping[str, str]) -> None:
 
     Raises:
         ValueError: for a name the runner would misread, or a value that holds its delimiter.
-        OSError: when the file cannot be written.
     """
     parts = []
     for name, value in values.items():
@@ -44,21 +43,13 @@ def set_values(path: Path, values: Mapping[str, str]) -> None:
 
 
 def append_summary(path: Path, markdown: str) -> None:
-    """Append Markdown to the step summary, as far as there is room for it.
-
-    Raises:
-        OSError: when the file cannot be written.
-    """
+    """Append Markdown to the step summary, as far as there is room for it."""
     with path.open("ab", buffering=0) as file:
         file.write(bounded(markdown, room(path)).encode("utf-8", "replace"))
 
 
 def room(path: Path) -> int:
-    """Return how many more bytes fit into the step summary.
-
-    Raises:
-        OSError: when the file cannot be read.
-    """
+    """Return how many more bytes fit into the step summary."""
     return max(SUMMARY_BYTES - (path.stat().st_size if path.exists() else 0), 0)
 
 
@@ -104,11 +95,7 @@ def annotation(
 
 @contextmanager
 def stopped(write: Callable[[str], None]) -> Iterator[None]:
-    """Keep the runner from reading commands in what is written meanwhile, with a token that nobody can foresee.
-
-    Args:
-        write: writes a line to the stream that the foreign text goes to.
-    """
+    """Keep the runner from reading commands in what is written meanwhile, with a token that nobody can foresee."""
     token = secrets.token_hex(16)
     write(f"::stop-commands::{token}")
     try:

@@ -70,8 +70,6 @@ class WrittenComment(Struct, frozen=True, kw_only=True):
     """A comment that was just written on a pull request, as it was when it was written.
 
     Attributes:
-        id: by which GitHub knows it.
-        number: of the pull request.
         author: login of who wrote it; empty when that is no person.
         person: whether a person wrote it: no bot, and no app in a person's name.
         body: text of anybody's, of many lines.
@@ -90,17 +88,11 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
     Attributes:
         name: `pull_request`, which is what reviews are of too, `push`, `merge_group`, `workflow_dispatch`,
             `workflow_run`, `schedule` or another.
-        repository: `owner/name`.
-        number: of the pull request.
         base: the commit that the trusted inputs come from, of a pull request or a merge group.
         head: the commit that checks and links belong to.
         base_ref: the branch a pull request or merge group goes into; empty otherwise.
         head_ref: the branch or ref of `head`.
-        open: whether the pull request is open.
         from_fork: whether the head of the pull request is, or was, in another repository than its base.
-        graphql_url: empty when the runner names none.
-        triggering_actor: empty when the runner names none.
-        source_run: for `workflow_run`.
         comment: for `issue_comment`, where it was written just now and on a pull request.
     """
 

@@ -79,11 +79,7 @@ def summary(directory: Path | None, error: RaggateError | None, code: int) -> st
 
 
 def give_back(directory: Path | None, workspace: Path) -> None:
-    """Make the workspace's owner the owner of what a run as root left in it. Links are changed, never followed.
-
-    Raises:
-        OSError: when a file cannot be given away.
-    """
+    """Make the workspace's owner the owner of what a run as root left in it. Links are changed, never followed."""
     owner = workspace.stat()
     if os.geteuid() != 0 or owner.st_uid == 0:
         return

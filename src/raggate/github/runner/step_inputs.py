@@ -97,11 +97,7 @@ def entries(inputs: Mapping[str, str], name: str) -> list[str]:
 
 
 def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
-    """Return the settings that `allow-first-run` lists, between commas or blanks.
-
-    Raises:
-        UsageError: for a word that is none of `first_run.SETTINGS`.
-    """
+    """Return the settings that `allow-first-run` lists, between commas or blanks."""
     words = frozenset(re.split(r"[,\s]+", inputs[first_run.INPUT])) - {""}
     unknown = sorted(words - set(first_run.SETTINGS))
     if unknown:
