@@ -6,11 +6,10 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, WithJsonSchema
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from tools import output_schema
 
@@ -87,37 +86,87 @@ waivers:
 """
 
 
+SECTIONS = {
+    "questions": "questions: {must_pass: true, tags: [smoke]}",
+    "private": "private: {tags: [secret], places: [notes/Diary]}",
+    "when": "when: {paths: [src, ../libs/search]}",
+    "api": """\
+api:
+  command:
+    build: [[go, build, -o, bin/notes-api, .]]
+    run: [bin/notes-api]
+    env: {API_PORT: "{port}", NOTES_DIR: "{vault.notes}"}
+  ready: {timeout: 120}""",
+    "ask": "ask: {modes: [hybrid, vector], k: 20, concurrency: 4, timeout: 30}",
+    "score": "score: {k: [1, 3, 5, 10, 20]}",
+    "gate": """\
+gate:
+  policy: evidence
+  slices: fail
+  metrics:
+    hit_at_5: {tolerance: 0.03, floor: 0.70}
+    hit_at_1: off""",
+    "invariants": "invariants: {must_be_deterministic: error, lists_alike: off}",
+    "judges": """\
+judges:
+  models: [{model: "openai:gpt-4o-2024-08-06"}]
+  scores: [groundedness]
+  budget: {calls: 500}""",
+    "recheck": "recheck: {base: ref}",
+    "waivers": """\
+waivers:
+  - {case: lease-notice, owner: ada, reason: "the note is being rewritten", expires: 2026-12-31}""",
+    "prove": """\
+prove:
+  faults:
+    - {name: vector-off, env: {NOTES_DISABLE: vector}}""",
+}
+"""An example of every section; tests/unit/test_generated_docs.py loads each."""
+
+
 def configuration_page() -> str:
-    """List every key of raggate.yml with its type, its default and one sentence, below a complete example."""
+    """List the keys of raggate.yml by section, each below an example, and all below a complete one."""
     parts = [
         "# raggate.yml",
         NOTE,
         f"```yaml\n{EXAMPLE}```",
         "An unknown key, a duplicate key or a value of another type is an error that names file, line and key. Paths "
         "are relative to the file. [The schema](../src/raggate/config/raggate.schema.json) says more about each key: "
-        "editors show it while you type.",
+        "editors show it while you type. If a default is one of several values, all are listed, the default first.",
+        "## Top level",
     ]
-    pending: list[tuple[str, type[BaseModel]]] = [("", Config)]
-    listed: dict[type[BaseModel], str] = {}
-    while pending:
-        prefix, model = pending.pop(0)
-        parts.append(f"## `{prefix}`" if prefix else "## Top level")
-        if model in listed:
-            parts.append(f"The keys of `{listed[model]}`.")
-            continue
-        listed[model] = prefix
-        rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
-        meanings = described(model)
-        for name, field in model.model_fields.items():
-            inner = _model_in(field.annotation)
-            key = f"{prefix}.{name}".lstrip(".")
-            if inner is not None:
-                pending.append((key + NAMED.get(name, ""), inner))
-            default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-            rows.append(f"| `{key}` | {_field_type(field)} | {default} | {_first_sentence(meanings.get(name, ''))} |")
-        parts.append("\n".join(rows))
+    shown: dict[type[BaseModel], str] = {}
+    plain = [name for name in Config.model_fields if name not in SECTIONS]
+    parts.append(_table(_rows(Config, "", plain, shown)))
+    for name, example in SECTIONS.items():
+        meaning = _first_sentence(described(Config).get(name, ""))
+        model = _model_in(Config.model_fields[name].annotation) or Config
+        rows = _rows(model, "", list(model.model_fields), shown)
+        parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```", _table(rows)]
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
     return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: list[str]) -> str:
+    return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows])
+
+
+def _rows(model: type[BaseModel], prefix: str, names: list[str], shown: dict[type[BaseModel], str]) -> list[str]:
+    """Return a row for each key of a model, each followed by the keys within it unless they were shown before."""
+    rows = []
+    meanings = described(model)
+    for name in names:
+        field = model.model_fields[name]
+        key = f"{prefix}{name}"
+        meaning = _first_sentence(meanings.get(name, ""))
+        inner = _model_in(field.annotation)
+        if inner in shown:
+            meaning += f" Its keys are those of `{shown[inner]}`."
+        rows.append(f"| `{key}` | {_default(field)} | {meaning} |")
+        if inner is not None and inner not in shown:
+            shown[inner] = key
+            rows += _rows(inner, f"{key}{NAMED.get(name, '')}.", list(inner.model_fields), shown)
+    return rows
 
 
 def _first_sentence(text: str) -> str:
@@ -230,39 +279,16 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((model for part in getattr(annotation, "__args__", ()) if (model := _model_in(part))), None)
 
 
-def _field_type(field: FieldInfo) -> str:
-    """Name the type of a field; one that its own schema calls a text or a list is both."""
-    schema = next((item.json_schema for item in field.metadata if isinstance(item, WithJsonSchema)), None) or {}
-    types = {kind.get("type") for kind in schema.get("anyOf", ())}
-    return "text or list" if types == {"string", "array", "null"} else _type(field.annotation)
-
-
-def _type(annotation: Any) -> str:
-    model = _model_in(annotation)
-    if model is not None:
-        text = str(annotation)
-        return "list of sections" if "list[" in text else "sections by name" if "dict[" in text else "section"
-    text = str(annotation)
-    for full, short in (("dict", "mapping"), ("list", "list"), ("Literal", "choice"), ("bool", "true/false")):
-        if full in text:
-            if short == "choice":
-                return ", ".join(_choice(part) for part in annotation.__args__ if part is not NoneType)
-            return short
-    for full, short in (("int", "whole number"), ("float", "number")):
-        if full in text:
-            return short
-    return "text"
-
-
-def _choice(part: Any) -> str:
-    """Name one of several values, or a kind of them."""
-    return _type(part) if isinstance(part, type) or hasattr(part, "__args__") else f"`{part}`"
-
-
-def _default(value: Any) -> str:
-    if isinstance(value, BaseModel):
-        return "see below"
-    return f"`{dumps(value).decode()}`"
+def _default(field: FieldInfo) -> str:
+    """Return the default of a field; of one of several values all of them, the default first."""
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if isinstance(value, BaseModel) or value in (None, [], {}, ()):
+        return ""
+    choices = [part for part in getattr(field.annotation, "__args__", ()) if isinstance(part, str)]
+    shown = [f"`{dumps(value).decode()}`"] if not isinstance(value, str) or not value else [f"`{value}`"]
+    return ", ".join(shown + [f"`{part}`" for part in choices if part != value])
 
 
 PAGES: dict[str, Callable[[], str]] = {

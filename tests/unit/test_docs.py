@@ -159,7 +159,13 @@ NUMBER_OF_KEY = re.compile(r"`([a-z]+(?:\.[a-z_]+)+)`(?: \(|, )(\d+(?:\.\d+)?)(?
 def test_the_number_beside_a_key_is_its_default() -> None:
     """What a page says that a key holds unless somebody sets it, it holds by the generated page of all keys."""
     reference = (DOCS / "configuration.md").read_text(encoding="utf-8")
-    defaults = dict(re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| `([^`]+)` \|", reference, re.MULTILINE))
+    sections = re.split(r"^## `(\w+)`\n", reference, flags=re.MULTILINE)
+    defaults = {
+        f"{section}.{key}": default
+        for section, text in zip(sections[1::2], sections[2::2], strict=True)
+        for key, default in re.findall(r"^\| `([a-z_.]+)` \| `([^`]+)`", text, re.MULTILINE)
+    }
+    assert defaults["gate.tolerance"] == str(DEFAULT_TOLERANCE)
     named = [match for page in (*PAGES, *OTHERS) for match in NUMBER_OF_KEY.findall(page.read_text(encoding="utf-8"))]
     assert len(named) > 2
     assert [(key, number) for key, number in named if defaults.get(key, number) != number] == []

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.generate_docs import EXAMPLE, FACTS, PAGES, WORKED, metric_facts
+from tools.generate_docs import EXAMPLE, FACTS, PAGES, SECTIONS, WORKED, metric_facts
 
 from builders import make_ranked
 from raggate.config.schema import load
@@ -31,6 +31,15 @@ def test_a_metric_says_everything_of_itself(name: str) -> None:
 def test_the_example_is_a_configuration() -> None:
     """The file that docs/configuration.md begins with can be loaded as it stands."""
     assert load(EXAMPLE.encode(), "docs/configuration.md").suite == "notes"
+
+
+@each_row("section", SECTIONS)
+def test_the_example_of_a_section_is_a_configuration(section: str) -> None:
+    """Each section of the page can stand in a file as it is shown."""
+    rest = {"vault": "vault: {notes: notes}\n", "api": "api: {url: http://127.0.0.1:9000}\n", "ask": ""}
+    rest["ask"] = "ask: {retrieval_only: false}\n" if section == "judges" else ""
+    text = "".join(line for name, line in rest.items() if name != section) + SECTIONS[section] + "\n"
+    assert load(text.encode(), "docs/configuration.md")
 
 
 def test_labels_have_a_formula_and_a_source() -> None:
