@@ -14,7 +14,7 @@ from typing import Any
 from builders import make_chunk, make_config, make_labelled, make_response, make_result, make_run
 from raggate.inputs.golden import load
 from raggate.labelling.decisions import Decision, Where
-from raggate.labelling.session import Session, Sources, open_session
+from raggate.labelling.session import Session, open_session
 from raggate.models.run import Chunk
 from raggate.pipeline import run_directory
 from raggate.pipeline.request import Request
@@ -73,7 +73,7 @@ class LabelProject:
         """Read the golden set, by id."""
         return {case["id"]: case for case in map(json.loads, self.golden.read_text().splitlines())}
 
-    def open(self, **sources: Any) -> Session:
+    def open(self, *, again: bool = False) -> Session:
         """Open a sitting."""
         request = Request(
             config_file=self.root / "raggate.yml",
@@ -81,7 +81,7 @@ class LabelProject:
             say=lambda _: None,
             out=self.root / "runs",
         )
-        return open_session(request, Sources(**{"proposals": 0, **sources}), lambda _: None)
+        return open_session(request, (), lambda _: None, again=again)
 
 
 def make_label_project(

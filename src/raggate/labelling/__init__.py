@@ -1,1 +1,1 @@
-"""Judging passages and proposals by people: what is shown, what they decided, and how it gets into the golden set."""
+"""Judging passages by people: what is shown, what they decided, and how it gets into the golden set."""

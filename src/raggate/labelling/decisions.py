@@ -29,8 +29,7 @@ GRADES = {
 
 LONGEST_NAME = 60
 
-Kind = Literal["grade", "skip", "settle", "set", "accept", "reject", "reopen", "draft", "written"]
-Key = Literal["must_pass", "category", "difficulty"]
+Kind = Literal["grade", "settle", "written"]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\p{Cc}]*[^\s\p{Cc}][^\p{Cc}]*$")]
 _Label = Annotated[str, Field(max_length=200)]
 
@@ -75,18 +74,14 @@ class Decision(BaseModel):
     Attributes:
         at: when, ISO 8601 in UTC.
         by: who.
-        do: `grade` a passage (none takes a grade back), `skip` it, `settle` what people grade differently, `set` a key
-            of a question, `accept`, `reject` or `reopen` a proposal, `draft` its words while they are typed; `written`
-            stands where all before it went into the golden set.
+        do: `grade` a passage (none takes a grade back), or `settle` what people grade differently; `written` stands
+            where all before it went into the golden set.
         case: the id of the question.
         asked: eight hex digits of its words at that time; see `words_of`.
         where: the passage.
         grade: 0 to 3.
         misleading: whether the passage looks like an answer and is none.
-        key: which key of the question, with its `value`.
-        proposal: the id of the proposal.
-        text: its question in the person's words; empty for its own. Of a grade, the snippet that a chunk must hold.
-        line: the proposed case as a line of a golden set, so that it outlives the list of proposals.
+        text: the snippet that a chunk must hold; empty for none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,27 +94,15 @@ class Decision(BaseModel):
     where: Where | None = None
     grade: Annotated[int, Field(ge=0, le=3)] | None = None
     misleading: bool = False
-    key: Key | None = None
-    value: bool | _Label | None = None
-    proposal: Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")] = ""
     text: Annotated[str, Field(max_length=20_000)] = ""
-    line: str = ""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Decision:
-        if self.do in {"grade", "skip", "settle"} and (not self.case or self.where is None):
+        if self.do != "written" and (not self.case or self.where is None):
             raise ValueError(f"{self.do}: needs case and where")
         if self.do == "settle" and self.grade is None:
             raise ValueError("settle: needs a grade")
-        if self.do == "set" and (not self.case or self.key is None or isinstance(self.value, bool) != self._is_flag):
-            raise ValueError("set: needs case, key and a value of its type")
-        if self.do in {"accept", "reject", "reopen", "draft"} and not self.proposal:
-            raise ValueError(f"{self.do}: needs proposal")
         return self
-
-    @property
-    def _is_flag(self) -> bool:
-        return self.key == "must_pass"
 
 
 class Journal:

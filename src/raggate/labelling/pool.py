@@ -155,9 +155,9 @@ def _in_turns(lists: Sequence[Sequence[Chunk]], depth: int) -> Iterable[Chunk]:
         yield from (chunks[rank] for chunks in lists if rank < len(chunks))
 
 
-def shuffled(case_id: str, pooled: Iterable[Pooled], annotator: str, seed: int) -> list[Pooled]:
+def shuffled(case_id: str, pooled: Iterable[Pooled], annotator: str) -> list[Pooled]:
     """Put passages into an order that looks random, is the same every time, and another one for each person.
 
     Neither rank nor run shows through, so that nobody grades what the API thinks of a passage.
     """
-    return sorted(pooled, key=lambda place: lot(str(seed), annotator, case_id, place.where.id))
+    return sorted(pooled, key=lambda place: lot(annotator, case_id, place.where.id))

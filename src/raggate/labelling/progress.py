@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from raggate.labelling.decisions import Decision, Key
+from raggate.labelling.decisions import Decision
 from raggate.labelling.label_file import Labels, Unit, Vote, Votes
 
 
@@ -20,11 +20,7 @@ class Progress(Struct):
         touched: passages that somebody graded since the last writing: those that change the golden set.
         snippets: the text that a chunk must hold to be one of these passages, by who graded it last.
         settled: the grade that was settled on where people differ, since the last writing.
-        keys: what was set of a question since the last writing.
         asked: the words of each question when something was decided on it since the last writing; see `words_of`.
-        proposals: by their ids, the last decision on each since the last writing.
-        drafts: by their ids, the words that somebody was typing.
-        skipped: by person, the passages they left for later.
     """
 
     votes: Labels = field(default_factory=dict)
@@ -33,40 +29,24 @@ class Progress(Struct):
     touched: dict[Unit, None] = field(default_factory=dict)
     snippets: dict[Unit, str] = field(default_factory=dict)
     settled: dict[Unit, int] = field(default_factory=dict)
-    keys: dict[str, dict[Key, bool | str]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
-    proposals: dict[str, Decision] = field(default_factory=dict)
-    drafts: dict[str, str] = field(default_factory=dict)
-    skipped: dict[str, set[Unit]] = field(default_factory=dict)
 
     def take(self, decision: Decision) -> None:
         """Go one decision on."""
-        if decision.asked and decision.do != "skip":
+        if decision.where is None:
+            for decided in (self.touched, self.snippets, self.settled, self.asked):
+                decided.clear()
+            return
+        if decision.asked:
             self.asked.setdefault(decision.case, set()).add(decision.asked)
-        if decision.where is not None:
-            self._judge(decision, Unit(decision.case, decision.where))
-        elif decision.do == "set" and decision.key is not None and decision.value is not None:
-            self.keys.setdefault(decision.case, {})[decision.key] = decision.value
-        elif decision.do == "draft":
-            self.drafts[decision.proposal] = decision.text
-        elif decision.do in {"accept", "reject"}:
-            self.proposals[decision.proposal] = decision
-        elif decision.do == "reopen":
-            self.proposals.pop(decision.proposal, None)
-        elif decision.do == "written":
-            self._close()
-
-    def _judge(self, decision: Decision, unit: Unit) -> None:
-        if decision.do == "settle" and decision.grade is not None:
-            self.settled[unit] = decision.grade
-        elif decision.do == "skip":
-            self.skipped.setdefault(decision.by, set()).add(unit)
-        elif decision.grade is None:
+        unit = Unit(decision.case, decision.where)
+        if decision.grade is None:
             self._take_back(decision.by, unit)
+        elif decision.do == "settle":
+            self.settled[unit] = decision.grade
         else:
             vote = Vote(decision.grade, decision.misleading, decision.at, decision.asked)
             self.votes.setdefault(unit, {})[decision.by] = vote
-            self.skipped.get(decision.by, set()).discard(unit)
             self.touched[unit] = None
             self.snippets.pop(unit, None)
             if decision.text:
@@ -84,10 +64,6 @@ class Progress(Struct):
             if unit not in self.stored:
                 # as if nobody had graded it: what the golden set says of it is from elsewhere, and stays
                 self.touched.pop(unit)
-
-    def _close(self) -> None:
-        for decided in (self.touched, self.snippets, self.settled, self.keys, self.asked, self.proposals, self.drafts):
-            decided.clear()
 
     def of(self, unit: Unit) -> Votes:
         """Return the votes on a passage."""
@@ -130,12 +106,6 @@ def since_writing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     return decisions[done:]
 
 
-def left_over(decisions: Sequence[Decision], refused: Container[str], state: Progress) -> list[Decision]:
-    """The decisions that a writing leaves for the next: those it could not write, and words of open proposals."""
-    return [
-        decision
-        for decision in since_writing(decisions)
-        if (decision.case and decision.case in refused)
-        or (decision.proposal and decision.proposal in refused)
-        or (decision.do == "draft" and decision.proposal not in state.proposals)
-    ]
+def left_over(decisions: Sequence[Decision], refused: Container[str]) -> list[Decision]:
+    """Return the decisions that could not be written, which wait for the next writing."""
+    return [decision for decision in since_writing(decisions) if decision.case and decision.case in refused]

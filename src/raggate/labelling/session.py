@@ -10,18 +10,14 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.errors import FileProblems, RaggateError, UsageError
 from raggate.gate import baseline as baseline_file
-from raggate.inputs.authoring import proposals
-from raggate.inputs.authoring.golden_file import new_id, with_cases, with_changed
-from raggate.inputs.authoring.passages import cases_beside
-from raggate.inputs.authoring.proposals import Kept, Proposal, propose, write as write_proposals
-from raggate.inputs.golden import broken_rule, complete, place_key, read_case, write_case
+from raggate.inputs.authoring.golden_file import with_cases, with_changed
+from raggate.inputs.golden import broken_rule, complete, place_key
 from raggate.inputs.headings import check_anchors
 from raggate.labelling import label_file
 from raggate.labelling.decisions import Decision, Journal, Where, words_of
@@ -50,13 +46,11 @@ class Edits(Struct, frozen=True, kw_only=True):
 
     Attributes:
         changed: cases that say something else, by their ids.
-        added: new cases, in the order they were accepted.
-        refused: by the id of a case or proposal, why what was decided cannot be written.
+        refused: by the id of a case, why what was decided cannot be written.
         split: passages that people differ on, which wait until somebody settles them.
     """
 
     changed: dict[str, Case]
-    added: tuple[Case, ...]
     refused: dict[str, str]
     split: tuple[Unit, ...]
 
@@ -67,24 +61,20 @@ def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
     changed = {}
     by_case = _grades(state)
     for case in golden.cases:
-        grades, keys = by_case.pop(case.id, {}), state.keys.get(case.id, {})
-        if not grades and not keys:
+        grades = by_case.pop(case.id, {})
+        if not grades:
             continue
         snippets = {unit.where: text for unit, text in state.snippets.items() if unit.case == case.id}
-        edited, problem = edit(case, grades, keys, snippets)
+        edited, problem = edit(case, grades, snippets)
         problem = problem or _unwritable(edited)
         if problem:
             refused[case.id] = problem
         elif edited != case:
             changed[case.id] = edited
     changed = _with_places(golden, vault, changed, refused)
-    known = {case.id for case in golden.cases}
-    for gone in dict.fromkeys((*by_case, *state.keys)):
-        if gone not in known:
-            refused[gone] = "the golden set has no such question any more"
-    accepted = [item for item in state.proposals.values() if item.do == "accept"]
-    added = tuple(_accepted(accepted, golden, vault, refused))
-    return Edits(changed=changed, added=added, refused=refused, split=splits(golden, state))
+    for gone in by_case:
+        refused[gone] = "the golden set has no such question any more"
+    return Edits(changed=changed, refused=refused, split=splits(golden, state))
 
 
 def _with_places(golden: Golden, vault: Vault, changed: Mapping[str, Case], refused: dict[str, str]) -> dict[str, Case]:
@@ -132,10 +122,9 @@ def _grades(state: Progress) -> dict[str, dict[Where, int | None]]:
 def edit(
     case: Case,
     grades: Mapping[Where, int | None],
-    keys: Mapping[Any, bool | str],
     snippets: Mapping[Where, str] | None = None,
 ) -> tuple[Case, str]:
-    """Return a case with grades, snippets and keys, and what is wrong with it then; empty if it can be written."""
+    """Return a case with grades and snippets, and what is wrong with it then; empty if it can be written."""
     supports, groups = [*case.gold_supports], case.required_support_groups
     wrong = {place_key(place): place for place in case.not_relevant}
     for where, grade in grades.items():
@@ -157,8 +146,9 @@ def edit(
             groups = _without(groups, at)
         if grade == 0:
             wrong[key] = place
-    fields: dict[str, Any] = {**keys, "gold_supports": tuple(supports), "required_support_groups": groups}
-    edited = replace(case, **fields, not_relevant=tuple(wrong.values()))
+    edited = replace(
+        case, gold_supports=tuple(supports), required_support_groups=groups, not_relevant=tuple(wrong.values())
+    )
     # a case whose supports follow from its ids keeps them
     edited = complete(edited)
     return edited, broken_rule(edited) or ""
@@ -176,26 +166,6 @@ def _unwritable(case: Case) -> str:
 def _without(groups: tuple[tuple[int, ...], ...] | None, gone: int) -> tuple[tuple[int, ...], ...] | None:
     """Return support groups for a list that lost a support, which none of them names."""
     return groups and tuple(tuple(index - (index > gone) for index in group) for group in groups)
-
-
-def _accepted(decisions: Iterable[Decision], golden: Golden, vault: Vault, refused: dict[str, str]) -> Iterable[Case]:
-    taken = [case.id for case in golden.cases]
-    asked = {case.question for case in golden.cases}
-    for decision in decisions:
-        try:
-            case = read_case(decision.line.encode(), 0)
-        except ValueError as error:
-            refused[decision.proposal] = str(error)
-            continue
-        question = decision.text.strip() or case.question
-        if question in asked:
-            # written before a crash, or added by somebody else
-            continue
-        asked.add(question)
-        beside = cases_beside(golden, case.gold_supports, vault)
-        name = new_id(question, taken, beside)
-        taken.append(name)
-        yield complete(replace(case, id=name, question=question, line=0))
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
@@ -216,66 +186,41 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What writing would do.
 
     Attributes:
-        golden, labels, proposals: the three files.
-        sentences: what changes in the golden set, a line for each passage, key and question.
+        golden, labels: the two files.
+        sentences: what changes in the golden set, a line for each passage and question.
         edits: the cases behind it, with what is refused and split.
     """
 
     golden: FileChange
     labels: FileChange
-    proposals: FileChange
     sentences: tuple[str, ...]
     edits: Edits
 
     @property
     def files(self) -> tuple[FileChange, ...]:
-        """Give the files that change, the golden set last."""
-        return tuple(file for file in (self.labels, self.proposals, self.golden) if file.before != file.after)
+        """The files that change, the golden set last."""
+        return tuple(file for file in (self.labels, self.golden) if file.before != file.after)
 
     @property
     def digest(self) -> str:
-        """Give what tells it from other plans: whoever writes says which one they saw."""
+        """What tells it from other plans: whoever writes says which one they saw."""
         parts = (part for file in self.files for part in (file.name.encode(), file.before, file.after))
         return sha256(b"\0".join(sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
-def plan(
-    names: Mapping[str, str],
-    stored: Mapping[str, bytes],
-    golden: Golden,
-    state: Progress,
-    kept: list[Kept],
-    edited: Edits,
-) -> Plan:
+def plan(names: Mapping[str, str], stored: Mapping[str, bytes], golden: Golden, state: Progress, edited: Edits) -> Plan:
     """Return what writing would do.
 
     Args:
-        names: of the files `golden`, `labels` and `proposals`, for people.
+        names: of the files `golden` and `labels`, for people.
         edited: what the decisions make of the golden set.
     """
-    after = {
-        "golden": with_cases(with_changed(stored["golden"], edited.changed), edited.added),
-        "labels": label_file.write(state.written()),
-        "proposals": write_proposals(_proposals(kept, state, edited)),
-    }
+    after = {"golden": with_changed(stored["golden"], edited.changed), "labels": label_file.write(state.written())}
     # an order or spacing that somebody else gave the file is no change
     if label_file.read(stored["labels"], names["labels"]) == state.written():
         after["labels"] = stored["labels"]
-    if not state.proposals:
-        after["proposals"] = stored["proposals"]
     files = {key: FileChange(name=names[key], before=stored[key], after=after[key]) for key in names}
     return Plan(**files, sentences=tuple(_sentences(golden, edited, state)), edits=edited)
-
-
-def _proposals(kept: list[Kept], state: Progress, edited: Edits) -> Iterator[Kept]:
-    for item in kept:
-        decision = state.proposals.get(item.proposal.id)
-        refused = item.proposal.id in edited.refused
-        if decision is None or refused:
-            yield item
-        elif decision.do == "reject" or decision.text.strip() not in {"", item.proposal.case.question}:
-            # one that was taken in other words would be proposed again in its own
-            yield item._replace(state="rejected")
 
 
 def _sentences(golden: Golden, edited: Edits, state: Progress) -> Iterator[str]:
@@ -284,7 +229,6 @@ def _sentences(golden: Golden, edited: Edits, state: Progress) -> Iterator[str]:
             if state.asked.get(case.id, set()) - {words_of(case.question)}:
                 yield f"{case.id}: note: asked something else when it was judged; now it asks: {case.question}"
             yield from (f"{case.id}: {change}" for change in _changes(case, new))
-    yield from (f"{case.id}: new: {case.question}" for case in edited.added)
 
 
 def _changes(old: Case, new: Case) -> Iterator[str]:
@@ -295,9 +239,6 @@ def _changes(old: Case, new: Case) -> Iterator[str]:
             yield f"{place}: {_grade(before.get(place))} → {_grade(after.get(place))}"
     if {*new.gold_supports, *new.not_relevant} - {*old.gold_supports, *old.not_relevant}:
         yield from _overlaps(new)
-    for key in ("must_pass", "category", "difficulty"):
-        if getattr(old, key) != getattr(new, key):
-            yield f"{key}: {_value(getattr(old, key))} → {_value(getattr(new, key))}"
 
 
 def _overlaps(case: Case) -> Iterator[str]:
@@ -317,10 +258,6 @@ def _name(place: Support) -> str:
 
 def _grade(grade: int | None) -> str:
     return "not judged" if grade is None else f"grade {grade}"
-
-
-def _value(value: bool | str) -> str:  # noqa: FBT001 - it is what is written
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def newest_run(parent: Path) -> Path:
@@ -400,56 +337,36 @@ def of_baseline(path: Path, name: str, lists: Lists, golden: Golden, say: Callab
     return unknown
 
 
-class Sources(Struct, frozen=True, kw_only=True):
-    """Where passages and proposals come from.
+class Session(Struct):
+    """What is judged, and by whom so far.
 
     Attributes:
-        runs: run directories; none for the newest.
-        depth: how many passages of each list are pooled; None for the deepest cut-off that is scored.
-        baseline: whether the baseline's lists count.
-        proposals: how many proposals wait at most.
-        seed: another one gives another order of passages.
         again: whether passages that are judged already are shown, too, to see how far people agree.
+        unknown: how many passages of the baseline nobody has the text of.
     """
-
-    runs: tuple[Path, ...] = ()
-    depth: int | None = None
-    baseline: bool = True
-    proposals: int = 20
-    seed: int = 0
-    again: bool = False
-
-
-class Session(Struct):
-    """What is judged, and by whom so far."""
 
     bench: Workbench
     journal: Journal
     files: dict[str, Path]
     names: dict[str, str]
     lists: Lists
-    sources: Sources
     places: Places
     pool: Pool
     stored: dict[str, bytes]
-    kept: list[Kept]
     state: Progress
+    again: bool = False
     unknown: int = 0
     by_id: dict[str, Case] = field(default_factory=dict)
 
     def order(self, case_id: str, annotator: str) -> list[Pooled]:
         """Return the passages of a question in the order that one person sees them in."""
-        return shuffled(case_id, self.pool.passages.get(case_id, ()), annotator, self.sources.seed)
-
-    def waiting(self) -> list[Proposal]:
-        """Return the proposals that were not in the golden set's file of rejected ones when it was read."""
-        return [item.proposal for item in self.kept if item.state == "waiting"]
+        return shuffled(case_id, self.pool.passages.get(case_id, ()), annotator)
 
     def decide(self, decisions: Sequence[Decision]) -> None:
         """Keep decisions and act on them.
 
         Raises:
-            UsageError: for one about a question, passage or proposal that is not there; then none is kept.
+            UsageError: for one about a question or passage that is not there; then none is kept.
             CannotTell: when the disk is full.
         """
         whole = [self._checked(decision) for decision in decisions]
@@ -466,19 +383,13 @@ class Session(Struct):
             wheres = {place.where for place in self.pool.passages.get(decision.case, ())}
             if decision.where not in wheres and Unit(decision.case, decision.where) not in self.state.votes:
                 raise UsageError("no such passage to judge")
-        if decision.proposal:
-            proposal = next((item for item in self.waiting() if item.id == decision.proposal), None)
-            if proposal is None:
-                raise UsageError(f"no proposal {decision.proposal!r} waits")
-            if decision.do == "accept":
-                decision = decision.model_copy(update={"line": write_case(proposal.case).decode()})
         case = self.by_id.get(decision.case)
         return decision.model_copy(update={"at": now(), "asked": words_of(case.question) if case else ""})
 
     def plan(self) -> Plan:
         """Return what writing would do now."""
         edited = edits(self.bench.golden, self.bench.vault, self.state)
-        return plan(self.names, self.stored, self.bench.golden, self.state, self.kept, edited)
+        return plan(self.names, self.stored, self.bench.golden, self.state, edited)
 
     def agreement(self) -> Agreement:
         """Return how far people agree, over all votes there are."""
@@ -505,11 +416,11 @@ class Session(Struct):
             )
         authoring.check_content(self.bench, whole.golden.after)
         # the golden set first: a grade that was taken back counts there as long as the label file still has it
-        for file, key in ((whole.golden, "golden"), (whole.labels, "labels"), (whole.proposals, "proposals")):
+        for file, key in ((whole.golden, "golden"), (whole.labels, "labels")):
             if file.before != file.after:
                 write_file(self.files[key], file.after)
         done = Decision(at=now(), by=annotator, do="written")
-        self.journal.append([done, *left_over(self.journal.decisions, whole.edits.refused, self.state)])
+        self.journal.append([done, *left_over(self.journal.decisions, whole.edits.refused)])
         self.reload()
         return whole
 
@@ -522,21 +433,13 @@ class Session(Struct):
         fresh = authoring.reopened(self.bench, self._on_disk("golden"))
         stored = {key: self._on_disk(key) for key in self.files}
         labels = label_file.read(stored["labels"], self.names["labels"])
-        kept = proposals.load(stored["proposals"], self.names["proposals"])
-        known = {item.proposal.id for item in kept}
-        # what was proposed for this sitting is in no file until somebody decides on it
-        here = {case.question for case in fresh.golden.cases}
-        kept += [
-            item for item in self.kept if item.proposal.id not in known and item.proposal.case.question not in here
-        ]
         if fresh.vault is not self.bench.vault:
             self.places = self.places.of_notes(fresh.visible)
-        self.bench, self.stored, self.kept = fresh, stored, kept
+        self.bench, self.stored = fresh, stored
         words = {case.id: words_of(case.question) for case in fresh.golden.cases}
         self.state = progress(labels, self.journal.decisions, words)
         self.by_id = {case.id: case for case in fresh.golden.cases}
-        depth = self.sources.depth or max(fresh.settings.score.k)
-        new = pool(fresh.golden, self.lists, self.places, depth, again=self.sources.again)
+        new = pool(fresh.golden, self.lists, self.places, max(fresh.settings.score.k), again=self.again)
         self.pool = _with_decided(new, self.pool, self.state)
 
     def _on_disk(self, key: str) -> bytes:
@@ -558,8 +461,11 @@ def _with_decided(fresh: Pool, before: Pool, state: Progress) -> Pool:
     return replace(fresh, passages=passages)
 
 
-def open_session(request: Request, sources: Sources, say: Callable[[str], None]) -> Session:
-    """Open the golden set, what was returned, the proposals and the journal.
+def open_session(request: Request, runs: Sequence[Path], say: Callable[[str], None], *, again: bool = False) -> Session:
+    """Open the golden set, what runs and the baseline returned, and the journal.
+
+    Args:
+        runs: run directories; none for the newest.
 
     Raises:
         UsageError: for what cannot be read, and when another process has the journal open.
@@ -568,48 +474,27 @@ def open_session(request: Request, sources: Sources, say: Callable[[str], None])
     # by the whole path: golden sets of two suites often have the same file name
     journal = Path(FOLDER, bench.settings.golden)
     run_directory.check_place(request.root, str(journal.parent))
-    stem = bench.path.stem
-    files = {
-        "golden": bench.path,
-        "labels": bench.path.with_name(f"{stem}.labels.jsonl"),
-        "proposals": bench.path.with_name(f"{stem}.proposals.jsonl"),
-    }
+    files = {"golden": bench.path, "labels": bench.path.with_name(f"{bench.path.stem}.labels.jsonl")}
     names = {key: str(Path(bench.settings.golden).with_name(path.name)) for key, path in files.items()}
-    runs = sources.runs or (newest_run(request.runs(bench.settings.out)),)
-    lists = of_runs(runs, bench.golden)
-    unknown = 0
-    if sources.baseline:
-        name = bench.settings.baseline_path
-        unknown = of_baseline(request.root / name, name, lists, bench.golden, say)
+    lists = of_runs(runs or (newest_run(request.runs(bench.settings.out)),), bench.golden)
+    baseline = bench.settings.baseline_path
+    unknown = of_baseline(request.root / baseline, baseline, lists, bench.golden, say)
     session = Session(
         bench=bench,
         journal=Journal(request.root / journal, str(journal)),
         files=files,
         names=names,
         lists=lists,
-        sources=sources,
         places=Places(bench.visible, by_heading=bench.settings.ask.reads_headings and tell_headings(lists)),
         pool=Pool(passages={}),
         stored={},
-        kept=[],
         state=Progress(),
+        again=again,
         unknown=unknown,
     )
     try:
         session.reload()
-        session.kept += _proposed(session, sources.proposals)
     except BaseException:
         session.journal.close()
         raise
     return session
-
-
-def _proposed(session: Session, most: int) -> list[Kept]:
-    """Propose by rule until so many wait."""
-    missing = most - len(session.waiting())
-    if missing <= 0:
-        return []
-    bench = session.bench
-    passed = [item.proposal.case.question for item in session.kept]
-    with authoring.in_time(bench):
-        return [Kept(proposal) for proposal in propose(bench.golden, bench.visible, passed, missing)]

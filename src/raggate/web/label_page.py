@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import CannotTell, RaggateError, UsageError
-from raggate.labelling.decisions import Decision, Key, Kind, Name
+from raggate.labelling.decisions import Decision, Kind, Name
 from raggate.labelling.session import Session
 from raggate.reports.page import frame
 from raggate.text.jsonio import dumps, loads
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 
-from collections.abc import Mapping
-
 from raggate.inputs.authoring.passages import snippet_of
-from raggate.inputs.authoring.proposals import Proposal
 from raggate.labelling.decisions import GRADES, Where
 from raggate.labelling.label_file import Unit
 from raggate.labelling.pool import Pooled
@@ -52,9 +49,6 @@ class _Act(BaseModel):
     passage: str = ""
     grade: int | None = None
     misleading: bool = False
-    key: Key | None = None
-    value: bool | str | None = None
-    proposal: str = ""
     text: str = ""
 
 
@@ -192,16 +186,13 @@ def _write(session: Session, body: bytes) -> dict[str, Any]:
 
 
 def overview(session: Session, annotator: str) -> dict[str, Any]:
-    """Return all questions with how far one person has come, and the proposals."""
+    """Return all questions with how far one person has come."""
     cases = session.bench.golden.cases
     return {
         "suite": session.bench.settings.suite,
         "golden": session.names["golden"],
         "grades": [*GRADES.values()],
-        "categories": sorted({case.category for case in cases}),
-        "difficulties": sorted({case.difficulty for case in cases}),
         "questions": [_question_shown(session, case, annotator) for case in cases],
-        "proposals": [_proposal(session, proposal) for proposal in session.waiting()],
         "unplaced": session.pool.unplaced,
         "unknown": session.unknown,
         "people": sorted({name for votes in session.state.votes.values() for name in votes}),
@@ -209,13 +200,12 @@ def overview(session: Session, annotator: str) -> dict[str, Any]:
 
 
 def _question_shown(session: Session, case: Case, annotator: str) -> dict[str, Any]:
-    set_here: Mapping[Any, Any] = session.state.keys.get(case.id, {})
     return {
         "id": case.id,
         "question": case.question,
         "answerable": case.answerable,
         "tags": case.tags,
-        **{key: set_here.get(key, getattr(case, key)) for key in ("must_pass", "category", "difficulty")},
+        "must_pass": case.must_pass,
         "passages": [_mark(session, case, place, annotator) for place in session.order(case.id, annotator)],
     }
 
@@ -229,7 +219,6 @@ def _mark(session: Session, case: Case, place: Pooled, annotator: str) -> dict[s
         "grade": None if vote is None else vote.grade,
         "misleading": vote is not None and vote.misleading,
         "snippet": session.state.snippets.get(unit, ""),
-        "skipped": unit in session.state.skipped.get(annotator, ()),
     }
 
 
@@ -270,19 +259,6 @@ def _gold(session: Session, support: Support) -> dict[str, Any]:
         "grade": support.grade,
         "snippets": support.snippets,
         "text": session.places.text_of(support),
-    }
-
-
-def _proposal(session: Session, proposal: Proposal) -> dict[str, Any]:
-    decision = session.state.proposals.get(proposal.id)
-    words = session.state.drafts.get(proposal.id, "")
-    return {
-        "id": proposal.id,
-        "source": proposal.source,
-        "question": words or (decision.text if decision else "") or proposal.case.question,
-        "answer": proposal.answer,
-        "state": decision.do if decision else "waiting",
-        "places": [_gold(session, support) for support in proposal.case.gold_supports],
     }
 
 

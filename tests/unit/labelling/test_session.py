@@ -119,14 +119,13 @@ def test_a_section_too_long_to_show(tmp_path: Path) -> None:
 
 
 def test_decisions_outlive_the_process(project: LabelProject) -> None:
-    """What was decided and not written is there after a restart, undone grades and settings included."""
+    """What was decided and not written is there after a restart, undone grades included."""
     session = project.open()
     session.decide([grade("q1", OVEN, 3), grade("q1", "# Bread", 1), grade("q1", "# Bread", None)])
-    session.decide([Decision(at="", by="ann", do="set", case="q1", key="must_pass", value=True)])
     planned = session.plan()
     again = project_again(project, session)
     assert again.plan().digest == planned.digest
-    assert planned.sentences == (f"q1: bread.md {OVEN}: not judged → grade 3", "q1: must_pass: false → true")
+    assert planned.sentences == (f"q1: bread.md {OVEN}: not judged → grade 3",)
 
 
 def test_a_line_that_a_kill_cut_off(project: LabelProject) -> None:
@@ -152,9 +151,8 @@ def test_a_line_that_a_kill_cut_off(project: LabelProject) -> None:
     [
         {"do": "grade", "grade": 0, "where": {"rel_path": ""}},
         {"do": "grade", "grade": 0, "where": {"rel_path": "a" * 30_000}},
-        {"do": "set", "key": "category", "value": ""},
     ],
-    ids=["no place", "a path too long", "no category"],
+    ids=["no place", "a path too long"],
 )
 def test_a_journal_from_elsewhere(project: LabelProject, act: dict[str, Any]) -> None:
     """What no golden set can hold keeps back its own question alone, and says why."""
@@ -162,7 +160,7 @@ def test_a_journal_from_elsewhere(project: LabelProject, act: dict[str, Any]) ->
     project.journal.write_text(json.dumps({"at": "", "by": "eve", "case": "q2", **act}) + "\n")
     session = project.open()
     session.decide([grade("q1", OVEN, 3)])
-    assert session.plan().edits.refused["q2"].startswith(("key ", "category: ", "not_relevant"))
+    assert session.plan().edits.refused["q2"].startswith(("key ", "not_relevant"))
     write(session)
     assert project.cases()["q1"]["gold_supports"][1]["grade"] == 3
 
@@ -190,7 +188,7 @@ def test_a_grade_that_is_taken_back(project: LabelProject) -> None:
 
 
 def test_a_crash_between_two_files(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever was written of three files, the next start plans the rest, with a grade that was taken back."""
+    """Whatever was written of two files, the next start plans the rest, with a grade that was taken back."""
     session = project.open()
     session.decide([grade("q1", OVEN, 3), grade("q2", OVEN, 2)])
     write(session)
@@ -332,18 +330,15 @@ def test_people_who_differ(project: LabelProject) -> None:
 
 
 def test_what_cannot_be_written_yet_is_not_forgotten(project: LabelProject) -> None:
-    """A writing leaves what people differ on, what is refused and half a question for the next one, and a restart."""
-    session = project.open(again=True, proposals=5)
-    proposal = session.waiting()[0]
+    """A writing leaves what people differ on and what is refused for the next one, and for a restart."""
+    session = project.open(again=True)
     session.decide([grade("q1", OVEN, 3), grade("q1", OVEN, 0, by="bob"), grade("q1", "# Bread", 0)])
     session.decide([grade("q2", DOUGH["heading_path"], 0)])
-    session.decide([Decision(at="", by="ann", do="draft", proposal=proposal.id, text="How")])
     write(session)
     for later in (session, project_again(project, session)):
         plan = later.plan()
         assert [unit.where.heading_path for unit in plan.edits.split] == [OVEN]
         assert "gold_supports is empty" in plan.edits.refused["q2"]
-        assert later.state.drafts == {proposal.id: "How"}
     assert [place["heading_path"] for place in project.cases()["q1"]["not_relevant"]] == ["# Bread"]
 
 
@@ -420,35 +415,6 @@ def test_links(project: LabelProject, tmp_path: Path) -> None:
         project.open()
 
 
-def test_two_proposals_in_the_same_words(project: LabelProject) -> None:
-    """A question goes in once, however many proposals were made it."""
-    session = project.open(proposals=5)
-    for proposal in session.waiting()[:2]:
-        session.decide([Decision(at="", by="ann", do="accept", proposal=proposal.id, text="How long does it rest?")])
-    assert session.plan().sentences == ("q4: new: How long does it rest?",)
-
-
-def test_proposals_go_in_when_they_are_written(project: LabelProject) -> None:
-    """A proposal is taken in a person's words, another rejected for good; drafts survive a restart."""
-    session = project.open(proposals=5)
-    first, second = session.waiting()[:2]
-    session.decide([Decision(at="", by="ann", do="draft", proposal=first.id, text="How long does so")])
-    session.journal.close()
-    session = project.open(proposals=5)
-    assert session.state.drafts == {first.id: "How long does so"}
-    session.decide(
-        [
-            Decision(at="", by="ann", do="accept", proposal=first.id, text="How long does soup take?"),
-            Decision(at="", by="ann", do="reject", proposal=second.id),
-        ]
-    )
-    write(session)
-    assert "How long does soup take?" in {case["question"] for case in project.cases().values()}
-    session.journal.close()
-    later = project.open(proposals=5)
-    assert {proposal.id for proposal in later.waiting()}.isdisjoint({first.id, second.id})
-
-
 def test_a_gold_section_that_holds_what_does_not_answer(project: LabelProject) -> None:
     """A gold support counts for all sections below its heading: the difference says so where one is graded 0."""
     session = project.open()
@@ -458,13 +424,12 @@ def test_a_gold_section_that_holds_what_does_not_answer(project: LabelProject) -
 
 
 def test_decisions_on_what_is_not_there(project: LabelProject) -> None:
-    """A question, passage or proposal that nobody knows is refused, and nothing is kept of what came with it."""
+    """A question or passage that nobody knows is refused, and nothing is kept of what came with it."""
     session = project.open()
     wrong: list[Decision] = [
         grade("q9", OVEN, 1),
         grade("q1", "# Elsewhere", 1),
         grade("q1", "../../etc/passwd", 1, note="../../etc/passwd"),
-        Decision(at="", by="ann", do="accept", proposal="00000000"),
         Decision(at="", by="ann", do="written"),
     ]
     for decision in wrong:

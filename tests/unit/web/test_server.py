@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from labelling_project import make_label_project
+from raggate.labelling.decisions import Where
 from raggate.labelling.session import Session
 from raggate.web import label_page
 from raggate.web.server import MAX_BODY, Guard, new_token
@@ -26,7 +27,9 @@ POST = {
 }
 POST["content-length"] = "100"
 DECIDE = f"/{TOKEN}/decide"
-BODY = b'{"by":"ann","acts":[{"do":"set","case":"q1","key":"must_pass","value":true}]}'
+OVEN = Where(rel_path="bread.md", heading_path="# Bread > ## Oven")
+ACT = f'{{"do":"grade","case":"q1","passage":"{OVEN.id}","grade":3}}'.encode()
+BODY = b'{"by":"ann","acts":[' + ACT + b"]}"
 
 
 @pytest.fixture
@@ -116,7 +119,7 @@ def test_the_page_itself_may(session: Session) -> None:
     """With token, name and origin a decision is kept, and no answer may be stored, framed or sniffed."""
     status, given, body = asked(session, "POST", DECIDE, POST, BODY)
     assert (status, body) == (200, b'{"kept":1}')
-    assert session.plan().sentences == ("q1: must_pass: false → true",)
+    assert session.plan().sentences == ("q1: bread.md # Bread > ## Oven: not judged → grade 3",)
     assert given["cache-control"] == "no-store"
     assert given["x-frame-options"] == "DENY"
     assert given["referrer-policy"] == "no-referrer"
@@ -139,15 +142,14 @@ WRONG_BODIES = [
     b"[]",
     b"{",
     b'{"by":"ann","acts":[]}',
-    b'{"by":"","acts":[{"do":"skip","case":"q1"}]}',
-    b'{"by":"a\\nb","acts":[{"do":"set","case":"q1","key":"must_pass","value":true}]}',
-    b'{"by":"ann","acts":[{"do":"set","case":"q1","key":"id","value":"x"}]}',
-    b'{"by":"ann","acts":[{"do":"set","case":"q1","key":"must_pass","value":"yes"}]}',
+    b'{"by":"","acts":[' + ACT + b"]}",
+    b'{"by":"a\\nb","acts":[' + ACT + b"]}",
+    b'{"by":"ann","acts":[{"do":"set","case":"q1","key":"must_pass","value":true}]}',
     b'{"by":"ann","acts":[{"do":"grade","case":"q1","passage":"000000000000","grade":3}]}',
     b'{"by":"ann","acts":[{"do":"grade","case":"q1","passage":"../../x","grade":3}]}',
     b'{"by":"ann","acts":[{"do":"written"}]}',
-    b'{"by":"ann","acts":[{"do":"set","case":"q1","key":"must_pass","value":true},{"do":"accept","proposal":"x"}]}',
-    b'{"by":"ann","extra":1,"acts":[{"do":"set","case":"q1","key":"must_pass","value":true}]}',
+    b'{"by":"ann","acts":[' + ACT + b',{"do":"settle","case":"q1"}]}',
+    b'{"by":"ann","extra":1,"acts":[' + ACT + b"]}",
 ]
 
 

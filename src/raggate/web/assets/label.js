@@ -4,7 +4,9 @@
   const start = JSON.parse(document.getElementById("start").textContent);
   const $ = (id) => document.getElementById(id);
   const remembered = new URLSearchParams(location.hash.slice(1)).get("as");
-  const state = { by: remembered || start.annotator, view: "judge", questions: [], proposals: [], at: 0, passage: 0, proposal: 0, undo: [] };
+  const state = { by: remembered || start.annotator, view: "judge", questions: [], at: 0, passage: 0, undo: [] };
+  /* passages that are left for later, while this page is open */
+  const skipped = new Set();
   const texts = new Map();
 
   function make(tag, properties = {}, ...children) {
@@ -80,29 +82,11 @@
     if (refusal) { refusal = null; await load(); }
   }
   function showSaved(failed = false) {
-    const waiting = queue.length + drafts.size;
+    const waiting = queue.length;
     $("saved").textContent = waiting ? `${waiting} not kept yet` : "all kept";
     $("saved").className = `tag ${failed ? "bad" : waiting ? "warn" : "good"}`;
   }
-  const drafts = new Map();
-  let draftTimer = 0;
-  function draft(id, text) {
-    drafts.set(id, text);
-    showSaved();
-    clearTimeout(draftTimer);
-    draftTimer = setTimeout(keepDrafts, 250);
-  }
-  function keepDrafts() {
-    clearTimeout(draftTimer);
-    const acts = [...drafts].map(([id, text]) => ({ do: "draft", proposal: id, text }));
-    drafts.clear();
-    acts.forEach(keep);
-  }
-  addEventListener("pagehide", () => {
-    const acts = [...drafts].map(([id, text]) => ({ do: "draft", proposal: id, text }));
-    if (acts.length) send("decide", { by: state.by, acts }, true).catch(() => {});
-  });
-  addEventListener("beforeunload", (event) => { if (queue.length || drafts.size) event.preventDefault(); });
+  addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });
 
   /* ---- what there is ---- */
   async function load() {
@@ -110,6 +94,7 @@
       const value = await ask("overview");
       const here = question()?.id, mark = passage()?.id;
       Object.assign(state, value);
+      state.questions.forEach((item) => item.passages.forEach((one) => { one.skipped = skipped.has(`${item.id}/${one.id}`); }));
       texts.clear();
       const first = state.questions.findIndex(here === undefined ? openIn : (item) => item.id === here);
       state.at = Math.max(first, 0);
@@ -156,7 +141,6 @@
     $("meter").setAttribute("aria-valuenow", judged);
     $("meter-bar").style.width = `${all.length ? (100 * judged) / all.length : 0}%`;
     $("meter").title = `${judged} of ${all.length} passages`;
-    $("count-proposals").textContent = state.proposals.filter((item) => item.state === "waiting").length;
   }
 
   /* ---- judging ---- */
@@ -179,7 +163,7 @@
     showMeter();
     const item = question();
     const turn = ++shown;
-    if (!item) { $("desk").replaceChildren(make("p", { class: "empty soft" }, "The golden set has no question yet: take some from the proposals.")); return; }
+    if (!item) { $("desk").replaceChildren(make("p", { class: "empty soft" }, "The golden set has no question yet: add some with raggate golden add.")); return; }
     let value;
     const slow = setTimeout(() => { if (turn === shown) showLate(); }, 300);
     try { value = await textsOf(item); } catch (error) { texts.delete(item.id); late(turn, error); return; } finally { clearTimeout(slow); }
@@ -202,32 +186,11 @@
     if (!error.status) setTimeout(() => { if (turn === shown && state.view === "judge") showJudge(); }, 1000);
   }
   function head(item) {
-    const pass = make("button", { "aria-pressed": String(item.must_pass), onclick: mustPass }, item.must_pass ? "★ must pass " : "☆ must pass ", key("p"));
     return make("section", { class: "question" },
       make("div", { class: "label" }, `${item.id} · question ${state.at + 1} of ${state.questions.length}`),
       make("h2", {}, item.question),
-      make("div", { class: "bar facts" }, pass, choice(item, "category", state.categories), choice(item, "difficulty", state.difficulties),
-        ...item.tags.map((name) => tag(name)), item.answerable ? null : tag("no note answers it", "warn")));
+      make("div", { class: "bar facts" }, item.must_pass ? tag("must pass") : null, ...item.tags.map((name) => tag(name)), item.answerable ? null : tag("no note answers it", "warn")));
   }
-  function choice(item, name, values) {
-    const list = `known-${name}`;
-    const change = (event) => {
-      const value = event.target.value.trim();
-      if (value && value !== item[name]) set(item, name, value);
-      else event.target.value = item[name];
-    };
-    return make("span", { class: "bar choice" },
-      make("label", { class: "small soft", for: `set-${name}` }, name),
-      make("input", { type: "text", id: `set-${name}`, value: item[name], size: 12, maxLength: 200, onchange: change, "list-of": list }),
-      make("datalist", { id: list }, ...values.map((one) => make("option", { value: one }))));
-  }
-  function set(item, name, value) {
-    state.undo.push({ do: "set", case: item.id, key: name, value: item[name] });
-    item[name] = value;
-    keep({ do: "set", case: item.id, key: name, value });
-    showJudge();
-  }
-  function mustPass() { const item = question(); if (item && onDesk) set(item, "must_pass", !item.must_pass); }
   function nothing(item) {
     return make("div", { class: "panel empty soft" }, item.answerable
       ? "Every passage that came back for this question is judged."
@@ -292,7 +255,7 @@
     if (!mark || !onDesk) return;
     if (mark.grade === null) {
       mark.skipped = true;
-      keep({ do: "skip", case: item.id, passage: mark.id });
+      skipped.add(`${item.id}/${mark.id}`);
     }
     onwards();
   }
@@ -311,7 +274,7 @@
     shown++;
     onDesk = false;
     const later = state.questions.flatMap((item) => item.passages).filter((item) => item.grade === null);
-    const again = () => { later.forEach((item) => { item.skipped = false; }); go(state.questions.findIndex(openIn)); };
+    const again = () => { skipped.clear(); later.forEach((item) => { item.skipped = false; }); go(state.questions.findIndex(openIn)); };
     $("desk").replaceChildren(make("section", { class: "panel empty", id: "end", role: "status" },
       make("p", {}, later.length ? `You have seen every passage, and skipped ${later.length}.` : "You have judged every passage."),
       make("div", { class: "bar" },
@@ -321,12 +284,10 @@
   function undo() {
     const act = state.undo.pop();
     if (!act) return;
-    if (act.proposal) { const one = state.proposals.find((item) => item.id === act.proposal); if (one) one.state = "waiting"; keep(act); showProposals(); return; }
     const place = state.questions.findIndex((item) => item.id === act.case);
     if (place < 0) return;
     const item = state.questions[place];
     keep(act);
-    if (act.do === "set") { item[act.key] = act.value; go(place, state.at === place ? state.passage : null); return; }
     const at = item.passages.findIndex((one) => one.id === act.passage);
     Object.assign(item.passages[at], { grade: act.grade, misleading: act.misleading, snippet: act.text });
     go(place, at);
@@ -341,46 +302,10 @@
     if (next !== undefined) go(next);
   }
 
-  /* ---- proposals ---- */
-  function showProposals() {
-    showMeter();
-    const rows = state.proposals.map((item, place) => make("article", {
-      class: `panel proposal ${item.state}`, "aria-current": String(place === state.proposal), onfocusin: () => mark(place),
-    },
-      make("div", { class: "bar" }, tag(`from a ${item.source}`), item.state === "accept" ? tag("taken", "good") : null, item.state === "reject" ? tag("never again", "bad") : null),
-      make("textarea", { value: item.question, rows: 2, maxLength: 20000, "aria-label": "Question", disabled: item.state !== "waiting",
-        oninput: (event) => { item.question = event.target.value; draft(item.id, item.question); } }),
-      make("p", {}, make("span", { class: "soft" }, "answer: "), item.answer),
-      ...item.places.map((one) => make("details", {}, make("summary", { class: "small" }, `${one.note} ${one.heading}`), make("pre", {}, one.text))),
-      make("div", { class: "bar" }, ...(item.state === "waiting"
-        ? [make("button", { class: "primary", onclick: () => propose(place, "accept") }, "Take it ", key("y")), make("button", { onclick: () => propose(place, "reject") }, "Never again ", key("n"))]
-        : [make("button", { onclick: () => propose(place, "reopen") }, "Undo ", key("u"))]))));
-    $("view-proposals").replaceChildren(make("section", {}, make("h2", {}, "Proposed questions"),
-      make("p", { class: "soft" }, "Made from headings, tables and lists of the notes. Make each one what somebody would ask; none enters the golden set before you write."),
-      ...(rows.length ? rows : [make("p", { class: "panel empty soft" }, "No proposal waits.")])));
-  }
-  function mark(place) {
-    state.proposal = place;
-    $("view-proposals").querySelectorAll(".proposal").forEach((row, at) => row.setAttribute("aria-current", String(at === place)));
-  }
-  function propose(place, what) {
-    const item = state.proposals[place];
-    if (!item) return;
-    keepDrafts();
-    if (what !== "reopen") state.undo.push({ do: "reopen", proposal: item.id });
-    item.state = what === "reopen" ? "waiting" : what;
-    keep({ do: what, proposal: item.id, text: what === "accept" ? item.question : "" });
-    const later = state.proposals.findIndex((one, at) => at > place && one.state === "waiting");
-    state.proposal = later < 0 ? place : later;
-    showProposals();
-    $("view-proposals").querySelectorAll(".proposal")[state.proposal]?.scrollIntoView({ block: "nearest" });
-  }
-
   /* ---- review ---- */
   let reviews = 0;
   async function showReview(done = null) {
     const turn = ++reviews;
-    keepDrafts();
     while (queue.length && !$("saved").classList.contains("bad")) await new Promise((resolve) => setTimeout(resolve, 30));
     let value;
     try { value = await ask("review"); } catch (error) { problem(error); return; }
@@ -456,7 +381,7 @@
   /* ---- views and keys ---- */
   function view(name) {
     state.view = name;
-    for (const one of ["judge", "proposals", "review"]) {
+    for (const one of ["judge", "review"]) {
       $(`view-${one}`).hidden = one !== name;
       $(`tab-${one}`).setAttribute("aria-pressed", String(one === name));
     }
@@ -465,21 +390,14 @@
   function showAll(at = null) {
     showMeter();
     if (state.view === "judge") go(state.at, at);
-    if (state.view === "proposals") showProposals();
     if (state.view === "review") showReview();
   }
   const judging = {
-    0: () => judge(0), 1: () => judge(1), 2: () => judge(2), 3: () => judge(3), m: misleading, s: skip, u: undo, p: mustPass,
-    c: () => { $("set-category")?.focus(); $("set-category")?.select(); },
+    0: () => judge(0), 1: () => judge(1), 2: () => judge(2), 3: () => judge(3), m: misleading, s: skip, u: undo,
     g: () => { const element = $("gold"); if (element) element.open = !element.open; },
     ArrowLeft: () => step(-1), ArrowRight: () => step(1), h: () => step(-1), l: () => step(1),
     ArrowUp: () => stepQuestion(-1), ArrowDown: () => stepQuestion(1), k: () => stepQuestion(-1), j: () => stepQuestion(1),
     "/": () => $("find").focus(),
-  };
-  const proposing = {
-    y: () => propose(state.proposal, "accept"), n: () => propose(state.proposal, "reject"), u: undo,
-    e: () => { const box = $("view-proposals").querySelectorAll("textarea")[state.proposal]; box?.focus(); },
-    j: () => mark(Math.min(state.proposal + 1, state.proposals.length - 1)), k: () => mark(Math.max(state.proposal - 1, 0)),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
@@ -489,13 +407,12 @@
       return;
     }
     const common = { w: () => view("review"), "?": () => $("keys").showModal(), Escape: () => view("judge") };
-    const action = { ...common, ...(state.view === "judge" ? judging : state.view === "proposals" ? proposing : {}) }[event.key];
+    const action = { ...common, ...(state.view === "judge" ? judging : {}) }[event.key];
     if (!action || (event.repeat && /^[0-3ms]$/.test(event.key))) return;
     event.preventDefault();
     action();
   });
   $("tab-judge").onclick = () => view("judge");
-  $("tab-proposals").onclick = () => view("proposals");
   $("tab-review").onclick = () => view("review");
   $("help").onclick = () => $("keys").showModal();
   $("close-keys").onclick = () => $("keys").close();
@@ -504,7 +421,7 @@
   $("who").onchange = async () => {
     const name = $("who").value.trim();
     if (!name) { $("who").value = state.by; return; }
-    keepDrafts();
+    skipped.clear();
     state.by = name;
     state.undo = [];
     state.passage = -1;
@@ -513,7 +430,7 @@
   };
   document.addEventListener("visibilitychange", () => {
     const typing = document.activeElement?.matches("input:not([type=checkbox]), textarea");
-    if (!document.hidden && !queue.length && !drafts.size && !typing) load();
+    if (!document.hidden && !queue.length && !typing) load();
   });
   load();
 })();
