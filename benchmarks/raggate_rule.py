@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from raggate.config.gate_settings import Gate
 from raggate.gate.complaints import find_complaints
 from raggate.gate.evidence import composite_tests
-from raggate.gate.policies import with_evidence
-from raggate.gate.row_status import classify_row
+from raggate.gate.policies import classify_row, with_evidence
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard

@@ -31,7 +31,7 @@ from raggate.gate.evaluation import find_misses
 from raggate.gate.flips import find_fallen
 from raggate.gate.invariants.invariants import check_answers
 from raggate.gate.promote import provenance
-from raggate.gate.verdict import decide
+from raggate.gate.verdict import Circumstances, decide
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, Diagnosis, Finding, GoldenChanges, NoteChange, Reach
 from raggate.models.golden import Case
@@ -126,7 +126,7 @@ def review_of(
     findings = check_answers(run, levels, policy)
     incomparable = obstacles(scorecard, baseline)
     comparison = compare(run, scorecard, baseline, flip_at=policy.flip_at, incomparable=incomparable)
-    decided = decide(comparison, findings, policy, stopped=run.stopped, first_run=first_run)
+    decided = decide(comparison, findings, policy, Circumstances(stopped=run.stopped, first_run=first_run))
     fallen = find_fallen(run, comparison, decided, policy.flip_at)
     return Review(
         run=run,

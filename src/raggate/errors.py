@@ -9,7 +9,7 @@ RaggateError
 └── Interrupted    130  cancelled by a signal
 
 The verdicts themselves (0 pass, 1 regression, 3 cannot tell, 4 invariant broken, 5 partial) are decided in
-`gate/verdict.py` and `gate/partial_verdict.py`.
+`gate/verdict.py`.
 A crash of raggate itself is 70 (`EX_SOFTWARE`): it is not an exception of this tree, the entry point maps it.
 """
 

@@ -86,7 +86,7 @@ def test_a_stale_index_is_red(promoted: Example) -> None:
     promoted.edit("search.py", 'sorted(Path(directory).glob("*.md"))', 'sorted(Path(directory).glob("*.md"))[:5000]')
     assert promoted.check() == 1
     assert "the index has 5000 documents of the same notes, 6011 before" in promoted.likely_cause()
-    assert "documents-missing" in {reason["code"] for reason in promoted.verdict()["reasons"]}
+    assert "index-smaller" in {reason["code"] for reason in promoted.verdict()["reasons"]}
 
 
 def test_vectors_of_an_older_list_are_red(promoted: Example) -> None:

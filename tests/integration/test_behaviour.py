@@ -67,9 +67,8 @@ def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     """An API that ignores retrieval_only passes with a warning of what that costs; no answer's text is on disk."""
     done = promoted.command("check", FAKE_BEHAVIOUR="ignore_retrieval_only")
     assert done.code == 0, done.out + done.err
-    everywhere(promoted, done.out, "generated an answer in 6 of 6 calls (generation p50 810 ms)")
-    everywhere(promoted, done.out, "choosing folders took p50 640 ms")
-    assert set(codes(promoted)) == {"unasked-answers", "slow-folders"}
+    everywhere(promoted, done.out, "generated an answer in 6 of 6 calls")
+    assert set(codes(promoted)) == {"unasked-answers"}
     assert metrics(promoted)["operational_metrics"]["unasked_answer_rate"] == 1
     rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
     assert {row["result"]["response"]["answer"] for row in rows} == {None}
@@ -92,7 +91,7 @@ def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project)
     assert done.code == 0, done.out + done.err
     assert "6 asked twice, 6 ranked differently" in done.out
     everywhere(promoted, done.out, "asked twice, 6 of 6 questions came back with other chunks or in another order")
-    assert "(0 of 6 in the baseline's run)" in codes(promoted)["not-deterministic"]
+    assert "(0 of 6 in the baseline's run)" in codes(promoted)["noise"]
     found = metrics(promoted)["repeated"]
     assert (found["asked"], found["differ"], found["share"], len(found["questions"])) == (6, 6, 1, 6)
     assert promoted.verdict()["repeated"]["differ"] == 6

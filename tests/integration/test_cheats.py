@@ -72,7 +72,7 @@ def test_an_api_that_hides_a_loss(project: Project, cheat: str, exit_code: int, 
 def test_an_api_that_answers_well_only_the_first_time(project: Project) -> None:
     """It passes, as it answered well, and that it does not do so again is a warning, or breaks the gate where asked."""
     assert project.command("check", CHEAT="first_time").code == 0
-    assert "not-deterministic" in codes(project, "warnings")
+    assert "noise" in codes(project, "warnings")
     with project.config.open("a") as stream:
         stream.write("invariants: {must_be_deterministic: error}\n")
     assert project.command("check", CHEAT="first_time").code == 4

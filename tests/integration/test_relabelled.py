@@ -57,7 +57,7 @@ def test_rewording_half_of_the_questions_is_green_while_they_are_found(project: 
     reword(project, slice(20))
     done = project.command("check")
     assert done.code == 0, done.out
-    assert "20 cases were relabelled" in done.out
+    assert "20 cases relabelled" in done.out
     assert promote(project).code == 0
     assert stored(project) == 1
 

@@ -129,7 +129,8 @@ DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
-    # through verdict and policies
+    # through compare, causes and reach
+    "gate/overview.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/rerun.py",
     "pipeline/trusted_inputs.py",

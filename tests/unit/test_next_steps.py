@@ -119,7 +119,7 @@ def test_what_others_judged_is_no_loss_that_passes() -> None:
     before = run_of(ALL, run_id="before")
     run = run_of({**ALL, **dict.fromkeys(CASES[:1], False)})
     review = judged(run, before)
-    others = Reason("judged-by-others", "who judged the baseline is not known")
+    others = Reason("other-judges", "who judged the baseline is not known")
     for page in shown(replace(review, lowers=(*review.lowers, others))):
         assert (
             "Promoting this run takes --allow-regression and a --reason: who judged the baseline is not known; " in page

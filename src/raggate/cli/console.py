@@ -175,7 +175,7 @@ def show_review(
     click.echo(text, color=True)
     comparison = review.comparison
     click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'report.html')))}, and summary.md")
-    if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
+    if comparison.baseline is None and not comparison.no_baseline and rerun.promotable(review):
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
 
 

@@ -13,15 +13,16 @@ from raggate.gate import policies, ratchet, waivers, wording
 from raggate.gate.flips import lacking
 from raggate.gate.judge_advice import is_judged
 from raggate.models.comparison import Comparison
-from raggate.models.scorecard import OVERALL
+from raggate.models.scorecard import OVERALL, Key, by_question
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
+from raggate.scoring import figures
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
     """Something that got worse: red, unless a waiver or the policy makes it a warning.
 
-    It is about a `row` that is red, or a `test`; `unproven` is a row that is worse than allowed and not red for that.
+    It is about a `row` that is red, or a `test`.
     """
 
     reason: Reason
@@ -29,8 +30,6 @@ class Complaint(Struct, frozen=True, kw_only=True):
     waiver: WaiverStatus | None = None
     row: GatedMetric | None = None
     test: CompositeTest | None = None
-    unproven: bool = False
-    missed: tuple[tuple[str, str], str] | None = None
 
 
 def find_complaints(
@@ -40,10 +39,10 @@ def find_complaints(
     waived: Sequence[WaiverStatus],
     tests: Sequence[CompositeTest],
 ) -> list[Complaint]:
-    """Name all that got worse, in the order in which it is told."""
+    """Return all that got worse in a whole run, in the order in which it is told."""
     clauses = [
-        *must_pass(comparison, gate, waived),
-        *_worse(rows, gate, waived, tests),
+        *of_marked(comparison, gate, waived),
+        *_metrics(rows, gate, waived, tests),
         *_together(comparison, gate, waived, tests),
         *_creep(comparison, rows, gate, waived),
     ]
@@ -54,26 +53,32 @@ def find_complaints(
     return [*clauses, *(Complaint(reason=reason, red=False) for reason in (*large, *suspicions))]
 
 
-def _together(
-    comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus], tests: Sequence[CompositeTest]
-) -> Iterator[Complaint]:
-    """Name the modes whose questions got worse on the whole, and those where a waived metric alone makes that so."""
-    modes = {test.mode for test in tests if policies.red(test, gate)}
-    for test in tests:
-        if test.mode in modes:
-            yield Complaint(reason=policies.composite_reason(test), test=test)
-    if not any(waiver.metric in gate.composite for waiver in waived):
-        return
-    for test in policies.composites(comparison, gate, waived, whole=True):
-        waiver = next(filter(None, (waivers.for_metric(waived, name, test.mode) for name in test.metrics)), None)
-        if waiver is not None and test.mode not in modes and policies.red(test, gate):
-            yield _complain(policies.composite_reason(test), waiver)
+def of_questions(comparison: Comparison, rows: Sequence[GatedMetric]) -> dict[Key, Complaint]:
+    """Return the questions that got worse in a gated metric, or broke, each with the first such metric.
+
+    A part of the suite is judged by these alone.
+    """
+    others = {*comparison.golden.added, *comparison.golden.relabelled}
+    fell = {(flip.mode, flip.case_id): flip.metric for flip in comparison.broke if not flip.waived}
+    for row in rows:
+        for case in sorted(row.delta.fell) if row.gated else ():
+            if case not in others:
+                fell.setdefault((row.delta.mode, case), row.delta.metric)
+    before = by_question(comparison.baseline.scorecard.cases) if comparison.baseline is not None else {}
+    now = by_question(comparison.scorecard.cases)
+    complaints = {}
+    for key, metric in fell.items():
+        mode, case = key
+        values = figures.both(metric, *(side[key].values.get(metric) for side in (before, now)))
+        message = f"question {case} ({mode}): {metric} {values}"
+        complaints[key] = Complaint(reason=Reason("worse", message, case_id=case, mode=mode, metric=metric))
+    return complaints
 
 
-def fell(complaints: Sequence[Complaint]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Name the cases that got worse in the metrics that are complained of, each with those metrics.
+def fell(complaints: Sequence[Complaint]) -> dict[Key, tuple[str, ...]]:
+    """Return the questions that got worse in the metrics that are complained of, each with those metrics.
 
-    Metrics that judges give stand where there is no other: what is asked again has no grades.
+    Metrics that judges give are listed only if there is no other: what is asked again has no grades.
     """
     rows = [item.row.delta for item in complaints if item.red and item.row is not None]
     tests = [item.test for item in complaints if item.red and item.test is not None]
@@ -81,16 +86,22 @@ def fell(complaints: Sequence[Complaint]) -> dict[tuple[str, str], tuple[str, ..
     losses += [
         ((test.mode, case), name) for test in tests for case, names in sorted(test.fell.items()) for name in names
     ]
-    metrics: dict[tuple[str, str], dict[str, None]] = {}
+    metrics: dict[Key, dict[str, None]] = {}
     for key, metric in losses:
         metrics.setdefault(key, {})[metric] = None
     return {key: tuple(filterfalse(is_judged, names)) or tuple(names) for key, names in metrics.items()}
 
 
+def missed(complaints: Sequence[Complaint]) -> dict[Key, str]:
+    """Return the questions that must pass and do not, each with a metric that shows it; without those waived."""
+    reasons = [item.reason for item in complaints if item.reason.code == "must-pass"]
+    return {(reason.mode or "", reason.case_id or ""): reason.metric or "" for reason in reasons}
+
+
 def used(
     comparison: Comparison, complaints: Sequence[Complaint], waived: Sequence[WaiverStatus]
 ) -> tuple[WaiverStatus, ...]:
-    """Return how each waiver stands after all; where nothing was compared, none counts as unused."""
+    """Return how each waiver stands after all; if nothing was compared, none counts as unused."""
     if comparison.baseline is None or comparison.incomparable:
         return tuple(waived)
     return waivers.mark_unused(waived, {item.waiver for item in complaints if item.waiver})
@@ -103,26 +114,23 @@ def _complain(reason: Reason, waiver: WaiverStatus | None, row: GatedMetric | No
     return Complaint(reason=excused, red=False, waiver=waiver)
 
 
-def must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[Complaint]:
-    """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
-    excused = set()
+def of_marked(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[Complaint]:
+    """Yield the questions that must pass and do not, and the others that only a waiver keeps from counting."""
+    missing = set()
     for case in comparison.scorecard.cases:
-        missed = lacking(case, gate.flip_at) if case.must_pass else None
-        if missed is not None:
-            lack, metric = missed
-            message = f"must-pass question {case.case_id} ({case.mode}): {lack}"
-            reason = Reason("must-pass", message, case_id=case.case_id, mode=case.mode, metric=metric)
-            excused.add((case.mode, case.case_id))
-            complaint = _complain(reason, waivers.for_case(waived, case.case_id, case.mode))
-            yield replace(complaint, missed=((case.mode, case.case_id), metric)) if complaint.red else complaint
+        lack = lacking(case, gate.flip_at) if case.must_pass else None
+        if lack is not None:
+            missing.add((case.mode, case.case_id))
+            message = f"must-pass question {case.case_id} ({case.mode}): {lack[0]}"
+            reason = Reason("must-pass", message, case_id=case.case_id, mode=case.mode, metric=lack[1])
+            yield _complain(reason, waivers.for_case(waived, case.case_id, case.mode))
     for case, waiver, verb in waivers.left_out(waived, comparison, gate):
-        if (case.mode, case.case_id) not in excused:
-            excused.add((case.mode, case.case_id))
+        if (case.mode, case.case_id) not in missing:
             message = f"question {case.case_id} ({case.mode}) {verb} and is left out of the means"
             yield _complain(Reason("worse", message, case_id=case.case_id, mode=case.mode), waiver)
 
 
-def _worse(
+def _metrics(
     rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatus], tests: Sequence[CompositeTest]
 ) -> Iterator[Complaint]:
     for row in rows:
@@ -130,11 +138,27 @@ def _worse(
             continue
         waiver = waivers.for_metric(waived, row.delta.metric, row.delta.mode)
         if row.unproven and waiver is None:
-            yield Complaint(reason=policies.unproven_reason(row, gate, tests), red=False, unproven=True)
+            yield Complaint(reason=policies.unproven_reason(row, gate, tests), red=False)
         elif row.gated and row.status == "worse":
             yield _complain(Reason.of_row("worse", wording.change(row), row.delta), waiver, row)
         if row.gated and row.status == "below floor":
             yield _complain(Reason.of_row("below-floor", wording.beyond(row), row.delta), waiver, row)
+
+
+def _together(
+    comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus], tests: Sequence[CompositeTest]
+) -> Iterator[Complaint]:
+    """Yield the modes whose questions got worse on the whole, and those where a waived metric alone makes that so."""
+    modes = {test.mode for test in tests if policies.red(test, gate)}
+    for test in tests:
+        if test.mode in modes:
+            yield Complaint(reason=policies.composite_reason(test), test=test)
+    if not any(waiver.metric in gate.composite for waiver in waived):
+        return
+    for test in policies.composites(comparison, gate, waived, whole=True):
+        waiver = next(filter(None, (waivers.for_metric(waived, name, test.mode) for name in test.metrics)), None)
+        if waiver is not None and test.mode not in modes and policies.red(test, gate):
+            yield _complain(policies.composite_reason(test), waiver)
 
 
 def _creep(
@@ -143,17 +167,17 @@ def _creep(
     if comparison.baseline is None or gate.ratchet == "off":
         return
     for creep in ratchet.creeping(rows, comparison.baseline.accepted, gate):
-        reason = Reason.of_row("creep", wording.crept(creep.row, creep.total, creep.since), creep.row.delta)
+        delta = creep.row.delta
+        reason = Reason.of_row("creep", wording.crept(creep.row, creep.total, creep.since), delta)
         # what was given up before is no fault of a change that gives up nothing
         if gate.ratchet == "fail" and creep.adds:
-            delta = creep.row.delta
             yield _complain(reason, waivers.for_metric(waived, delta.metric, delta.mode), creep.row)
         else:
             yield Complaint(reason=reason, red=False)
 
 
 def left_over(waived: Sequence[WaiverStatus], *, resolved: bool) -> Iterator[Complaint]:
-    """Name the waivers that have expired, and those that excuse nothing."""
+    """Yield the waivers that have expired, and those that excuse nothing."""
     for waiver in waived:
         if waiver.state == "expired":
             reason = Reason("waiver-expired", wording.expired(waiver, resolved=resolved))

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 from raggate.config.gate_settings import MIN_OVERLAP, Gate
 from raggate.config.question_settings import asked_in
-from raggate.errors import UsageError
 from raggate.gate import judge_advice, wording
 from raggate.gate.causes import index_change
-from raggate.gate.overview import AnswerCounts
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta
-from raggate.models.metric_names import HIT, family
 from raggate.models.provenance import Fingerprint, cutoffs_of, modes_of
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import score
 from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted
-from raggate.text.quote import cut, listed, quoted
 
-NAMED = 3
-"""Modes and slices that a message names."""
 # what a score depends on: a difference here makes means of different things
 _MUST_AGREE = {
     "metrics_version": "the definitions of the metrics",
@@ -51,34 +43,32 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
     return f"only {comparison.compared} of {name}'s {cases} cases are still the same" if few else ""
 
 
-def not_asked(run: Run, counts: AnswerCounts | None = None) -> tuple[tuple[str, str], ...]:
-    """Name the questions of a run's golden set that it has no result for, as mode and case id, by mode.
+def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
+    """Return the questions of a run's golden set that it has no result for, as mode and case id, by mode.
 
     A case that names modes is expected in those of them only. A failed call is a result. A question that was to be
-    asked several times needs as many results. A run that broke off lacks questions for that reason; this does not
-    tell it from one whose results were lost. `counts` are those of the run's answers, None to count them here.
+    asked several times needs as many results.
     """
-    if counts is None:
-        counts = AnswerCounts(run.golden.cases)
-        for item in run.answers:
-            counts.add(item)
+    counts = Counter((item.result.mode, item.case.id) for item in run.answers)
     times = times_asked(run.fingerprint)
     return tuple(
         (mode, case.id)
-        for mode in dict.fromkeys([*modes_of(run.fingerprint), *counts.by_mode])
-        for place, answers in enumerate(counts.by_mode.get(mode) or bytes(len(run.golden.cases)))
-        if answers < times
-        for case in [run.golden.cases[place]]
-        if asked_in(case.modes, mode)
+        for mode in dict.fromkeys([*modes_of(run.fingerprint), *(mode for mode, _ in counts)])
+        for case in run.golden.cases
+        if counts[mode, case.id] < times and asked_in(case.modes, mode)
     )
 
 
-def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the questions that are for none of the modes that are asked, and the modes that no question is for."""
-    modes = modes_of(run.fingerprint)
-    questions = (case.id for case in run.golden.cases if not any(asked_in(case.modes, mode) for mode in modes))
-    without = (mode for mode in modes if not any(asked_in(case.modes, mode) for case in run.golden.cases))
-    return (tuple(questions), tuple(without)) if modes else ((), ())
+def never_asked(run: Run) -> Iterator[str]:
+    """Yield which questions are for none of the modes that are asked, and which modes no question is for."""
+    modes, cases = modes_of(run.fingerprint), run.golden.cases
+    idle = [case.id for case in cases if not any(asked_in(case.modes, mode) for mode in modes)] if modes else []
+    if idle:
+        number = f"{counted(len(idle), 'question')} {wording.are(len(idle))}"
+        yield f"{number} for other modes than those of ask.modes and never asked: {wording.some(idle)}"
+    for mode in modes:
+        if not any(asked_in(case.modes, mode) for case in cases):
+            yield f"no question is for mode {mode}, so nothing of it is measured"
 
 
 def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
@@ -156,19 +146,6 @@ def other_vault(comparison: Comparison) -> Reason:
     return Reason("vault-changed", f"the vault is not the one of the baseline, {differ}")
 
 
-def new_modes(comparison: Comparison) -> tuple[str, ...]:
-    """Name the modes that the run was asked in and the baseline it is compared with was not."""
-    baseline = comparison.baseline
-    if baseline is None or comparison.incomparable or not baseline.scorecard.slices:
-        return ()
-    return tuple(mode for mode in comparison.scorecard.slices if mode not in baseline.scorecard.slices)
-
-
-def modes_without_past(comparison: Comparison) -> tuple[str, ...]:
-    """Name the modes of a run that no baseline has: all of them where there is none."""
-    return tuple(comparison.scorecard.slices) if comparison.baseline is None else new_modes(comparison)
-
-
 def emptied(delta: Delta) -> bool:
     """Return whether a slice or mode of the baseline has no case at all any more."""
     return delta.baseline.n > 0 and delta.current.n == 0 and delta.current.unscored == 0
@@ -193,7 +170,7 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         if delta.slice == OVERALL and gate.rule(delta.metric) is not None and other_questions(delta):
             now = counted(delta.current.n, "question")
             message = f"{wording.name(delta)} is a mean over {now}, in the baseline over {delta.baseline.n}"
-            yield Reason.of_row("other-denominator", message, delta)
+            yield Reason.of_row("incomparable", message, delta)
 
 
 def _scored(delta: Delta) -> tuple[int, int]:
@@ -226,7 +203,7 @@ def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
         before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
         if now < before:
             message = f"mode {mode} was asked {counted(now, 'case')}, in the baseline {before}"
-            yield Reason("fewer-cases", message, mode=mode)
+            yield Reason("removed-cases", message, mode=mode)
 
 
 def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[Reason]:
@@ -239,122 +216,6 @@ def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[
             if delta.unpaired or delta.uncompared is not None:
                 over = f"{now} of the {was} cases it applied to before"
             yield Reason.of_row("fewer-scored", f"{wording.name(delta)} applies to {over}", delta)
-
-
-def on_a_command_line(names: Sequence[str]) -> str:
-    """Write the flags that allow modes and slices to have no match."""
-    return " ".join(f"--allow-no-match {shlex.quote(name)}" for name in names)
-
-
-def modes_without_match(scorecard: Scorecard) -> tuple[str, ...]:
-    """Name the modes of a run in which questions have gold supports, and none has a match at any rank."""
-    return tuple(mode for mode, name in _without_match(scorecard, 1) if name == OVERALL)
-
-
-def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]]:
-    """Yield mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
-    asked: Counter[tuple[str, str]] = Counter()
-    matching: set[tuple[str, str]] = set()
-    for case in scorecard.cases:
-        if (match := _matched(case)) is not None:
-            keys = [(case.mode, name) for name in case.slices]
-            asked.update(keys)
-            matching.update(keys if match else ())
-    empty = asked.keys() - matching
-    whole = {mode for mode, name in empty if name == OVERALL}
-    for mode, name in sorted(empty):
-        if name == OVERALL or (mode not in whole and asked[mode, name] >= least):
-            yield mode, name
-
-
-@lru_cache(maxsize=100)
-def _hits(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the metrics that say whether a question has a match within a cut-off."""
-    return tuple(name for name in metrics if family(name) == HIT)
-
-
-def _matched(case: CaseScore) -> bool | None:
-    """Return whether a question has a match in any of its answers; None for one without gold supports."""
-    values = [value for name in _hits(tuple(case.values)) if (value := case.values.get(name)) is not None]
-    return (case.rank is not None or any(values)) if values else None
-
-
-def reasons(comparison: Comparison) -> Iterator[Reason]:
-    """Say of each mode without a match how far its answers come, and what stops them."""
-    several = comparison.scorecard.several_modes
-    for reach in comparison.reach:
-        if not reach.matches:
-            where = f" in mode {cut(reach.mode, limit=60)}" if several else ""
-            yield Reason("no-match", f"no question has a match{where}; {reach.sentence}", mode=reach.mode)
-
-
-def slice_reasons(scorecard: Scorecard, least: int, modes: Collection[str]) -> Iterator[Reason]:
-    """Say of each slice of some modes that it has no match, where it has so many questions with gold supports."""
-    for mode, name in _without_match(scorecard, least):
-        if name != OVERALL and mode in modes:
-            message = f"no question has a match in {_named([(mode, name)])}; promoting this run takes its name"
-            yield Reason("no-match", message, mode=mode, slice=name)
-
-
-def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str]) -> tuple[Reason, ...]:
-    """Refuse to make a run the baseline of modes and slices in which nothing matches; give those that are allowed.
-
-    Args:
-        allowed: the modes and slices that may have none, by name.
-
-    Raises:
-        UsageError: naming what has no match and is not allowed, or what is allowed and is no mode or slice of the run.
-    """
-    known = {*scorecard.slices, *(name for slices in scorecard.slices.values() for name in slices)}
-    unknown = sorted({*allowed} - known)
-    if unknown:
-        raise UsageError(
-            f"{on_a_command_line([cut(unknown[0], limit=80)])}: run {cut(scorecard.run_id)} has no such mode or slice",
-            hint=f"Modes: {', '.join(cut(mode, limit=80) for mode in scorecard.slices)}. "
-            "`raggate baseline show --slices` names the slices of a baseline.",
-        )
-    empty = [(mode, mode if name == OVERALL else name) for mode, name in _without_match(scorecard, least)]
-    refused = [(mode, name) for mode, name in empty if not {mode, name} & {*allowed}]
-    if refused:
-        names = [*dict.fromkeys(name for _, name in refused)]
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        raise UsageError(
-            f"run {cut(scorecard.run_id)} measures nothing of {_named(refused)}{more}: no question has a match, and a "
-            "baseline of that can only stay as it is or get better",
-            hint="`raggate check` says why nothing matches. If it is meant to be so: "
-            f"{on_a_command_line([cut(name, limit=80) for name in names])}.",
-        )
-    messages = (
-        f"no question has a match in {_named([(mode, name)])}" + _accepted_with(scorecard, mode, name, least, allowed)
-        for mode, name in empty
-    )
-    return tuple(
-        Reason("no-match", message, mode=mode, slice=name)
-        for message, (mode, name) in zip(messages, empty, strict=True)
-    )
-
-
-def _accepted_with(scorecard: Scorecard, mode: str, name: str, least: int, allowed: Collection[str]) -> str:
-    """Say what the name of a mode accepts: it where nothing of it matches, with its slices, else one of its slices."""
-    if mode != name:
-        return "" if name in allowed else ", accepted by the name of its mode"
-    counts = {part: _labelled(scorecard, mode, part) for part in scorecard.slices.get(mode, {}) if part != OVERALL}
-    slices = [quoted(part, limit=80) for part, count in sorted(counts.items()) if count >= least]
-    return f", so in none of its slices: {listed(slices)}" if slices else ""
-
-
-def _labelled(scorecard: Scorecard, mode: str, name: str) -> int:
-    """Count the questions of a slice that have gold supports."""
-    cases = (case for case in scorecard.cases if case.mode == mode and name in case.slices)
-    return sum(_matched(case) is not None for case in cases)
-
-
-def _named(places: Sequence[tuple[str, str]]) -> str:
-    shown = [*dict.fromkeys(places)][:NAMED]
-    return ", ".join(
-        f"mode {quoted(mode, limit=80)}" if mode == name else f"slice {quoted(name, limit=80)} ({cut(mode, limit=80)})"
-        for mode, name in shown
-    )
 
 
 def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...]:

@@ -1,7 +1,4 @@
-"""A measured run and the baseline -> the review: compared, decided, and explained. The decision from end to end.
-
-A whole run is decided on by `verdict`, one that asked a part of the questions by `partial_verdict`.
-"""
+"""A measured run and the baseline -> the review: compared, decided, and explained. The decision from end to end."""
 
 from __future__ import annotations
 
@@ -9,23 +6,26 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import Gate
 from raggate.config.imported import RunConfig
-from raggate.gate import compare, completeness, flips, partial_verdict, promote, recheck, verdict, waivers
+from raggate.gate import compare, completeness, flips, promote, recheck, verdict, waivers
 from raggate.gate.causes.diagnosis import diagnose
-from raggate.gate.completeness import modes_without_past
 from raggate.gate.flips import absent
 from raggate.gate.invariants import invariants, list_drift
+from raggate.gate.judge_advice import is_judged
+from raggate.gate.reach import modes_without_past
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Finding, Flip
 from raggate.models.golden import Selection
+from raggate.models.provenance import cutoffs_of
 from raggate.models.run import Run
-from raggate.models.scorecard import CaseScore, Scorecard
-from raggate.models.verdict import ReportContext, Review, Verdict
+from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
+from raggate.models.verdict import ReportContext, Review
 from raggate.models.waiver import WaiverStatus
-from raggate.scoring.score import first_answers
+from raggate.scoring.score import first_answers, means
 from raggate.text import dates
+
+_NO_QUESTIONS = "the baseline has no single questions, and a part of them cannot be held against means of all"
 
 NO_CONTEXT = ReportContext()
 """Nothing is known beside the scores."""
@@ -74,80 +74,66 @@ def evaluate_run(
         context: what is known beside the scores; a first run and resolved waivers have a say.
     """
     settings = policy or run.config
+    waived = waivers.waiver_statuses(settings.waivers, run.started)
+    around = _circumstances(run, context, waived)
     with dates.after_asking(len(run.results)):
         if run.selection is not None:
-            review = _of_part(run, scorecard, baseline, run.selection, settings, context)
-        else:
-            review = _of_whole(run, scorecard, baseline, settings, context)
+            run = replace(run, golden=golden.asked_of(run.golden, run.selection))
+            scorecard = _without_slices(scorecard)
+        findings = _findings(run, scorecard, baseline, settings)
+
+        def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
+            return _compared(run, scores, before, settings, waived)
+
+        comparison = compared(scorecard, baseline)
+        decided = verdict.decide(comparison, findings, settings.gate, around)
+        if decided.outcome == "regression" and context.recheck is not None:
+            decided = recheck.decided_again(
+                decided,
+                context.recheck,
+                comparison,
+                settings.gate,
+                lambda scores, before, gate: verdict.decide(compared(scores, before), findings, gate, around),
+            )
+        lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
+        review = Review(
+            run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers
+        )
         return _explained(review, settings.gate.flip_at)
 
 
-def _of_whole(
-    run: Run, scorecard: Scorecard, baseline: Baseline | None, settings: RunConfig, context: ReportContext
-) -> Review:
-    """Decide on all questions, a regression only as far as asking both builds again confirms it."""
-    findings = _findings(run, scorecard, baseline, settings)
-    waived = waivers.waiver_statuses(settings.waivers, run.started)
-
-    def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
-        return _compared(run, scores, before, settings, waived, completeness.obstacles(scores, before))
-
-    def decide(held: Comparison, gate: Gate) -> Verdict:
-        return verdict.decide(
-            held,
-            findings,
-            gate,
-            stopped=run.stopped,
-            interrupted=run.interrupted,
-            first_run=context.first_run,
-            started=run.started,
-            waived=waived,
-            expired_waivers_resolved=context.expired_waivers_resolved,
-        )
-
-    comparison = compared(scorecard, baseline)
-    decided = decide(comparison, settings.gate)
-    if decided.outcome == "regression" and context.recheck is not None:
-        decided = recheck.decided_again(
-            decided,
-            context.recheck,
-            comparison,
-            settings.gate,
-            lambda scores, before, gate: decide(compared(scores, before), gate),
-        )
-    lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
-    return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers)
-
-
-def _of_part(
-    run: Run,
-    scorecard: Scorecard,
-    baseline: Baseline | None,
-    selection: Selection,
-    settings: RunConfig,
-    context: ReportContext,
-) -> Review:
-    """Hold each question that was asked against its own past; `run` has the whole golden set."""
-    waived = waivers.waiver_statuses(settings.waivers, run.started)
-    run = replace(run, golden=golden.asked_of(run.golden, selection))
-    scores = partial_verdict.without_slices(scorecard)
-    incomparable = completeness.obstacles(scores, baseline)
-    if baseline is not None and not baseline.paired:
-        incomparable = (*incomparable, partial_verdict.NO_QUESTIONS)
-    elif baseline is not None:
-        baseline = partial_verdict.of_these(baseline, selection, scores)
-    comparison = _compared(run, scores, baseline, settings, waived, incomparable)
-    findings = _findings(run, scores, baseline, settings)
-    decided = partial_verdict.decide(
-        comparison,
-        findings,
-        settings.gate,
-        selection,
+def _circumstances(run: Run, context: ReportContext, waived: Sequence[WaiverStatus]) -> verdict.Circumstances:
+    return verdict.Circumstances(
+        selection=run.selection,
         stopped=run.stopped,
         interrupted=run.interrupted,
+        first_run=context.first_run,
+        started=run.started,
         waived=waived,
+        waivers_resolved=context.expired_waivers_resolved,
     )
-    return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context)
+
+
+def _without_slices(scorecard: Scorecard) -> Scorecard:
+    """Leave out every slice but that of all questions: of a part, it is what was chosen."""
+    slices = {mode: {OVERALL: values[OVERALL]} for mode, values in scorecard.slices.items() if OVERALL in values}
+    counts = {mode: {OVERALL: values.get(OVERALL, 0)} for mode, values in scorecard.counts.items()}
+    return replace(scorecard, slices=slices, counts=counts)
+
+
+def _of_these(baseline: Baseline, selection: Selection, scorecard: Scorecard) -> Baseline:
+    """Return a baseline as if it had asked these questions alone, without grades, which a partial run has not."""
+    asked, modes = frozenset(selection.asked), scorecard.slices.keys()
+    cases = tuple(
+        replace(case, values={name: value for name, value in case.values.items() if not is_judged(name)})
+        for case in baseline.scorecard.cases
+        if case.case_id in asked and case.mode in modes
+    )
+    by_mode = {mode: [case for case in cases if case.mode == mode] for mode in dict.fromkeys(c.mode for c in cases)}
+    cutoffs = cutoffs_of(scorecard.fingerprint)
+    slices = {mode: {OVERALL: means(mode_cases, cutoffs)} for mode, mode_cases in by_mode.items()}
+    counts = {mode: {OVERALL: len(mode_cases)} for mode, mode_cases in by_mode.items()}
+    return replace(baseline, scorecard=replace(baseline.scorecard, cases=cases, slices=slices, counts=counts))
 
 
 def _findings(run: Run, scores: Scorecard, baseline: Baseline | None, settings: RunConfig) -> tuple[Finding, ...]:
@@ -159,13 +145,14 @@ def _findings(run: Run, scores: Scorecard, baseline: Baseline | None, settings: 
 
 
 def _compared(
-    run: Run,
-    scores: Scorecard,
-    baseline: Baseline | None,
-    settings: RunConfig,
-    waived: Sequence[WaiverStatus],
-    incomparable: tuple[str, ...],
+    run: Run, scores: Scorecard, baseline: Baseline | None, settings: RunConfig, waived: Sequence[WaiverStatus]
 ) -> Comparison:
+    incomparable = completeness.obstacles(scores, baseline)
+    if baseline is not None and run.selection is not None:
+        if baseline.paired:
+            baseline = _of_these(baseline, run.selection, scores)
+        else:
+            incomparable = (*incomparable, _NO_QUESTIONS)
     return compare.compare(
         run,
         scores,

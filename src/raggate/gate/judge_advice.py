@@ -149,8 +149,8 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
         ]
         got_worse = f"; it got worse: {', '.join(worse)}" if worse else ""
         yield Reason("judge-unfit", f"{metric} is advisory: {problem}{got_worse}", metric=metric)
-    if (baseline.paired or baseline.other_grades) and other_judges(comparison.scorecard, baseline):
-        yield Reason("other-judges", f"{not_compared(comparison.scorecard, baseline)}, until a run is promoted")
+    if baseline.paired or baseline.other_grades:
+        yield from judged_by_others(comparison, promoting=False)
     yield from _quality(JudgingSummary.of(comparison.scorecard.fingerprint))
 
 
@@ -162,10 +162,10 @@ def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
             f"judges disagree on {percent(check.disagreement_rate or 0.0)} of {counted(check.spot_check_n, 'answer')} "
             f"judged once more ({check.who}); above {percent(MOST_DISAGREEMENT)} they are unstable"
         )
-        yield Reason("judges-unstable", message)
+        yield Reason("judge-quality", message)
     if summary is not None and summary.canary is not None and summary.canary.replayed:
         message = "the canary set was answered by the cassette, which says nothing of the judges of today"
-        yield Reason("canary-replayed", message)
+        yield Reason("judge-quality", message)
 
 
 def _fell(row: GatedMetric) -> bool:
@@ -197,29 +197,24 @@ def other_judges(scorecard: Scorecard, baseline: Baseline) -> bool:
     return now != before or (now is None and (_has_grades(scorecard) or _had_grades(baseline)))
 
 
-def not_compared(scorecard: Scorecard, baseline: Baseline) -> str:
-    """Return why nothing is compared with the grades of other judges."""
-    before, now = (JUDGES in side.fingerprint for side in (baseline.scorecard, scorecard))
-    if not now and not _has_grades(scorecard):
-        return "the baseline has judged metrics and the run was not judged, so nothing was compared with them"
-    if not before and not _had_grades(baseline):
-        return "the baseline was not judged, so no judged metric is compared"
-    if not before or not now:
-        whom = "the baseline" if not before else "the run"
-        return f"who judged {whom} is not known, so nothing was compared with the judged metrics of the baseline"
-    return "the judged metrics of the baseline are by other judges or prompts, with which nothing was compared"
+def judged_by_others(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
+    """Yield why nothing is compared with the baseline's grades: a worse answer may hide behind that.
 
-
-def judged_by_others(comparison: Comparison) -> Iterator[Reason]:
-    """Say that a baseline has grades by other judges or prompts, or the run has none: nothing was held against them.
-
-    A worse answer may hide behind that, whoever had it graded anew.
+    A promotion loses nothing if the baseline was never judged.
     """
-    baseline = comparison.baseline
-    if baseline is None or not (_had_grades(baseline) or JUDGES in baseline.scorecard.fingerprint):
+    scorecard, baseline = comparison.scorecard, comparison.baseline
+    if baseline is None or not other_judges(scorecard, baseline):
         return
-    if other_judges(comparison.scorecard, baseline):
-        yield Reason("judged-by-others", not_compared(comparison.scorecard, baseline))
+    if promoting and not (_had_grades(baseline) or JUDGES in baseline.scorecard.fingerprint):
+        return
+    sides = {
+        "the run": (scorecard, _has_grades(scorecard)),
+        "the baseline": (baseline.scorecard, _had_grades(baseline)),
+    }
+    silent = [side for side, (card, grades) in sides.items() if not grades and JUDGES not in card.fingerprint]
+    why = f"{silent[0]} was not judged" if silent else "they are not known to be by the same judges and prompts"
+    message = f"judged metrics are not compared with the baseline's: {why}"
+    yield Reason("other-judges", message)
 
 
 def _has_grades(scorecard: Scorecard) -> bool:
@@ -248,7 +243,7 @@ def _without(case: CaseScore) -> CaseScore:
 
 
 def reasons(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Name what fit judges graded when the baseline was measured and do not grade any more.
+    """Yield what fit judges graded when the baseline was measured and do not grade any more.
 
     Whatever the reason is, an answer can be behind it: one too long for a judge's window, time or budget, one without a
     claim. An answer that keeps its judge from grading it is not better off than one that is graded badly. Only where no
@@ -257,46 +252,43 @@ def reasons(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     summary, earlier = JudgingSummary.of(comparison.scorecard.fingerprint), earlier_judging(comparison)
     if summary is None or comparison.baseline is None or comparison.incomparable:
         return
+    for name in sorted(floors(gate) if earlier is None else JUDGED):
+        kept = _kept_from_grading(comparison, gate, name, summary, earlier)
+        if kept:
+            yield Reason("kept-from-judging", f"{name}: {kept}", metric=name)
+
+
+def _kept_from_grading(
+    comparison: Comparison, gate: Gate, name: str, summary: JudgingSummary, earlier: JudgingSummary | None
+) -> str:
+    """Return what fit judges do not grade any more of a metric; of one with a floor whoever judged the baseline."""
+    score = JUDGED[name]
+    now = summary.scores.get(score)
+    if now is None or (earlier is not None and why_unfit(score, earlier, None)):
+        return ""
+    disagreement = agrees_too_little(score, summary, earlier)
     if earlier is None:
-        yield from _kept_from_floors(summary, gate)
-        return
-    for name, score in sorted(JUDGED.items()):
-        now = summary.scores.get(score)
-        if now is None or why_unfit(score, earlier, None):
-            continue
-        disagreement = agrees_too_little(score, summary, earlier)
-        if disagreement and not _canary_starved(score, summary, earlier):
-            continue
-        excused = _not_asked(now)
-        place, graded, lost = _grades(comparison, name, gate)
-        if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
-            whose = f"{lost} of {counted(graded, 'answer')} that judges gave {name}"
-            gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
-            message = f"{whose} in the baseline's run{place} {'has' if lost == 1 else 'have'} none now{gaps}"
-            yield Reason("kept-from-judging", message, metric=name)
-        elif graded and _kept_ungraded(now, summary.min_coverage):
-            # answers of which the baseline has no grade: to a question asked again, or one that was refused then
-            message = f"{uncovered(now, summary.min_coverage)} for {name}, as they were in the baseline's run"
-            yield Reason("kept-from-judging", message, metric=name)
-        elif graded and not excused and disagreement:
-            message = f"nobody knows what {name} is worth, as canary cases were left without a grade: {disagreement}"
-            yield Reason("kept-from-judging", message, metric=name)
+        return uncovered(now, summary.min_coverage) if not disagreement and _kept_ungraded(now, summary) else ""
+    if disagreement and not _canary_starved(score, summary, earlier):
+        return ""
+    excused = _not_asked(now)
+    place, graded, lost = _grades(comparison, name, gate)
+    if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
+        gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
+        verb = "has" if lost == 1 else "have"
+        return f"{lost} of {counted(graded, 'answer')} graded in the baseline's run{place} {verb} no grade now{gaps}"
+    if graded and _kept_ungraded(now, summary):
+        # answers of which the baseline has no grade: to a question asked again, or one that was refused then
+        return uncovered(now, summary.min_coverage)
+    if graded and not excused and disagreement:
+        return f"canary cases were left without a grade, so its worth is not known: {disagreement}"
+    return ""
 
 
-def _kept_from_floors(summary: JudgingSummary, gate: Gate) -> Iterator[Reason]:
-    """Name metrics with a floor, which holds whoever judged the baseline, that fit judges were kept from grading."""
-    for name in sorted(floors(gate)):
-        now = summary.scores.get(JUDGED[name])
-        fit = not agrees_too_little(JUDGED[name], summary, None)
-        if now is not None and fit and _kept_ungraded(now, summary.min_coverage):
-            message = f"{uncovered(now, summary.min_coverage)} for {name}, which has a floor"
-            yield Reason("kept-from-judging", message, metric=name)
-
-
-def _kept_ungraded(coverage: Coverage, least: float) -> bool:
+def _kept_ungraded(coverage: Coverage, summary: JudgingSummary) -> bool:
     """Return whether too few answers have a grade for reasons that an answer can bring about."""
     missing = coverage.expected - coverage.judged - _not_asked(coverage)
-    return missing > (1 - least) * coverage.expected + EPSILON
+    return missing > (1 - summary.min_coverage) * coverage.expected + EPSILON
 
 
 def _not_asked(coverage: Coverage) -> int:

@@ -40,11 +40,11 @@ def unsteady(comparison: Comparison) -> Iterator[Reason]:
         message = (
             f"{other_rankings(repeated)}{_before(comparison)}: a difference of this size may be noise{_named(repeated)}"
         )
-        yield Reason("not-deterministic", message)
+        yield Reason("noise", message)
     if repeated.failed:
         again = "when asked a second time, which no metric counts" if repeated.times == 2 else "more than once"
         message = f"{repeated.failed} of {counted(repeated.asked, 'question')}{repeated.counting} got no answer {again}"
-        yield Reason("repeat-failed", message)
+        yield Reason("noise", message)
 
 
 def other_rankings(repeated: Repeated) -> str:
@@ -83,7 +83,7 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
             f"{_on(noise)}, so {'it' if single else 'each'} may be noise: {'; '.join(changes[:5])}"
             f"{'; …' if len(changes) > 5 else ''}{stands}"
         )
-        yield Reason("inside-noise", message)
+        yield Reason("noise", message)
 
 
 def largest(fingerprint: Fingerprint) -> str:
@@ -105,7 +105,7 @@ def kept(fingerprint: Fingerprint) -> Iterator[Reason]:
     sampled = "" if repeated is None else other_rankings(repeated)
     seen = largest(fingerprint) if measured is not None and measured.moves else sampled
     yield Reason(
-        "noise-kept",
+        "noise",
         f"the API did not always rank alike: {seen}. A later loss that such noise explains, and that asking again "
         "takes back, is no regression (`recheck.confirm`)",
     )

@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Self
 
 from raggate.gate.causes.folder_causes import KINDS, beyond
 from raggate.gate.causes.passages import Holders, first_ranks, vaults_named
 from raggate.models.comparison import FolderKind
-from raggate.models.golden import Case, Support, places_of
+from raggate.models.golden import Case, Support
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 
 Before = Mapping[tuple[str, str], CaseScore]
 """The scores of a baseline by mode and case id."""
 
-_MOST = 255
-
-
-class AnswerCounts:
-    """How many answers there are to each question of a golden set, by mode and place in it: a byte for each.
-
-    Attributes:
-        by_mode: the counts, for every mode that has an answer.
-    """
-
-    def __init__(self, cases: Sequence[Case]) -> None:
-        self.by_mode: dict[str, bytearray] = {}
-        self._places = places_of(cases)
-
-    def add(self, item: LabelledResult) -> None:
-        """Count an answer."""
-        counts = self.by_mode.setdefault(item.result.mode, bytearray(len(self._places)))
-        place = self._places.get(item.case.id)
-        if place is not None and counts[place] < _MOST:
-            counts[place] += 1
-
 
 class Overview:
     """What is gathered of a run.
 
     Attributes:
-        counts: how often each question was answered, or failed to be.
         retrieved: path -> headings that came back under it, in answers of probes too.
         least: mode -> the lowest final score of any chunk that came back, however far down a list.
         beyond: mode -> the kinds of folders that chunks came from outside of; see `folder_causes`.
@@ -52,8 +30,7 @@ class Overview:
         has_heading: mode -> whether any chunk has one; modes in which no chunk came back are left out.
     """
 
-    def __init__(self, run: Run, before: Before) -> None:
-        self.counts = AnswerCounts(run.golden.cases)
+    def __init__(self, before: Before) -> None:
         self.retrieved: dict[str, set[str]] = {}
         self.least: dict[str, float] = {}
         self.beyond: dict[str, set[FolderKind]] = {}
@@ -71,7 +48,7 @@ class Overview:
         Args:
             before: the scores of the baseline, None without one.
         """
-        overview = cls(run, before or {})
+        overview = cls(before or {})
         for item in run.results:
             overview._add(item.result, item)
             overview._add_first(item)
@@ -87,7 +64,6 @@ class Overview:
         return vaults_named(place for place in self._listed if place[0] not in self.retrieved)
 
     def _add(self, result: Result, item: LabelledResult) -> None:
-        self.counts.add(item)
         self._retrieve(result)
         outside = self.beyond.setdefault(result.mode, set())
         if result.response is not None and len(outside) < len(KINDS):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set as Abstra
 
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import DEFAULT_TOLERANCE, POINTS_TOLERANCE, Gate
+from raggate.config.gate_settings import DEFAULT_TOLERANCE, POINTS_TOLERANCE, Gate, Rule
 from raggate.config.judge_settings import IN_POINTS
 from raggate.gate import completeness, judge_advice, wording
 from raggate.gate.evidence import (
@@ -19,13 +19,12 @@ from raggate.gate.evidence import (
     significant,
     supported,
 )
-from raggate.gate.row_status import classify_row
 from raggate.gate.waivers import excused, for_metric
-from raggate.models.comparison import Comparison
+from raggate.models.comparison import Comparison, Delta
 from raggate.models.judging import highest
 from raggate.models.metric_names import family
-from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Unproven
+from raggate.models.scorecard import EPSILON, OVERALL, improvement
+from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Status, Unproven
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import points
 
@@ -35,6 +34,58 @@ GROSS_QUESTIONS = 8
 
 Metric = tuple[str, str]
 """A metric by its mode and name."""
+
+
+def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
+    """Say what the policy makes of one row. Slices other than overall share the metric's tolerance, not its floor.
+
+    A row without a value in the baseline and without a floor is not gated, whatever the rules: nothing can be decided.
+    """
+    rule = gate.rule(delta.metric)
+    overall = delta.slice == OVERALL
+    floor = rule.limit(delta.current.direction) if rule is not None and overall else None
+    known = completeness.before(delta)
+    others, relabelled = (delta.uncompared.n, delta.uncompared.relabelled) if delta.uncompared is not None else (0, 0)
+    enough = known > 0 if overall else gate.slices != "off" and known + relabelled >= gate.min_cases
+    # a change of which nothing can be said is judged by limits alone
+    enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others > 0)
+    if rule is None or not (enough or (floor is not None and delta.run_value.n > 0)):
+        status = _ungated_status(delta, wanted=rule is not None and overall)
+        return GatedMetric(delta=delta, status=status, allowed=None, floor=floor, gated=False)
+    status = _status(delta, rule, floor)
+    # a limit is for all cases already, and what has vanished is told as that
+    proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
+    by_others = status not in {"worse", "below floor", "vanished"} and proven > (rule.tolerance or 0.0) + EPSILON
+    return GatedMetric(
+        delta=delta,
+        status="worse" if by_others else status,
+        allowed=rule.tolerance,
+        floor=floor,
+        gated=True,
+        by_others=by_others,
+    )
+
+
+def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
+    if delta.baseline.n and not delta.current.n:
+        return "vanished"
+    # a limit holds for all the run asked, whatever could be compared
+    value = delta.run_value.value
+    direction = delta.current.direction
+    # written so that a NaN, which no comparison is true of, ends up as bad
+    if floor is not None and value is not None and not improvement(direction, floor, value) >= -EPSILON:
+        return "below floor"
+    if delta.gain > EPSILON:
+        return "better"
+    if delta.gain >= -EPSILON:
+        return "same"
+    return "within" if delta.gain >= -((rule.tolerance or 0.0) + EPSILON) else "worse"
+
+
+def _ungated_status(delta: Delta, *, wanted: bool) -> Status:
+    if wanted and delta.run_value.n and not delta.baseline.n:
+        return "no baseline"
+    return "vanished" if completeness.emptied(delta) else "not gated"
 
 
 def composites(
@@ -229,7 +280,7 @@ def suspicions(tests: Sequence[CompositeTest], explained: frozenset[str]) -> Ite
             yield Reason("perhaps-worse", f"perhaps worse: {wording.composite(test)}", mode=test.mode)
         elif test.adjusted < ALPHA:
             message = f"worse by at most {points(MARGIN)}, and not by chance: {wording.composite(test)}"
-            yield Reason("slightly-worse", message, mode=test.mode)
+            yield Reason("perhaps-worse", message, mode=test.mode)
 
 
 def fine_tolerances(rows: Sequence[GatedMetric], tests: Sequence[CompositeTest]) -> Iterator[Reason]:

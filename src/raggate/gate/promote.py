@@ -21,10 +21,9 @@ from raggate.gate import (
     noise,
     policies,
     ratchet,
-    slice_losses,
     wording,
 )
-from raggate.gate.completeness import refuse_matchless
+from raggate.gate.reach import refuse_matchless
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
@@ -37,7 +36,7 @@ from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import as_dict
 from raggate.text.numbers import counted, rounded
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, listed, quoted
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""
@@ -168,14 +167,14 @@ def propose(
         provenance=known,
         comparison=comparison,
         rows=rows,
-        reasons=(*empty, *reasons, *slice_losses.noted(comparison, gate)),
+        reasons=(*empty, *reasons, *_noted(comparison, gate)),
     )
 
 
 def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: Terms, *, passes: bool) -> UsageError:
     """Return the error that says in what a run is worse; `passes` says whether a check lets that pass."""
     # where nothing but grades of other judges is to be said of it, it may be none the worse
-    how = "may be" if {reason.code for reason in down} == {"judged-by-others"} else "is"
+    how = "may be" if {reason.code for reason in down} == {"other-judges"} else "is"
     advice = "A loss that the gate lets pass may be promoted with its record" if passes else "If that is accepted"
     # a blank reason is none
     advice = "Only the reason is missing" if terms.allow_regression else advice
@@ -248,9 +247,9 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
     if few:
         yield Reason("little-overlap", few)
     for cause in comparison.incomparable:
-        yield Reason("starts-over", f"the present baseline cannot be compared with: {cause}")
+        yield Reason("little-overlap", f"the present baseline cannot be compared with: {cause}")
     if unreadable:
-        yield Reason("starts-over", f"the present baseline cannot be read: {unreadable}")
+        yield Reason("little-overlap", f"the present baseline cannot be read: {unreadable}")
     yield from noise.kept(comparison.scorecard.fingerprint)
 
 
@@ -264,7 +263,28 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
             metric = row.change.metric
             bound = f"its {wording.limit_name(direction)} {figures.limit_of(metric, limit, unit='%')}"
             sentence = f"{wording.name(row.change)} is {figures.amount(metric, value, beside=limit)}, beyond {bound}"
-            yield Reason("beyond-limit", f"{sentence}, which the next check fails for")
+            yield Reason("below-floor", f"{sentence}, which the next check fails for")
+
+
+def _noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Yield what whoever promotes should see: modes and slices that the run has not, and slices that only warn."""
+    now = comparison.scorecard.slices
+    before = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
+    gone = [f"mode {cut(mode, limit=60)}" for mode in sorted(before.keys() - now.keys())]
+    gone += [
+        f"slice {cut(name, limit=80)} ({cut(mode, limit=60)})"
+        for mode in sorted(before.keys() & now.keys())
+        for name in sorted(before[mode].keys() - now[mode].keys())
+    ]
+    if gone:
+        yield Reason("vanished", f"in the present baseline, and without a question in the new one: {listed(gone)}")
+    if gate.slices == "warn":
+        yield from _slices(comparison, gate)
+
+
+def _slices(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    # without the excuses that a check has for want of evidence
+    return caveats.slices([policies.classify_row(delta, gate) for delta in comparison.deltas])
 
 
 def of(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
@@ -311,7 +331,9 @@ def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[Reas
 def worse(run: Run, rows: Sequence[MetricChange], comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what of a run is worse than what stands in the baseline, or gone: metrics, slices, cases, what was told."""
     yield from _down(rows, comparison)
-    yield from slice_losses.down(comparison, gate)
+    if gate.slices == "fail":
+        # a mean that stays hides what one slice lost and another one won
+        yield from (replace(reason, code="metric-down") for reason in _slices(comparison, gate))
     yield from _gone(run, comparison, gate)
 
 
@@ -323,11 +345,11 @@ def _down(rows: Sequence[MetricChange], comparison: Comparison) -> Iterator[Reas
         elif row.sunk:
             others, means = row.change.uncompared, figures.both(row.change.metric, row.before.value, row.after.value)
             why = f"; {wording.beside(row.change.metric, others)}" if others is not None and others.n else ""
-            yield Reason("mean-down", f"{wording.name(row.change)} {means} over all questions of each side{why}")
+            yield Reason("metric-down", f"{wording.name(row.change)} {means} over all questions of each side{why}")
     retired = {case for row in rows if row.change.uncompared is not None for case in row.change.uncompared.retired}
     if retired:
         names = wording.some(sorted(retired))
-        yield Reason("retired-cases", f"{counted(len(retired), 'relabelled question')} left a gated metric: {names}")
+        yield Reason("fewer-scored", f"{counted(len(retired), 'relabelled question')} left a gated metric: {names}")
 
 
 def over(row: MetricChange, comparison: Comparison) -> str:
@@ -353,7 +375,7 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     yield from completeness.fewer_cases(comparison)
     yield from completeness.less_told(comparison, gate)
     yield from judge_advice.reasons(comparison, gate)
-    yield from judge_advice.judged_by_others(comparison)
+    yield from judge_advice.judged_by_others(comparison, promoting=True)
 
 
 def unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:

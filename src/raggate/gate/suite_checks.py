@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
-from raggate.gate import baseline_age, completeness
+from raggate.gate import caveats, completeness
 from raggate.gate.waivers import for_case, waiver_statuses
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
@@ -90,7 +90,7 @@ def check_baseline(
     if baseline is None:
         yield LintFinding("no-baseline", path, 1, "", "there is no such file")
         return
-    for reason in baseline_age.reasons(baseline, at, settings.gate.stale_after_days):
+    for reason in caveats.age(baseline, at, settings.gate.stale_after_days):
         yield LintFinding(reason.code, path, 1, "", reason.message)
     if baseline.paired:
         yield from _other_settings(settings, baseline, {**now, "metrics_version": METRICS_VERSION}, path)

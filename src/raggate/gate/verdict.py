@@ -1,95 +1,95 @@
 """A comparison and the policy -> the verdict with its reasons. Pure: no I/O, no clock, no randomness.
 
-Order of the clauses: what could not be measured (3), what the API must never do (4), a part of the index (3), what got
+The clauses in order: what could not be measured (3), what the API must never do (4), a part of the index (3), what got
 worse (1), what is missing from an otherwise green comparison (3), pass (0). So a red run names its worst cause first,
 and nothing that is incomplete can be green.
+
+A run that asked a part of the questions is judged question by question: tolerances, floors and tests are about all
+questions, and a mean of a few feigns what it cannot show. It is never a pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from raggate.config.gate_settings import Gate
-from raggate.gate import (
-    baseline_age,
-    caveats,
-    complaints,
-    completeness,
-    headings,
-    judge_advice,
-    noise,
-    policies,
-    slice_losses,
-    wording,
-)
+from raggate.gate import caveats, complaints, completeness, judge_advice, noise, policies, reach, wording
 from raggate.gate.causes import index_change
+from raggate.gate.complaints import Complaint
 from raggate.models.answer import VerdictKind
-from raggate.models.comparison import Comparison, Finding
-from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict
+from raggate.models.comparison import Comparison, Delta, Finding
+from raggate.models.golden import Selection
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.verdict import CompositeEvidence, GatedMetric, Reason, Status, Verdict
 from raggate.models.waiver import WaiverStatus
 
 Clauses = Sequence[tuple[VerdictKind, list[Reason]]]
 """Outcomes, each with the reasons for it, in the order in which they decide."""
 
+_LEFT_OUT = (
+    "invariants that ask questions of their own, asking again for noise, judges and the preview of the change's own "
+    "files are left out of a partial run"
+)
 
-def decide(
-    comparison: Comparison,
-    findings: Sequence[Finding],
-    gate: Gate,
-    *,
-    stopped: str | None = None,
-    interrupted: bool = False,
-    first_run: bool = False,
-    started: str = "",
-    waived: Sequence[WaiverStatus] = (),
-    expired_waivers_resolved: bool = False,
-) -> Verdict:
-    """Decide.
 
-    Args:
+class Circumstances(Struct, frozen=True, kw_only=True):
+    """What has a say beside the comparison and the policy.
+
+    Attributes:
+        selection: the part of the questions that was asked; None if all were.
         stopped: why the run broke off, None when every question was asked.
         first_run: whether there is no baseline because the trusted commit does not have raggate yet.
         started: when the run started, ISO 8601; empty when that is not known.
-        expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
+        waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
-    rows, evidence = policies.classified(comparison, gate, waived)
-    worse = complaints.find_complaints(comparison, rows, gate, waived, evidence.tests)
-    statuses = waived if stopped is not None else complaints.used(comparison, worse, waived)
-    worse += complaints.left_over(statuses, resolved=expired_waivers_resolved)
-    warnings = tuple(_warnings(comparison, findings, rows, gate, started, worse, evidence.tests))
-    clauses = _clauses(comparison, rows, findings, worse, gate, stopped, first_run=first_run)
-    outcome, reasons = first_clause(clauses, interrupted=interrupted)
+
+    selection: Selection | None = None
+    stopped: str | None = None
+    interrupted: bool = False
+    first_run: bool = False
+    started: str = ""
+    waived: Sequence[WaiverStatus] = ()
+    waivers_resolved: bool = False
+
+
+USUAL = Circumstances()
+"""A whole run that nothing disturbed."""
+
+
+def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, around: Circumstances = USUAL) -> Verdict:
+    """Decide on all questions, or on those of a part one by one."""
+    if around.selection is not None:
+        return _of_part(comparison, findings, gate, around, around.selection)
+    rows, evidence = policies.classified(comparison, gate, around.waived)
+    worse = complaints.find_complaints(comparison, rows, gate, around.waived, evidence.tests)
+    statuses = around.waived if around.stopped is not None else complaints.used(comparison, worse, around.waived)
+    worse += complaints.left_over(statuses, resolved=around.waivers_resolved)
+    warnings = tuple(_warnings(comparison, findings, rows, gate, around, worse, evidence))
+    clauses: Clauses = (
+        ("cannot tell", list(_not_measured(comparison, findings, gate, around))),
+        ("invariant broken", list(_findings(findings, "error", unseen=False))),
+        (
+            "cannot tell",
+            [*_findings(findings, "error", unseen=True), *index_change.chunks(comparison, same_chunker=True)],
+        ),
+        ("regression", [item.reason for item in worse if item.red]),
+        # a run that was cut short lacks cases and slices for that reason alone
+        ("cannot tell", [] if around.stopped is not None else list(completeness.incomplete(comparison, rows, gate))),
+    )
+    outcome, reasons = _first(clauses, "pass", interrupted=around.interrupted)
     return Verdict(
         outcome=outcome,
         sentences=wording.headline(outcome, reasons, comparison, warnings, evidence.tests),
-        reasons=tuple(reasons),
+        reasons=reasons,
         warnings=warnings,
         rows=rows,
         waivers=tuple(statuses),
         fell=complaints.fell(worse),
-        missed=dict(item.missed for item in worse if item.missed is not None),
+        missed=complaints.missed(worse),
         evidence=evidence,
-    )
-
-
-def _clauses(
-    comparison: Comparison,
-    rows: Sequence[GatedMetric],
-    findings: Sequence[Finding],
-    worse: Sequence[complaints.Complaint],
-    gate: Gate,
-    stopped: str | None,
-    *,
-    first_run: bool,
-) -> Clauses:
-    """Return what each clause has against a pass, in the order in which they decide."""
-    return (
-        ("cannot tell", list(_not_measured(comparison, findings, gate, stopped, first_run=first_run))),
-        ("invariant broken", list(finding_reasons(findings, "error", unseen=False))),
-        ("cannot tell", list(_partly_seen(comparison, findings))),
-        ("regression", [item.reason for item in worse if item.red]),
-        # a run that was cut short lacks cases and slices for that reason alone
-        ("cannot tell", list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []),
     )
 
 
@@ -98,74 +98,60 @@ def _warnings(
     findings: Sequence[Finding],
     rows: Sequence[GatedMetric],
     gate: Gate,
-    started: str,
-    worse: Sequence[complaints.Complaint],
-    tests: Sequence[CompositeTest],
+    around: Circumstances,
+    worse: Sequence[Complaint],
+    evidence: CompositeEvidence,
 ) -> Iterator[Reason]:
-    """Say what a reader must know of but the policy lets pass."""
+    """Yield what a reader must know of but the policy lets pass."""
     yield from judge_advice.warnings(comparison, rows)
-    let_pass = [item for item in worse if not item.red]
+    let_pass = [item.reason for item in worse if not item.red]
     # first, so that no number of slices hides what is worse than allowed
-    weighty = [item for item in let_pass if item.unproven or item.reason.code in {"waived", "large-loss"}]
-    yield from (item.reason for item in weighty)
-    yield from finding_reasons(findings, "warn")
-    yield from baseline_age.reasons(comparison.baseline, started, gate.stale_after_days)
-    yield from caveats.differences(comparison, gate)
+    weighty = [reason for reason in let_pass if reason.code in {"few-cases", "no-evidence", "waived", "large-loss"}]
+    yield from weighty
+    yield from _findings(findings, "warn")
+    yield from caveats.of_baseline(comparison, gate, around.started)
     yield from caveats.thinner(comparison, rows, gate)
     yield from caveats.unwatched(comparison)
-    yield from completeness.reasons(comparison) if comparison.baseline is not None else ()
-    yield from headings.warnings(comparison)
-    new = completeness.modes_without_past(comparison)
-    yield from completeness.slice_reasons(comparison.scorecard, gate.min_cases, new)
-    yield from caveats.warnings(comparison)
+    yield from reach.warnings(comparison, gate)
+    yield from caveats.of_calls(comparison)
+    yield from noise.unsteady(comparison)
     yield from noise.inside(comparison, rows)
-    yield from slice_losses.reasons(rows) if gate.slices == "warn" else ()
-    yield from policies.fine_tolerances(rows, tests)
-    yield from (item.reason for item in let_pass if item not in weighty)
+    yield from caveats.slices(rows) if gate.slices == "warn" else ()
+    yield from policies.fine_tolerances(rows, evidence.tests)
+    yield from (reason for reason in let_pass if reason not in weighty)
 
 
-def first_clause(
-    clauses: Clauses, *, interrupted: bool, otherwise: VerdictKind = "pass"
-) -> tuple[VerdictKind, list[Reason]]:
+def _first(clauses: Clauses, otherwise: VerdictKind, *, interrupted: bool) -> tuple[VerdictKind, tuple[Reason, ...]]:
     """Return the outcome of the first clause that applies, and every reason, those of that outcome first."""
     first: VerdictKind = next((name for name, reasons in clauses if reasons), otherwise)
-    # what else is wrong is told too, after the clause that decided
     reasons = [reason for name, group in clauses if name == first for reason in group]
     reasons += [reason for name, group in clauses if name != first for reason in group]
-    return "interrupted" if interrupted and first == "cannot tell" else first, reasons
+    return "interrupted" if interrupted and first == "cannot tell" else first, tuple(reasons)
 
 
 def _not_measured(
-    comparison: Comparison, findings: Sequence[Finding], gate: Gate, stopped: str | None, *, first_run: bool
+    comparison: Comparison, findings: Sequence[Finding], gate: Gate, around: Circumstances
 ) -> Iterator[Reason]:
-    problems = list(completeness.unmeasured(comparison, gate, stopped))
+    problems = list(completeness.unmeasured(comparison, gate, around.stopped))
     if not problems and comparison.baseline is None:
-        problems = list(completeness.reasons(comparison))
+        problems = list(reach.reasons(comparison))
     yield from problems
-    if first_run:
+    if around.first_run:
         message = "this is a first run: the commit that would judge the change does not have raggate yet"
         yield Reason("first-run", message)
     elif comparison.baseline is None:
         broken = any(finding.level == "error" for finding in findings)
-        message = wording.no_baseline(
-            comparison.uncommitted, promotable=not problems, broken=broken, keeps_none=comparison.keeps_none
-        )
-        yield Reason("no-baseline", message)
+        yield Reason("no-baseline", wording.no_baseline(comparison, promotable=not problems, broken=broken))
     for cause in comparison.incomparable:
         yield Reason("incomparable", f"{cause}; {wording.instead(comparison)}")
     yield from completeness.other_denominators(comparison, gate)
-    few = "" if stopped else completeness.little_overlap(comparison, gate, "the baseline")
+    few = "" if around.stopped else completeness.little_overlap(comparison, gate, "the baseline")
     if few:
         yield Reason("little-overlap", few)
 
 
-def _partly_seen(comparison: Comparison, findings: Sequence[Finding]) -> Iterator[Reason]:
-    yield from finding_reasons(findings, "error", unseen=True)
-    yield from index_change.chunks(comparison, same_chunker=True)
-
-
-def finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:
-    """A reason for each invariant of a level that does not hold; only of those seen or unseen, if that is said."""
+def _findings(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:
+    """Yield a reason for each invariant of a level that does not hold; `unseen` picks those that were not seen."""
     for finding in findings:
         if finding.level == level and unseen in {None, finding.unseen}:
             times = f" ({finding.count} times)" if finding.count > 1 else ""
@@ -174,3 +160,54 @@ def finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | N
                 f"“{wording.clause(finding.message)}” {finding.state}{times}: {finding.examples[0]}",
                 invariant=finding.invariant,
             )
+
+
+def _of_part(
+    comparison: Comparison, findings: Sequence[Finding], gate: Gate, around: Circumstances, selection: Selection
+) -> Verdict:
+    rows = tuple(_row(delta, gate) for delta in comparison.deltas if delta.slice == OVERALL)
+    fell = complaints.of_questions(comparison, rows)
+    must = list(complaints.of_marked(comparison, gate, around.waived))
+    missed = complaints.missed(must)
+    worse = [item.reason for item in must if item.red]
+    worse += [item.reason for key, item in fell.items() if key not in missed]
+    clauses: Clauses = (
+        ("cannot tell", [*completeness.unmeasured(comparison, gate, around.stopped), *_uncompared(comparison)]),
+        ("invariant broken", list(_findings(findings, "error"))),
+        ("failed in part", worse),
+    )
+    outcome, reasons = _first(clauses, "partial", interrupted=around.interrupted)
+    let_pass = [item.reason for item in must if not item.red]
+    return Verdict(
+        outcome=outcome,
+        sentences=wording.of_part(outcome, reasons, comparison, selection, let_pass),
+        reasons=reasons,
+        warnings=(*let_pass, *_findings(findings, "warn"), Reason("partial", _LEFT_OUT)),
+        rows=rows,
+        waivers=tuple(around.waived),
+        fell={key: (item.reason.metric or "",) for key, item in fell.items()},
+        missed=missed,
+    )
+
+
+def _uncompared(comparison: Comparison) -> Iterator[Reason]:
+    if comparison.baseline is None:
+        yield Reason("no-baseline", wording.no_baseline(comparison, promotable=False))
+        return
+    for cause in comparison.incomparable:
+        yield Reason("incomparable", cause)
+    if not comparison.incomparable and not comparison.compared:
+        yield Reason("little-overlap", "none of these questions is in the baseline as it is asked now")
+
+
+def _row(delta: Delta, gate: Gate) -> GatedMetric:
+    """Return which way a mean of a part moved, without tolerance, limit, interval or stand-ins."""
+    wanted = gate.rule(delta.metric) is not None
+    gated = wanted and delta.delta is not None
+    status: Status = "not gated"
+    if gated:
+        status = "better" if delta.gain > EPSILON else "same" if delta.gain >= -EPSILON else "worse"
+    elif wanted and not delta.baseline.n and delta.run_value.n:
+        status = "no baseline"
+    plain = replace(delta, interval=None, uncompared=None)
+    return GatedMetric(delta=plain, status=status, allowed=None, floor=None, gated=gated)

@@ -11,7 +11,7 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
 from raggate.models.golden import Golden
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, by_question, improvement
 from raggate.models.waiver import WaiverStatus
 from raggate.text.dates import days_until
 from raggate.text.quote import quoted
@@ -54,21 +54,19 @@ def excused(waived: Sequence[WaiverStatus], scorecard: Scorecard) -> frozenset[t
 def left_out(
     waived: Sequence[WaiverStatus], comparison: Comparison, gate: Gate
 ) -> Iterator[tuple[CaseScore, WaiverStatus, str]]:
-    """Find the waived cases that would count against the run, each with its waiver, and how it would.
-
-    Those with a gated metric that is worse than in the baseline come first, then those that a floor or ceiling counts.
-    """
+    """Yield the waived cases that would count against the run, each with its waiver, and how it would."""
     baseline = comparison.baseline
     if not waived or baseline is None or comparison.incomparable or not baseline.paired:
         return
-    before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
-    cases = [(case, for_case(waived, case.case_id, case.mode)) for case in comparison.scorecard.cases]
-    for case, waiver in cases:
+    before = by_question(baseline.scorecard.cases)
+    for case in comparison.scorecard.cases:
+        waiver = for_case(waived, case.case_id, case.mode)
         old = before.get((case.mode, case.case_id))
-        if waiver is not None and old is not None and _worse(old, case, comparison, gate):
+        if waiver is None:
+            continue
+        if old is not None and _worse(old, case, comparison, gate):
             yield case, waiver, "got worse"
-    for case, waiver in cases:
-        if waiver is not None and _beyond(case, comparison, gate):
+        elif _beyond(case, comparison, gate):
             yield case, waiver, "is beyond a floor or ceiling"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Comparison, Delta, Uncompared
+from raggate.models.golden import Selection
 from raggate.models.metric_names import counted_metrics
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
@@ -220,19 +221,15 @@ def not_asked(missing: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def no_baseline(uncommitted: str, *, promotable: bool, broken: bool = False, keeps_none: str = "") -> str:
+def no_baseline(comparison: Comparison, *, promotable: bool, broken: bool = False) -> str:
     """Say that there is no baseline, and what to do.
 
     Args:
-        uncommitted: a baseline that only the working tree has.
         promotable: whether this run was measured well enough to become one.
         broken: whether an invariant that does not hold is all that keeps it from that.
-        keeps_none: what kind of run it is, where such runs keep no baseline, though there may be one.
     """
-    if uncommitted:
-        return f"the commit that judges has no baseline: commit {cut(uncommitted)}, or check without --against"
-    if keeps_none:
-        return f"{keeps_none} keeps no baseline to compare with; name one with --baseline"
+    if comparison.no_baseline:
+        return comparison.no_baseline
     if promotable and broken:
         return "there is no baseline to compare with, and this run cannot become one: it breaks an invariant"
     # what was not measured well cannot be promoted either
@@ -298,6 +295,44 @@ def impossible(outcome: VerdictKind, reason: Reason) -> str:
     """Return why a run is neither good nor bad."""
     before = "The API's answers cannot be right" if outcome == "invariant broken" else "No verdict is possible"
     return f"{before}: {clause(reason.message)}."
+
+
+def of_part(
+    outcome: VerdictKind,
+    reasons: Sequence[Reason],
+    comparison: Comparison,
+    selection: Selection,
+    let_pass: Sequence[Reason],
+) -> tuple[str, ...]:
+    """Say first that only a part was asked, then what became of it.
+
+    Args:
+        let_pass: questions whose loss a waiver lets pass.
+    """
+    first = f"P{selection.sentence[1:]}."
+    if outcome == "failed in part":
+        return (first, *_failed(reasons, comparison))
+    if outcome != "partial":
+        return (first, impossible(outcome, reasons[0]))
+    left = len(selection.asked) - comparison.compared
+    new = f" ({left} of them not in the baseline as asked now)" if left > 0 else ""
+    excused = [*dict.fromkeys(reason.case_id or "" for reason in let_pass)]
+    but = f" but what is waived ({some(excused)})" if excused else ""
+    return (first, f"Nothing asked got worse{but}{new}; that is no verdict on the suite.")
+
+
+def _failed(reasons: Sequence[Reason], comparison: Comparison) -> Iterator[str]:
+    """Yield the questions that broke, got worse otherwise, or must pass and do not."""
+    broken = {flip.case_id for flip in comparison.broke if not flip.waived}
+    worse = [*dict.fromkeys(reason.case_id or "" for reason in reasons if reason.code == "worse")]
+    marked = [*dict.fromkeys(reason.case_id or "" for reason in reasons if reason.code == "must-pass")]
+    for cases, noun, verb in (
+        ([case for case in worse if case in broken], "question", "broke"),
+        ([case for case in worse if case not in broken], "question", "got worse"),
+        (marked, "must-pass question", "not passed"),
+    ):
+        if cases:
+            yield f"{counted(len(cases), noun)} {verb}: {some(cases)}."
 
 
 def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:

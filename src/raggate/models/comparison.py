@@ -238,7 +238,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     likely: str
 
 
-class Reach(Struct, frozen=True, kw_only=True):
+class Reach(Struct, frozen=True):
     """How far the answers of a mode come, of the questions that something of the vault answers.
 
     Attributes:
@@ -437,25 +437,18 @@ class Finding(Struct, frozen=True, kw_only=True):
         return "could not be checked" if self.unseen else "is not met"
 
 
-class UntoldHeadings(Struct, frozen=True, kw_only=True):
-    """A mode in which no chunk has a heading; `questions` of those with supports are labelled by headings alone."""
-
-    mode: str
-    questions: int
-    of: int
-
-
 class Comparison(Struct, frozen=True, kw_only=True):
     """A scorecard held against a baseline: deltas, flips and what is not the same on both sides.
 
-    `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
-    at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
-    case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
-    `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
-    `keeps_none` says what kind of run it is, of those that keep no baseline; empty for others.
-    `evidence` is what causes are looked for in
-    beside the answers. `reach` tells how far the answers come, of modes without a baseline and of those in which
-    nothing matches. `untold_headings` are the modes in which the API tells no heading though labels name some.
+    Attributes:
+        compared: how many cases are the same on both sides.
+        incomparable: why the two must not be compared at all; then `deltas` and `flips` are empty.
+        not_asked: the questions the run has no result for, as mode and case id.
+        never_asked: questions of other modes than those asked, and modes without a question, a sentence each.
+        no_baseline: why there is no baseline although the project may have one, a sentence.
+        evidence: what causes are looked for in beside the answers.
+        reach: how far the answers come, in modes without a baseline and in those in which nothing matches.
+        untold_headings: modes in which no chunk has a heading: how many questions only headings label, of how many.
     """
 
     baseline: Baseline | None
@@ -468,13 +461,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     compared: int = 0
     incomparable: tuple[str, ...] = ()
     not_asked: tuple[tuple[str, str], ...] = ()
-    idle: tuple[str, ...] = ()
-    idle_modes: tuple[str, ...] = ()
-    uncommitted: str = ""
-    keeps_none: str = ""
+    never_asked: tuple[str, ...] = ()
+    no_baseline: str = ""
     evidence: CauseEvidence | None = None
     reach: tuple[Reach, ...] = ()
-    untold_headings: tuple[UntoldHeadings, ...] = ()
+    untold_headings: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def broke(self) -> tuple[Flip, ...]:

@@ -123,11 +123,8 @@ CHECKS: dict[str, Check] = {
     "no-baseline": Check(
         "note", "There is no baseline, so only floors and ceilings can be gated.", "Run `raggate check`, then promote."
     ),
-    "stale-baseline": Check("warning", "The baseline is older than gate.stale_after_days.", "Promote a newer run."),
-    "future-baseline": Check(
-        "warning",
-        "The baseline was measured later than now, so that it is not told when it is stale.",
-        "If a clock was wrong, promote a run by the right one.",
+    "stale-baseline": Check(
+        "warning", "The baseline is older than gate.stale_after_days, or from the future.", "Promote a newer run."
     ),
     "other-settings": Check(
         "warning",

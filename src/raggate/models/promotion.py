@@ -9,7 +9,7 @@ from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
 from raggate.text.jsonio import JsonObject
 
-NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit", "noise-kept", "slice-worse", "slices-gone"))
+NOTES = frozenset(("little-overlap", "below-floor", "noise", "slice-worse", "vanished"))
 """Codes of reasons that are told but need no permission."""
 
 

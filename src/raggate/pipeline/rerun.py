@@ -11,10 +11,10 @@ from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline as baseline_file, promote, waivers
-from raggate.gate.completeness import refuse_matchless
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.other_systems import compat_scores
+from raggate.gate.reach import refuse_matchless
 from raggate.inputs import golden, sources
 from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.golden import Case, Golden, by_id

@@ -41,7 +41,7 @@ SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
 _SHORT = 10
 _KINDS = {
-    **dict.fromkeys(("metric-down", "mean-down", "slice-down"), "lower values"),
+    "metric-down": "lower values",
     "removed-cases": "questions that are gone",
     "no-match": "no match",
 }
@@ -204,7 +204,7 @@ def _accepts(proposal: BaselineCandidate) -> Section:
         return Section(name="what is accepted", rank=KEPT, variants=())
     # what explains the others must not be cut off after them
     reasons = sorted(
-        proposal.reasons, key=lambda reason: (reason.code in {"slice-worse", "slices-gone"}, reason.code not in NOTES)
+        proposal.reasons, key=lambda reason: (reason.code in {"slice-worse", "vanished"}, reason.code not in NOTES)
     )
     head = f"### What is accepted with it ({len(reasons)})\n\n"
 

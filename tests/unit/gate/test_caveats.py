@@ -1,4 +1,4 @@
-"""Added cases are told with how they stand."""
+"""What the policy lets pass and a reader must know: the baseline's age, the golden set, the API's conduct, slices."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from builders import make_baseline, make_case_score, make_comparison, make_metric, make_operations, make_scorecard
+from builders import (
+    make_baseline,
+    make_case_score,
+    make_comparison,
+    make_delta,
+    make_metric,
+    make_operations,
+    make_scorecard,
+)
 from raggate.config.gate_settings import Gate
 from raggate.gate import caveats
-from raggate.gate.caveats import warnings
-from raggate.models.comparison import Comparison, GoldenChanges
+from raggate.gate.policies import classify_row
+from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.scorecard import OVERALL
 from tables import each_row
 
 
@@ -18,8 +27,9 @@ def test_added_cases_that_miss_come_first() -> None:
     """Of added cases it is told whether their passage was found; those where it was not are named first."""
     now = make_scorecard(make_case_score("fine"), make_case_score("lost", rank=None))
     comparison = make_comparison(scorecard=now, golden=GoldenChanges(added=("fine", "lost", "never")))
-    (told,) = [reason for reason in caveats.differences(comparison, Gate()) if reason.code == "added-cases"]
-    assert told.message.endswith("lost (not found), fine (found at rank 1), never (not asked)")
+    (changed,) = caveats.of_baseline(comparison, Gate(), "")
+    assert changed.code == "golden-changed"
+    assert changed.message.endswith("lost (not found), fine (found at rank 1), never (not asked)")
 
 
 Counts = dict[str, Any] | None
@@ -36,24 +46,14 @@ def comparison(now: Counts = None, before: Counts = None, **operations: Any) -> 
 
 def told(found: Comparison) -> dict[str, str]:
     """Return the warnings by code."""
-    return {reason.code: reason.message for reason in warnings(found)}
+    return {reason.code: reason.message for reason in caveats.of_calls(found)}
 
 
 def test_answers_that_nobody_asked_for_are_counted() -> None:
-    """How many came, how long a model took for them, and what to set."""
-    times = {"generation_ms": {"p50": 812.4, "p95": 1500.0}}
+    """How many came, and what to set."""
     rates = {"unasked_answer_rate": make_metric(49 / 59, 59, direction="lower")}
-    (message,) = told(comparison(rates=rates, latency=times)).values()
-    assert "generated an answer in 49 of 59 calls (generation p50 812 ms) although only retrieval" in message
-    assert "costs what its language model costs" in message
-    assert "stub" in message
-
-
-@each_row(("median", "expected"), [(640.0, True), (100.0, True), (99.0, False), (0.0, False)])
-def test_slow_folder_selection_may_be_a_model(median: float, expected: bool) -> None:
-    """Choosing folders that takes as long as a language model does is told as what may be one."""
-    found = told(comparison(latency={"folder_selection_ms": {"p50": median, "p95": 900.0}}))
-    assert ("slow-folders" in found) == expected
+    (message,) = told(comparison(rates=rates)).values()
+    assert "generated an answer in 49 of 59 calls although only retrieval" in message
 
 
 @each_row(
@@ -95,38 +95,76 @@ def test_slower_names_both_medians() -> None:
     )
 
 
-def test_calls_that_time_out_come_with_what_to_set() -> None:
-    """The keys that make calls fewer at once or wait longer are named."""
-    message = told(comparison(failed=2))["timeouts"]
-    assert message.startswith("2 of 59 calls timed out")
-    assert all(key in message for key in ("ask.concurrency", "ask.timeout"))
-
-
-def test_one_call_that_is_made_again_is_an_accident() -> None:
-    """A single hiccup is more than 2% of a suite of 24 calls, and not said to be often; two are."""
-    assert "retried" not in told(comparison(calls=24, retries=1))
-    assert "retried" in told(comparison(calls=24, retries=2))
-
-
-def test_another_ranking_for_the_same_question_is_told() -> None:
-    """The share stands beside that of the baseline's run, with the names of the questions."""
-    now = {"asked": 10, "failed": 0, "differ": 4, "questions": ["q1 (hybrid)"]}
-    message = told(comparison(now, {"asked": 10, "failed": 1, "differ": 3, "questions": []}))["not-deterministic"]
-    assert message.startswith("asked twice, 4 of 10 questions came back with other chunks or in another order")
-    assert "(3 of 9 in the baseline's run)" in message
-    assert message.endswith("a difference of this size may be noise: q1 (hybrid)")
-
-
-def test_a_second_call_that_fails_is_told() -> None:
-    """It is no failed call of the run, and not hidden either."""
-    found = told(comparison({"asked": 10, "failed": 2, "differ": 0, "questions": []}))
-    assert found == {
-        "repeat-failed": "2 of 10 questions got no answer when asked a second time, which no metric counts"
-    }
+@each_row(
+    ("operations", "said"),
+    [
+        ({"failed": 2}, "2 of 59 calls timed out: lower ask.concurrency"),
+        ({"retries": 12}, "12 retries for 59 calls, as the API answered 502, 503 or not at all"),
+        ({"retries": 1}, ""),
+        ({"calls": 24, "retries": 1}, ""),
+        ({"calls": 24, "retries": 2}, "2 retries for 24 calls"),
+    ],
+)
+def test_failed_calls(operations: dict[str, Any], said: str) -> None:
+    """Time-outs, and more than one retry in 50 calls, come with their numbers."""
+    messages = [reason.message for reason in caveats.of_calls(comparison(**operations))]
+    assert [message[: len(said)] for message in messages] == ([said] if said else [])
 
 
 def test_an_api_that_behaves_is_not_warned_of() -> None:
-    """Nothing is said of one that answers in time, alike, and only what it is asked for."""
+    """Nothing is said of one that answers in time, and only what it is asked for."""
     rates = {"unasked_answer_rate": make_metric(0.0, 59, direction="lower")}
-    times = {"generation_ms": {"p50": 0.0, "p95": 0.0}, "folder_selection_ms": {"p50": 1.0, "p95": 2.0}}
-    assert told(comparison({"asked": 10, "failed": 0, "differ": 0}, rates=rates, latency=times)) == {}
+    assert told(comparison(rates=rates)) == {}
+
+
+DAY = "2026-06-10T12:00:00Z"
+NEW_YEAR = "2026-01-01T00:00:00Z"
+
+
+@each_row(
+    ("measured", "at", "allowed", "said"),
+    [
+        (NEW_YEAR, "2026-04-01T00:00:00Z", 90, ""),
+        (NEW_YEAR, "2026-04-01T00:00:01Z", 90, "90 days before this run, and counts as stale after 90: promote a"),
+        ("2020-01-01T00:00:00Z", DAY, None, ""),
+        ("long ago", DAY, 1, ""),
+        (None, DAY, 1, ""),
+        (NEW_YEAR, "", 1, ""),
+        ("2026-06-11T12:00:00Z", DAY, 90, ""),
+        ("2026-06-11T12:00:01Z", DAY, 90, "1 day after this run: if a clock was wrong, promote a run by the right"),
+    ],
+)
+def test_age(measured: Any, at: str, allowed: int | None, said: str) -> None:
+    """More days than allowed before, or more than one after, is a warning; what has no date is not judged."""
+    messages = [reason.message for reason in caveats.age(make_baseline(provenance={"measured": measured}), at, allowed)]
+    assert bool(messages) == bool(said)
+    assert all(said in message for message in messages)
+
+
+def part(name: str, metric: str, before: float, after: float, n: int = 12) -> Delta:
+    """Compare a metric of twelve of twenty questions."""
+    row = make_delta(before, after, slice=name, metric=metric)
+    return replace(row, baseline=make_metric(before, n), current=make_metric(after, n))
+
+
+def test_slices() -> None:
+    """A slice is named once, by the metric that lost most; not for a loss that is allowed, of few, or of everything."""
+    rows = (
+        part(OVERALL, "hit_at_5", 0.8, 0.8, n=20),
+        part("tag=a", "hit_at_5", 1.0, 0.9),
+        part("tag=a", "mrr_at_10", 1.0, 0.5),
+        part("tag=b", "hit_at_5", 1.0, 0.96),
+        part("tag=all", "hit_at_5", 1.0, 0.5, n=20),
+        part("tag=few", "hit_at_5", 1.0, 0.5, n=Gate().min_cases - 1),
+    )
+    assert [reason.message for reason in caveats.slices([classify_row(row, Gate()) for row in rows])] == [
+        "mrr_at_10 (hybrid) for tag=a went from 1.000 to 0.500 (−0.500, allowed 0.05); "
+        "1 other metric of it got worse too",
+    ]
+
+
+def test_a_mode_without_a_past() -> None:
+    """A mode that the baseline does not know is named, and what is new only in it is not named once more."""
+    now = make_scorecard(make_case_score(), make_case_score(mode="vector"))
+    (reason,) = caveats.thinner(make_comparison(scorecard=now), [], Gate())
+    assert reason.message.startswith("mode vector has no baseline")

@@ -24,7 +24,7 @@ from builders import (
 from raggate.config.gate_settings import Gate
 from raggate.gate import compare
 from raggate.gate.deltas import Sides
-from raggate.gate.row_status import classify_row
+from raggate.gate.policies import classify_row
 from raggate.models.comparison import Delta
 from raggate.models.judging import JUDGES
 from raggate.models.run import LabelledResult

@@ -26,9 +26,8 @@ from builders import (
 from raggate.config.gate_settings import DEFAULT_GATED, Gate, Waiver
 from raggate.gate import policies
 from raggate.gate.compare import compare
-from raggate.gate.policies import composites, small_metrics, unproven
-from raggate.gate.row_status import classify_row
-from raggate.gate.verdict import decide
+from raggate.gate.policies import classify_row, composites, small_metrics, unproven
+from raggate.gate.verdict import Circumstances, decide
 from raggate.gate.waivers import excused, waiver_statuses
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
@@ -55,7 +54,7 @@ def judged(old: Run, new: Run, gate: Gate, *, waivers: Sequence[Waiver] = (), **
     waived = waiver_statuses(waivers, new.started)
     before = replace(baseline_of(old), **fields)
     comparison = compare(new, scorecard, before, flip_at=5, waived=excused(waived, scorecard))
-    return decide(comparison, (), gate, waived=waived, started=new.started)
+    return decide(comparison, (), gate, Circumstances(waived=waived, started=new.started))
 
 
 def verdict(before: Ranks, after: Ranks, policy: Policy = "evidence", **gate: Any) -> Verdict:
@@ -96,7 +95,7 @@ FOUR = ([1] * 20, [None] * 4 + [1] * 16)
         pytest.param("evidence", *THREE, "pass", [], ["no-evidence"], id="evidence-too-little-for-a-tolerance"),
         pytest.param("evidence", [1] * 40, [None] + [1] * 39, "pass", [], [], id="one-of-40"),
         pytest.param("evidence", [1] * 50, [None] * 2 + [1] * 48, "pass", [], ["perhaps-worse"], id="two-of-50"),
-        pytest.param("evidence", [1] * 400, [2] * 9 + [1] * 391, "pass", [], ["slightly-worse"], id="below-2-points"),
+        pytest.param("evidence", [1] * 400, [2] * 9 + [1] * 391, "pass", [], ["perhaps-worse"], id="below-2-points"),
     ],
 )
 def test_policy(
@@ -281,7 +280,7 @@ def test_what_the_test_of_all_questions_must_reach(p: float, *, red: bool) -> No
     assert [reason.code for reason in policies.suspicions([shown], frozenset())] == ["perhaps-worse"]
 
 
-@each_row(("p", "codes"), [*zip(NEAR_ALPHA, (["slightly-worse"], [], [], []), strict=True)])
+@each_row(("p", "codes"), [*zip(NEAR_ALPHA, (["perhaps-worse"], [], [], []), strict=True)])
 def test_a_small_drop_is_named_if_it_is_certain(p: float, codes: list[str]) -> None:
     """A drop of two points at most is told as a slight one only if p is below 0.04."""
     (test,) = composites(compared(*map(tuple, TWO)), Gate(), ())

@@ -271,7 +271,7 @@ def test_values_are_those_of_the_files() -> None:
     assert (hit(found).after.n, hit(found).change.current.n, hit(found).shared) == (40, 20, True)
     assert kept(found).scorecard.slices["hybrid"]["overall"]["hit_at_5"].value == 0.5
     assert told_of(found) == f"{HIT} 100.0% → 50.0% = over 20 shared questions"
-    assert [reason.code for reason in found.reasons] == ["mean-down"]
+    assert [reason.code for reason in found.reasons] == ["metric-down"]
 
 
 def test_loss_among_added_questions_is_seen() -> None:
@@ -386,7 +386,7 @@ def test_metric_with_few_shared_questions(same: int, *, shared: bool) -> None:
     found = proposed(make_run(*run_of(0).results, *after), present, ALLOWED)
     (row,) = [row for row in found.rows if row.change.metric == "abstention_accuracy"]
     assert (row.shared, row.change.delta) == (shared, pytest.approx(0.0 if shared else same / 10 - 1))
-    assert [reason.code for reason in found.reasons] == ["mean-down" if shared else "metric-down"]
+    assert [reason.code for reason in found.reasons] == ["metric-down"]
 
 
 PERMITTED = "A loss that the gate lets pass may be promoted with its record"
@@ -455,7 +455,7 @@ def test_a_slice_that_loses_what_another_one_wins() -> None:
     with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) for category=right went from 100\.0% to 70\.0%"):
         propose(run, score(run, (5,)), present, strict, Terms())
     accepted = propose(run, score(run, (5,)), present, strict, ALLOWED)
-    assert [reason.code for reason in accepted.reasons] == ["slice-down"]
+    assert [reason.code for reason in accepted.reasons] == ["metric-down"]
     noted = proposed(run, present)
     assert [reason.code for reason in noted.reasons] == ["slice-worse"]
     assert any(line.startswith("note: hit_at_5 (hybrid) for category=right") for line in table(noted))
@@ -565,7 +565,7 @@ def test_starting_over_with_lower_values_is_refused(terms: Terms) -> None:
 def test_starting_over_with_lower_values() -> None:
     """With permission it is replaced, told so, and the loss is recorded whatever its size."""
     found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED, incomparable=OTHER)
-    assert [reason.code for reason in found.reasons] == ["metric-down", "starts-over"]
+    assert [reason.code for reason in found.reasons] == ["metric-down", "little-overlap"]
     assert told_of(found) == f"{HIT} 95.0% → 90.0% −5.0 pt"
     assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(
         best=0.9,
@@ -578,7 +578,7 @@ def test_starting_over_with_lower_values() -> None:
 def test_starting_over() -> None:
     """A baseline that must not be compared is replaced by values that are no lower without a word but the note."""
     found = proposed(run_of(1), kept(proposed(run_of(5), None)), incomparable=OTHER)
-    assert [reason.code for reason in found.reasons] == ["starts-over"]
+    assert [reason.code for reason in found.reasons] == ["little-overlap"]
     assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(best=0.95, drops=0.0, since="2026-01-02")
     assert hit(found).change.delta == pytest.approx(0.2)
 
@@ -605,7 +605,7 @@ def test_starting_over_with_fewer_cases_is_refused() -> None:
 def test_damaged_baseline_starts_anew() -> None:
     """Where the present baseline cannot be read there is nothing to compare with, and the note says so."""
     found = proposed(run_of(5), None, ALLOWED, unreadable="not valid JSON")
-    assert [reason.code for reason in found.reasons] == ["starts-over"]
+    assert [reason.code for reason in found.reasons] == ["little-overlap"]
     assert hit(found).change.delta is None
 
 

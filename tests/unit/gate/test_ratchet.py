@@ -28,8 +28,8 @@ from raggate.errors import UsageError
 from raggate.gate import baseline, promote
 from raggate.gate.completeness import obstacles
 from raggate.gate.evaluation import evaluate_run
+from raggate.gate.policies import classify_row
 from raggate.gate.ratchet import Promotion, advance, creeping, sinks
-from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Comparison, GoldenChanges

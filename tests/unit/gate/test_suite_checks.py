@@ -101,7 +101,7 @@ def test_an_old_baseline() -> None:
 def test_a_baseline_of_the_future() -> None:
     """A baseline measured later than now is told, as it would not be told when it is stale."""
     [(check, _, message)] = found(baseline(1, 2, 1, 3), at="2026-05-01T10:00:00Z")
-    assert check == "future-baseline"
+    assert check == "stale-baseline"
     assert message.startswith("the baseline was measured on 2026-06-01, 31 days after this run")
 
 

@@ -26,7 +26,7 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate import compare, waivers
 from raggate.gate.evaluation import evaluate_run
-from raggate.gate.verdict import decide
+from raggate.gate.verdict import Circumstances, decide
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
@@ -54,7 +54,9 @@ def standing(*given: Waiver, started: str = DAY) -> tuple[WaiverStatus, ...]:
 
 def decided(comparison: Comparison, *given: Waiver, gate: Gate | None = None, **rest: Any) -> Verdict:
     """Decide with waivers."""
-    return decide(comparison, (), gate or Gate(policy="threshold"), started=DAY, waived=standing(*given), **rest)
+    return decide(
+        comparison, (), gate or Gate(policy="threshold"), Circumstances(started=DAY, waived=standing(*given), **rest)
+    )
 
 
 def codes(verdict: Verdict) -> tuple[str, list[str], list[str]]:
@@ -172,8 +174,8 @@ def test_rows_are_marked() -> None:
 def test_settled() -> None:
     """An expired waiver that the change itself removes or renews is a warning; the metric is judged without it."""
     old = waiver("2026-06-09")
-    assert codes(decided(make_comparison(SAME), old, expired_waivers_resolved=True)) == ("pass", [], ["waiver-expired"])
-    assert codes(decided(make_comparison(WORSE), old, expired_waivers_resolved=True)) == (
+    assert codes(decided(make_comparison(SAME), old, waivers_resolved=True)) == ("pass", [], ["waiver-expired"])
+    assert codes(decided(make_comparison(WORSE), old, waivers_resolved=True)) == (
         "regression",
         ["worse"],
         ["waiver-expired"],

@@ -7,12 +7,13 @@ from msgspec.structs import replace
 from builders import make_comparison, make_delta, make_flip, make_metric, make_operations
 from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import wording
-from raggate.gate.row_status import classify_row
+from raggate.gate.policies import classify_row
 from raggate.models.verdict import Reason
 from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=0.9), "wrong_rate": Rule(tolerance=0.05, ceiling=0.2)})
 WORSE = make_delta(0.8, 0.7)
+NONE = make_comparison()
 LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="overall")
 
 
@@ -49,24 +50,16 @@ LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="over
             wording.not_asked([("hybrid", "q1"), ("vector", "q1")]),
             "1 question of the golden set lacks results: q1 (hybrid), q1 (vector)",
         ),
-        (wording.no_baseline("", promotable=False), "there is no baseline to compare with"),
+        (wording.no_baseline(NONE, promotable=False, broken=True), "there is no baseline to compare with"),
         (
-            wording.no_baseline("", promotable=True),
+            wording.no_baseline(NONE, promotable=True),
             "there is no baseline to compare with; review this run and promote it",
         ),
         (
-            wording.no_baseline("", promotable=True, broken=True),
+            wording.no_baseline(NONE, promotable=True, broken=True),
             "there is no baseline to compare with, and this run cannot become one: it breaks an invariant",
         ),
-        (
-            wording.no_baseline("", promotable=True, keeps_none="a run of `raggate calibrate`"),
-            "a run of `raggate calibrate` keeps no baseline to compare with; name one with --baseline",
-        ),
-        (wording.no_baseline("", promotable=False, broken=True), "there is no baseline to compare with"),
-        (
-            wording.no_baseline("b.json", promotable=True),
-            "the commit that judges has no baseline: commit b.json, or check without --against",
-        ),
+        (wording.no_baseline(replace(NONE, no_baseline="as said"), promotable=True), "as said"),
         (wording.differ(1), "1 note differs"),
         (wording.differ(2), "2 notes differ"),
         (wording.some([*"abcde"]), "a, b, c, d, e"),

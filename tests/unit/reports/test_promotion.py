@@ -156,7 +156,7 @@ def foreign(text: str) -> BaselineCandidate:
     )
     keys = ("reason", "promoted_by", "measured", "raggate_version", "previous")
     rows = (same_cases(make_delta(metric=text, mode=text)), same_cases(make_delta(metric=text, mode="other")))
-    reasons = (Reason(code="metric-down", message=text), Reason(code="starts-over", message=text))
+    reasons = (Reason(code="metric-down", message=text), Reason(code="little-overlap", message=text))
     return replace(base, comparison=comparison, provenance=dict.fromkeys(keys, text), rows=rows, reasons=reasons)
 
 
@@ -264,9 +264,8 @@ def test_lower_values_are_loud() -> None:
         pytest.param(["removed-cases"], "questions that are gone", id="gone"),
         pytest.param(["no-match"], "no match", id="no-match"),
         pytest.param(["field-vanished", "kept-from-judging"], "less evidence", id="less-evidence"),
-        pytest.param(["slice-down", "metric-down"], "lower values", id="a-slice"),
-        pytest.param(["removed-cases", "mean-down"], "lower values and questions that are gone", id="several"),
-        pytest.param(["slice-worse", "beyond-limit"], "", id="notes"),
+        pytest.param(["removed-cases", "metric-down"], "lower values and questions that are gone", id="several"),
+        pytest.param(["slice-worse", "below-floor"], "", id="notes"),
     ],
 )
 def test_what_is_accepted_is_loud(codes: list[str], accepting: str) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from builders import make_delta, make_metric
 from raggate.config.gate_settings import Gate
-from raggate.gate.row_status import classify_row
+from raggate.gate.policies import classify_row
 from raggate.models.comparison import Delta
 from raggate.scoring import figures
 from tables import each_row

@@ -136,14 +136,14 @@ def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
             f"the index has {counted(is_now, 'document')} of the same notes, {was} in the baseline's run, and what it "
             f"lacks is found by no question; {_GROWING}{purpose}"
         )
-        yield Reason("documents-missing", message)
+        yield Reason("index-smaller", message)
     if index is not None and index.hollowed > 0:
         purpose = "" if promoting else f"; if they have nothing to be found, promote a run of this index, {_ALLOWED}"
         message = (
             f"{counted(index.hollowed, 'more document')} of the index without any chunk than in the baseline's run, of "
             f"the same notes, and what has none is found by no question; {_GROWING}{purpose}"
         )
-        yield Reason("documents-missing", message)
+        yield Reason("index-smaller", message)
 
 
 def chunks(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:

@@ -32,12 +32,10 @@ _BY_CODE = {
     "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
     "breaks-gate": "correct the file that is named; `raggate lint` checks it before you push.",
     "retires-suite": "put the configuration back; if the suite is to end, it is merged against this check.",
-    "fewer-cases": "`raggate lint` says which questions are gone; if they are meant to be, promote a run without them.",
     "little-overlap": "run the version that the baseline is from on the questions as they are now, and promote that "
     "run.",
-    "index-smaller": "find out what the index was built without, then run the job again.",
-    "documents-missing": "find out which notes the index was built without, then run the job again; if they are left "
-    "out on purpose, promote a run without them, with `--allow-regression` and a reason.",
+    "index-smaller": "find out what the index was built without, then run the job again; if notes are left out on "
+    "purpose, promote a run without them, with `--allow-regression` and a reason.",
     "field-vanished": "let the API return it again; if it is gone on purpose, promote a run without it, with "
     "`--allow-regression` and a reason.",
 }

@@ -36,9 +36,12 @@ _VERSIONS = {
     "answerer_version": "Answerer version",
 }
 _SHOWN_TYPES = 3
-_TOGETHER = ("composite-worse", "large-loss", "perhaps-worse", "slightly-worse")
-_ALONE = ("worse", "below-floor", "creep", "must-pass", "few-cases", "uncompared", "slice-worse", "question-worse")
-QUALITY = frozenset((*_ALONE, *_TOGETHER))
+QUALITY = frozenset(
+    (
+        *("worse", "below-floor", "creep", "must-pass", "few-cases", "slice-worse"),
+        *("composite-worse", "large-loss", "perhaps-worse"),
+    )
+)
 """Codes of reasons that say something got worse."""
 
 
@@ -66,7 +69,7 @@ def warnings(review: Review) -> list[Reason]:
     """Return the warnings, likewise; that a run which stopped scored fewer cases is none."""
     left = QUALITY | ({"fewer-scored"} if review.run.stopped is not None else set())
     # why there is no verdict says how many calls failed, and what to do next says how that is mended
-    left |= {"timeouts"} & {"timeouts" for reason in review.verdict.reasons if reason.code == "too-many-errors"}
+    left |= {"failed-calls" for reason in review.verdict.reasons if reason.code == "too-many-errors"}
     return [reason for reason in review.verdict.warnings if not (undecided(review) and reason.code in left)]
 
 
@@ -182,7 +185,7 @@ def promotion_note(review: Review) -> str:
     if not review.lowers:
         return ""
     # what was compared with nothing may be any loss, so no number of small ones hides it
-    reasons = sorted(review.lowers, key=lambda reason: reason.code != "judged-by-others")
+    reasons = sorted(review.lowers, key=lambda reason: reason.code != "other-judges")
     more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
     only_losses = {reason.code for reason in reasons} == {"metric-down"}
     lead = "A loss that the gate lets pass may be promoted with its record; promoting" if only_losses else "Promoting"

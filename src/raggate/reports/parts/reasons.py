@@ -82,6 +82,8 @@ def further_reasons(review: Review) -> Iterator[Reason]:
 
 def _shown(reason: Reason, review: Review) -> bool:
     """Return whether the verdict's sentences, the table of metrics or the lists of questions show a reason."""
+    if reason.code == "worse" and reason.case_id is not None:
+        return any((flip.case_id, flip.mode) == (reason.case_id, reason.mode) for flip in review.comparison.flips)
     if reason.code in {"worse", "below-floor"}:
         # one that is worse by questions that could not be compared is red for what no table has
         rows = [row.delta for row in formatting.main_rows(review.verdict.rows) if not row.by_others]
@@ -89,8 +91,6 @@ def _shown(reason: Reason, review: Review) -> bool:
         return any((row.mode, row.slice, row.metric) == place for row in rows)
     if reason.code == "must-pass":
         return (reason.case_id, reason.mode) in _listed(review)
-    if reason.code == "question-worse":
-        return any((flip.case_id, flip.mode) == (reason.case_id, reason.mode) for flip in review.comparison.flips)
     return reason.code == "composite-worse"
 
 

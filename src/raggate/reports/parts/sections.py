@@ -143,7 +143,7 @@ def _age(review: Review, measured: str) -> str:
     days = days_between(measured, review.run.started)
     codes = {reason.code for reason in review.verdict.warnings}
     if days is None or days < 0:
-        return " (later than this run ⚠️)" if "future-baseline" in codes else ""
+        return " (later than this run ⚠️)" if "stale-baseline" in codes else ""
     age = "the same day" if days < 1 else "1 day old" if days < 2 else f"{int(days)} days old"
     return f" ({age}{' ⚠️' if 'stale-baseline' in codes else ''})"
 

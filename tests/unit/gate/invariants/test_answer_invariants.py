@@ -292,7 +292,7 @@ BROKEN = [
         [covered(docs_processed=2)],
         IN_VAULT,
         "the index has 2 of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
-        id="documents-missing",
+        id="index-smaller",
     ),
     pytest.param(
         "index_complete",

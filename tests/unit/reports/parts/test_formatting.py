@@ -251,7 +251,7 @@ def test_measured() -> None:
     ]
 
 
-UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass", "composite-worse", "question-worse", "perhaps-worse")
+UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass", "composite-worse", "perhaps-worse")
 
 
 @each_row("outcome", ["cannot tell", "interrupted"])

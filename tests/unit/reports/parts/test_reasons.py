@@ -60,11 +60,11 @@ def test_advice_where_something_was_measured() -> None:
     """What keeps a measured run from a verdict has advice that does not say that nothing could be measured."""
     told = {
         code: advice.next_step(decided("cannot tell", Reason(code, "words")))
-        for code in ("documents-missing", "field-vanished", "vanished", "removed-cases", "incomparable")
+        for code in ("index-smaller", "field-vanished", "vanished", "removed-cases", "incomparable")
     }
     assert not any("measured" in step for step in told.values())
-    assert told["documents-missing"].startswith("find out which notes")
-    assert "`--allow-regression`" in told["documents-missing"]
+    assert told["index-smaller"].startswith("find out what the index")
+    assert "`--allow-regression`" in told["index-smaller"]
     assert "`--allow-regression`" in told["field-vanished"]
     assert "`--allow-regression`" in told["vanished"]
     assert told["removed-cases"].endswith("the check stays red until then.")

@@ -164,7 +164,7 @@ def test_a_baseline_of_the_future_is_marked() -> None:
     held = found.comparison.baseline
     assert held is not None
     dated = replace(held, provenance={**held.provenance, "measured": "9999-06-01T03:04:05Z"})
-    warned = replace(found.verdict, warnings=(Reason(code="future-baseline", message="late"),))
+    warned = replace(found.verdict, warnings=(Reason(code="stale-baseline", message="late"),))
     review = replace(found, comparison=replace(found.comparison, baseline=dated), verdict=warned)
     assert "(later than this run ⚠️)" in visible(comment.render_whole(review))
 

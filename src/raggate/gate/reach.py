@@ -1,0 +1,289 @@
+"""How far answers come: the note, its section, its passage; and modes and slices in which nothing matches. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+
+from raggate.config.gate_settings import Gate
+from raggate.errors import UsageError
+from raggate.gate.causes.passages import Ranked, of_path, ranked
+from raggate.gate.headings import ends_alike, unsplit
+from raggate.models.comparison import Comparison, Reach
+from raggate.models.golden import Support
+from raggate.models.metric_names import HIT, family
+from raggate.models.run import LabelledResult, Run
+from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
+from raggate.models.verdict import Reason
+from raggate.text.headings import covers, elements, is_end_of, same_letters
+from raggate.text.numbers import counted
+from raggate.text.quote import cut, quoted
+
+Stage = tuple[LabelledResult, Support, Ranked]
+"""An answer, a support that it does not match, and the chunk that comes nearest to it."""
+
+_NAMED = 3
+
+
+def new_modes(comparison: Comparison) -> tuple[str, ...]:
+    """Return the modes that the run was asked in and the baseline it is compared with was not."""
+    baseline = comparison.baseline
+    if baseline is None or comparison.incomparable or not baseline.scorecard.slices:
+        return ()
+    return tuple(mode for mode in comparison.scorecard.slices if mode not in baseline.scorecard.slices)
+
+
+def modes_without_past(comparison: Comparison) -> tuple[str, ...]:
+    """Return the modes of a run that no baseline has: all of them if there is none."""
+    return tuple(comparison.scorecard.slices) if comparison.baseline is None else new_modes(comparison)
+
+
+def reasons(comparison: Comparison) -> Iterator[Reason]:
+    """Yield each mode without a match: how far its answers come, and what stops them."""
+    for reach in comparison.reach:
+        if not reach.matches:
+            message = f"no question has a match{_in_mode(comparison, reach.mode)}; {reach.sentence}"
+            yield Reason("no-match", message, mode=reach.mode)
+
+
+def warnings(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Yield the modes and new slices in which nothing matches, and the questions of which nothing can."""
+    if comparison.baseline is not None:
+        yield from reasons(comparison)
+    silent = {reach.mode for reach in comparison.reach if not reach.matches}
+    for mode, labelled, questions in comparison.untold_headings:
+        if mode not in silent:
+            message = (
+                f"the API returns no heading_path{_in_mode(comparison, mode)}, so {labelled} of "
+                f"{counted(questions, 'question')} can never match, as their labels name headings: let it return the "
+                "headings above each chunk, or leave heading_path out of the golden set, and whole notes count"
+            )
+            yield Reason("no-match", message, mode=mode)
+    new = modes_without_past(comparison)
+    for mode, name in _without_match(comparison.scorecard, gate.min_cases):
+        if name != OVERALL and mode in new:
+            message = f"no question has a match in {_named([(mode, name)])}; promoting this run takes its name"
+            yield Reason("no-match", message, mode=mode, slice=name)
+
+
+def _in_mode(comparison: Comparison, mode: str) -> str:
+    return f" in mode {cut(mode, limit=60)}" if comparison.scorecard.several_modes else ""
+
+
+def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:
+    """Return how far the answers come, mode by mode, by the first answer to each question that was asked."""
+    asked: dict[str, list[LabelledResult]] = {mode: [] for mode in modes}
+    for item in run.results if asked else ():
+        # what was never asked, as the run stopped before it, was lost at no step
+        called = item.result.failure is None or item.result.failure.kind != "aborted"
+        if called and item.result.mode in asked and item.case.gold_supports:
+            asked[item.result.mode].append(item)
+    return tuple(_reach(mode, items) for mode, items in asked.items() if items)
+
+
+def _reach(mode: str, items: Sequence[LabelledResult]) -> Reach:
+    """Return the steps of a mode, and what the largest loss has in common if it is half of what came so far or more."""
+    noted = [item for item in items if matched(item) or any(_of_note(item))]
+    placed = [item for item in noted if matched(item) or any(_of_section(item))]
+    right = [item for item in placed if matched(item)]
+    steps = ((items, noted, _why_no_note), (noted, placed, _why_no_section), (placed, right, _why_no_match))
+    before, after, find = max(steps, key=lambda step: len(step[0]) - len(step[1]))
+    kept = {id(item) for item in after}
+    left = [item for item in before if id(item) not in kept]
+    why = find(left, items) if left and 2 * len(left) >= len(before) else ""
+    sizes = (len(items), len(noted), len(placed), len(right))
+    return Reach(mode, *sizes, why=why)
+
+
+def matched(item: LabelledResult) -> bool:
+    """Return whether some chunk of an answer matches a gold support."""
+    return any(item.labels.matches)
+
+
+def _of_note(item: LabelledResult) -> Iterator[Stage]:
+    """Yield what came back of the right notes."""
+    chunks = ranked(item)
+    for support in item.case.gold_supports:
+        for place in of_path(support, chunks):
+            if item.case.may_be_in(place[2].vault, support):
+                yield item, support, place
+
+
+def _of_section(item: LabelledResult) -> Iterator[Stage]:
+    """Yield what came back of the right sections; of a support without snippets a match says whether it did."""
+    for _, support, place in _of_note(item):
+        heading = support.heading_path
+        own = place[1] not in item.labels.ambiguous
+        if heading is None or (own and support.snippets and covers(heading, place[2].heading_path)):
+            yield item, support, place
+
+
+def _most(cases: Collection[object], of: Collection[object]) -> bool:
+    return 2 * len(cases) > len(of)
+
+
+def _why_no_note(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+    failed = [item for item in left if item.result.response is None]
+    answered = [item for item in left if item.result.response is not None]
+    empty = [item for item in answered if not ranked(item)]
+    if _most([*failed, *empty], left):
+        failure = failed[0].result.failure if failed else None
+        parts = [f"{counted(len(failed), 'call')} failed: {failure.message}"] if failure is not None else []
+        parts += [f"nothing came back for {counted(len(empty), 'question')}"] if empty else []
+        return "; ".join(parts)
+    if all(support.rel_path == "" for item in left for support in item.case.gold_supports):
+        return "the API returns other ids" + _example(*_first_ids(left))
+    if not any(chunk.rel_path for item in answered for _, _, chunk in ranked(item)):
+        return "the API returns no path of a note"
+    known = {support.rel_path for item in items for support in item.case.gold_supports}
+    for words, differ in (("returns another vault", _other_vault), ("writes paths differently", _other_path)):
+        pairs = [next(differ(item, known), None) for item in answered]
+        examples = [pair for pair in pairs if pair is not None]
+        # a note of the same name elsewhere may come back to any question
+        if _most(examples, answered):
+            return f"the API {words}" + _example(*examples[0])
+    return "other notes come back"
+
+
+def _other_vault(item: LabelledResult, _known: Collection[str]) -> Iterator[tuple[str, str]]:
+    for support in item.case.gold_supports:
+        for _, _, chunk in of_path(support, ranked(item)):
+            yield " or ".join(item.case.vaults_of(support)), chunk.vault or ""
+
+
+def _other_path(item: LabelledResult, known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the path of a gold note, and that of a chunk which is the end of it, or the other way round."""
+    for support in item.case.gold_supports:
+        for _, _, chunk in ranked(item):
+            # a path that the golden set has is that of a note of its own
+            if chunk.rel_path not in known and _tails(support.rel_path, chunk.rel_path):
+                yield support.rel_path, chunk.rel_path
+
+
+def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
+    item = next(item for item in left if ranked(item))
+    support, chunk = item.case.gold_supports[0], ranked(item)[0][2]
+    if support.chunk_id is not None:
+        return support.chunk_id, chunk.chunk_id
+    return support.doc_id or "", chunk.document
+
+
+def _tails(gold: str, path: str) -> bool:
+    """Return whether one path is the end of the other, with or without its suffix."""
+    first, second = (f"/{path.removesuffix('.md').strip('/')}".casefold() for path in (gold, path))
+    return first != "/" != second and (first.endswith(second) or second.endswith(first))
+
+
+def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+    if not any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item)):
+        return (
+            "the API returns no heading_path: let it return the headings above each chunk, or leave heading_path "
+            "out of the golden set, and whole notes count"
+        )
+    nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
+    headings = [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
+    apart = unsplit((returned, [elements(gold)]) for gold, returned in headings)
+    if not _most(headings, left):
+        return "other sections of these notes come back, or the API writes their headings differently"
+    return (apart or "the API writes headings differently") + _example(*headings[0])
+
+
+def _told_otherwise(stage: Stage) -> bool:
+    """Return whether a chunk is known to be of the section, or under a heading that its note has not."""
+    item, support, (_, position, chunk) = stage
+    gold, heading = support.heading_path or "", chunk.heading_path
+    if not heading.strip():
+        return False
+    known = position in {*item.labels.filed_elsewhere, *item.labels.strange_headings, *item.labels.ambiguous}
+    alike = is_end_of(gold, heading, same_letters) or ends_alike(gold, heading)
+    return known or alike or bool(unsplit([(heading, [elements(gold)])]))
+
+
+def _why_no_match(_left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+    if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
+        return "the API returns no text that could contain the snippets of the golden set"
+    return "the text of these chunks does not contain the snippets of the golden set"
+
+
+def _example(wanted: str, returned: str) -> str:
+    """Set what the golden set has beside what the API tells."""
+    return f": golden set {quoted(wanted, limit=120)}, API {quoted(returned, limit=120)}"
+
+
+def on_a_command_line(names: Sequence[str]) -> str:
+    """Write the flags that allow modes and slices to have no match."""
+    return " ".join(f"--allow-no-match {shlex.quote(name)}" for name in names)
+
+
+def modes_without_match(scorecard: Scorecard) -> tuple[str, ...]:
+    """Return the modes of a run in which questions have gold supports, and none has a match at any rank."""
+    return tuple(mode for mode, name in _without_match(scorecard, 1) if name == OVERALL)
+
+
+def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]]:
+    """Yield mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
+    asked: Counter[tuple[str, str]] = Counter()
+    matching: set[tuple[str, str]] = set()
+    for case in scorecard.cases:
+        if (match := _matched(case)) is not None:
+            keys = [(case.mode, name) for name in case.slices]
+            asked.update(keys)
+            matching.update(keys if match else ())
+    empty = asked.keys() - matching
+    whole = {mode for mode, name in empty if name == OVERALL}
+    for mode, name in sorted(empty):
+        if name == OVERALL or (mode not in whole and asked[mode, name] >= least):
+            yield mode, name
+
+
+@lru_cache(maxsize=100)
+def _hits(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the metrics that say whether a question has a match within a cut-off."""
+    return tuple(name for name in metrics if family(name) == HIT)
+
+
+def _matched(case: CaseScore) -> bool | None:
+    """Return whether a question has a match in any of its answers; None for one without gold supports."""
+    values = [value for name in _hits(tuple(case.values)) if (value := case.values.get(name)) is not None]
+    return (case.rank is not None or any(values)) if values else None
+
+
+def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str]) -> tuple[Reason, ...]:
+    """Refuse to make a run the baseline of modes and slices in which nothing matches; return those that are allowed.
+
+    Raises:
+        UsageError: for a mode or slice without a match that is not allowed, or an allowed one that the run has not.
+    """
+    known = {*scorecard.slices, *(name for slices in scorecard.slices.values() for name in slices)}
+    unknown = sorted({*allowed} - known)
+    if unknown:
+        raise UsageError(
+            f"{on_a_command_line([cut(unknown[0], limit=80)])}: run {cut(scorecard.run_id)} has no such mode or slice",
+            hint=f"Modes: {', '.join(cut(mode, limit=80) for mode in scorecard.slices)}. "
+            "`raggate baseline show --slices` names the slices of a baseline.",
+        )
+    empty = [(mode, mode if name == OVERALL else name) for mode, name in _without_match(scorecard, least)]
+    refused = [(mode, name) for mode, name in empty if not {mode, name} & {*allowed}]
+    if refused:
+        names = [*dict.fromkeys(name for _, name in refused)]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        raise UsageError(
+            f"run {cut(scorecard.run_id)} measures nothing of {_named(refused)}{more}: no question has a match, and a "
+            "baseline of that can only stay as it is or get better",
+            hint="`raggate check` says why nothing matches. If it is meant to be so: "
+            f"{on_a_command_line([cut(name, limit=80) for name in names])}.",
+        )
+    return tuple(
+        Reason("no-match", f"no question has a match in {_named([place])}", mode=place[0], slice=place[1])
+        for place in empty
+    )
+
+
+def _named(places: Sequence[tuple[str, str]]) -> str:
+    shown = [*dict.fromkeys(places)][:_NAMED]
+    return ", ".join(
+        f"mode {quoted(mode, limit=80)}" if mode == name else f"slice {quoted(name, limit=80)} ({cut(mode, limit=80)})"
+        for mode, name in shown
+    )

@@ -1,0 +1,324 @@
+"""How far answers come, what stops them, and modes and slices in which nothing matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_chunk,
+    make_comparison,
+    make_failure,
+    make_labelled,
+    make_result,
+    make_run,
+    make_scorecard,
+    make_support,
+)
+from raggate.config.gate_settings import Gate
+from raggate.errors import UsageError
+from raggate.gate.compare import compare
+from raggate.gate.reach import (
+    modes_without_match,
+    reaches,
+    reasons,
+    refuse_matchless,
+    warnings,
+)
+from raggate.models.comparison import Comparison, Reach
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, LabelledResult
+from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
+from raggate.scoring.score import score
+from tables import each_row
+
+CASES = [
+    make_case(
+        f"q{number}",
+        gold_supports=(
+            make_support(f"dir/n{number}.md", f"# N{number} {{#n}} > ## Unit tests", snippets=(f"fact {number}",)),
+        ),
+        vaults=("work",),
+    )
+    for number in range(4)
+]
+GOOD: dict[str, Any] = {"rel_path": "dir/n{}.md", "heading_path": "# N{} > ## Unit tests", "text": "a fact {}"}
+
+
+def chunk(number: int, **fields: Any) -> Chunk:
+    """Build a chunk of a note, right in all but what the fields say; `{}` in a text is the note's number."""
+    values = {**GOOD, **fields}
+    return make_chunk(
+        f"c{number}",
+        **{name: value.format(number) if isinstance(value, str) else value for name, value in values.items()},
+    )
+
+
+def item(case: Case, *chunks: Chunk, **labels: Any) -> LabelledResult:
+    """Label an answer."""
+    return make_labelled(case, make_result(case.id, *chunks), **labels)
+
+
+def reach(*items: LabelledResult) -> Reach:
+    """Return the reach of a run of one mode."""
+    return reaches(make_run(*items), ["hybrid"])[0]
+
+
+@each_row(
+    ("fields", "counts", "why"),
+    [
+        pytest.param({}, (4, 4, 4), "", id="all is right"),
+        pytest.param(
+            {"heading_path": ""}, (4, 0, 0), "the API returns no heading_path: let it return", id="no headings"
+        ),
+        pytest.param(
+            {"heading_path": "## Unit tests"},
+            (4, 0, 0),
+            "the API writes headings differently: golden set '# N0 {#n} > ## Unit tests', API '## Unit tests'",
+            id="the last heading alone",
+        ),
+        pytest.param(
+            {"heading_path": "N{} / Unit tests"},
+            (4, 0, 0),
+            "the API sets headings apart by ' / ', where they are not split: see `heading_separator`: golden set '# N",
+            id="a separator that is not known",
+        ),
+        pytest.param(
+            {"heading_path": "# Other", "text": "b"}, (4, 0, 0), "other sections of these", id="other sections"
+        ),
+        pytest.param(
+            {"heading_path": "# Other"},
+            (4, 0, 0),
+            "headings differently: golden set",
+            id="the section's text elsewhere",
+        ),
+        pytest.param({"text": ""}, (4, 4, 0), "the API returns no text", id="no text"),
+        pytest.param({"text": "another piece"}, (4, 4, 0), "does not contain the snippets", id="other text"),
+        pytest.param({"rel_path": ""}, (0, 0, 0), "the API returns no path of a note", id="no paths"),
+        pytest.param(
+            {"rel_path": "/data/dir/n{}.md"},
+            (0, 0, 0),
+            "the API writes paths differently: golden set 'dir/n0.md', API '/data/dir/n0.md'",
+            id="paths from elsewhere",
+        ),
+        pytest.param(
+            {"vault": "personal"},
+            (0, 0, 0),
+            "the API returns another vault: golden set 'work', API 'personal'",
+            id="another vault",
+        ),
+        pytest.param({"rel_path": "x{}.md"}, (0, 0, 0), "other notes come back", id="other notes"),
+    ],
+)
+def test_what_stops_all_answers(fields: dict[str, Any], counts: tuple[int, int, int], why: str) -> None:
+    """Where no answer matches, it is said at which step they are lost, and by what, with an example of both sides."""
+    own = reach(*(item(case, chunk(number, **fields)) for number, case in enumerate(CASES)))
+    assert (own.questions, own.notes, own.sections, own.matches) == (4, *counts)
+    assert why in own.why
+    assert bool(why) == bool(own.why)
+
+
+@each_row(("right", "said"), [(0, True), (1, True), (2, True), (3, False), (4, False)])
+def test_what_few_have_in_common_is_not_said(right: int, *, said: bool) -> None:
+    """What stops answers is said where half of those that come so far are lost at one step, or more."""
+    texts = ["a fact {}" if number < right else "another piece" for number in range(len(CASES))]
+    own = reach(*(item(case, chunk(number, text=texts[number])) for number, case in enumerate(CASES)))
+    assert (own.sections, own.matches) == (4, right)
+    assert ("does not contain the snippets" in own.why) is said
+
+
+@each_row(
+    ("paths", "why"), [(["/data/dir/n{}.md"] * 3, "paths differently"), (["n{}.md", "x.md", "y.md"], "other notes")]
+)
+def test_a_path_that_is_like_the_note_s_by_chance(paths: list[str], why: str) -> None:
+    """Paths are said to be written differently where most answers that lack the note have one like its own."""
+    others = [item(case, chunk(number, rel_path=paths[number])) for number, case in enumerate(CASES[:3])]
+    assert why in reach(*others, item(CASES[3], chunk(3))).why
+
+
+def test_the_path_of_another_note_is_not_the_note_s_written_differently() -> None:
+    """A path that the golden set itself has is that of a note of its own, whatever it ends in."""
+    cases = [
+        make_case(f"q{path}", gold_supports=(make_support(path, None),)) for path in ("README.md", "docs/README.md")
+    ]
+    assert reach(*(item(case, chunk(0, rel_path="docs/README.md")) for case in [cases[0]] * 2)).why.startswith(
+        "the API writes paths differently"
+    )
+    assert reach(*(item(case, chunk(0, rel_path="docs/README.md")) for case in [cases[0], *cases])).why == (
+        "other notes come back"
+    )
+
+
+@each_row(
+    ("told", "why"),
+    [
+        ("# Log > ## Tuesday > ### Actions", "other sections of these notes come back"),
+        ("## Tuesday > ### Actions", "other sections of these notes come back"),
+        ("# Log > ## mon-day > ### actions!", "the API writes headings differently"),
+        ("Log.md > # Log > ## Monday: > ### Actions", "the API writes headings differently"),
+        ("actions-", "the API writes headings differently"),
+    ],
+)
+def test_the_same_heading_below_another_one(told: str, why: str) -> None:
+    """A section of the same name below another heading is another section, and no other spelling of the same one."""
+    case = make_case(gold_supports=(make_support("log.md", "# Log > ## Monday > ### Actions"),))
+    assert why in reach(item(case, chunk(0, rel_path="log.md", heading_path=told))).why
+
+
+def test_ids() -> None:
+    """Where the golden set names chunks by ids, an id of each side is shown."""
+    case = make_case(gold_supports=(make_support("", None, chunk_id="17"),))
+    assert reach(item(case, chunk(0))).why == "the API returns other ids: golden set '17', API 'c0'"
+
+
+def test_questions_without_an_answer_do_not_count() -> None:
+    """What no note answers cannot come back, and a mode with nothing else has no reach."""
+    nothing = make_case("none", answerable=False)
+    assert reaches(make_run(item(nothing, chunk(0))), ["hybrid"]) == ()
+    assert reach(item(nothing, chunk(0)), item(CASES[1], chunk(1))).questions == 1
+
+
+def scores(hits: str, mode: str = "hybrid", name: str = "tag=a") -> list[CaseScore]:
+    """Build questions of a slice: `1` matches, `0` does not, `-` has no gold support."""
+    return [
+        make_case_score(
+            f"{name}{place}",
+            {"hit_at_5": None if hit == "-" else float(hit)},
+            mode=mode,
+            rank=1 if hit == "1" else None,
+            slices=(OVERALL, name),
+        )
+        for place, hit in enumerate(hits)
+    ]
+
+
+def card(*groups: list[CaseScore]) -> Scorecard:
+    """Build the scorecard of some questions."""
+    return make_scorecard(*(case for group in groups for case in group))
+
+
+@each_row(
+    ("scorecard", "modes"),
+    [
+        pytest.param(card(scores("000")), ("hybrid",), id="nothing"),
+        pytest.param(card(scores("001")), (), id="one of three"),
+        pytest.param(card(scores("---")), (), id="no question has a gold support"),
+        pytest.param(card(scores("-0-")), ("hybrid",), id="the one that has"),
+        pytest.param(card(scores("11"), scores("00", "vector")), ("vector",), id="one of two modes"),
+    ],
+)
+def test_modes(scorecard: Scorecard, modes: tuple[str, ...]) -> None:
+    """A mode has no match where questions of it have gold supports and none was met, at any rank."""
+    assert modes_without_match(scorecard) == modes
+
+
+SLICES = card(scores("1111"), scores("000", name="tag=b"), scores("00", name="tag=c"), scores("--", name="tag=d"))
+
+
+@each_row(
+    ("scorecard", "allowed", "message"),
+    [
+        pytest.param(card(scores("00")), (), "nothing of mode 'hybrid': no question has a match", id="a mode"),
+        pytest.param(
+            SLICES, (), "nothing of slice 'tag=b' (hybrid): no question has a match", id="a slice that is large enough"
+        ),
+        pytest.param(
+            card(scores("000"), scores("111", "vector"), scores("000", "vector", "tag=b")),
+            ("hybrid",),
+            "nothing of slice 'tag=b' (vector)",
+            id="another one than is allowed",
+        ),
+        pytest.param(card(scores("11")), ("hybird",), "--allow-no-match hybird: run run-1 has no such", id="a typo"),
+    ],
+)
+def test_what_is_refused(scorecard: Scorecard, allowed: tuple[str, ...], message: str) -> None:
+    """A run that measures nothing of a mode, or of a slice of so many questions, is refused, and says what it is."""
+    with pytest.raises(UsageError) as refused:
+        refuse_matchless(scorecard, 3, allowed)
+    assert message in refused.value.message
+
+
+@each_row(
+    ("scorecard", "allowed", "accepted"),
+    [
+        pytest.param(card(scores("011")), (), [], id="some match"),
+        pytest.param(card(scores("00")), ("hybrid",), ["no question has a match in mode 'hybrid'"], id="a mode"),
+        pytest.param(SLICES, ("tag=b",), ["no question has a match in slice 'tag=b' (hybrid)"], id="a slice"),
+        pytest.param(SLICES, ("tag=b", "tag=c"), ["no question has a match in slice 'tag=b' (hybrid)"], id="too many"),
+        pytest.param(
+            SLICES, ("hybrid",), ["no question has a match in slice 'tag=b' (hybrid)"], id="a slice by its mode"
+        ),
+    ],
+)
+def test_what_is_accepted_is_recorded(scorecard: Scorecard, allowed: tuple[str, ...], accepted: list[str]) -> None:
+    """What is allowed by name and has no match is told beside the promotion."""
+    assert [reason.message for reason in refuse_matchless(scorecard, 3, allowed)] == accepted
+
+
+@each_row(
+    ("failed", "empty", "why"),
+    [
+        (4, 0, "4 calls failed: no answer within 60 s"),
+        (0, 4, "nothing came back for 4 questions"),
+        (2, 1, "2 calls failed: no answer within 60 s; nothing came back for 1 question"),
+        (1, 0, ""),
+    ],
+)
+def test_failed_calls_and_empty_lists(failed: int, empty: int, why: str) -> None:
+    """Calls that failed and lists that hold nothing are counted where they are most of what lacks the note."""
+    items = [make_labelled(case, make_result(case.id, failure=make_failure())) for case in CASES[:failed]]
+    items += [item(case) for case in CASES[failed : failed + empty]]
+    items += [item(case, chunk(number)) for number, case in enumerate(CASES) if number >= failed + empty]
+    assert reach(*items).why == why
+
+
+def test_what_was_never_asked_is_lost_at_no_step() -> None:
+    """Of a run that broke off only the questions count that were asked."""
+    left = [make_labelled(case, make_result(case.id, failure=make_failure("aborted"))) for case in CASES[2:]]
+    assert reach(item(CASES[0], chunk(0)), *left).questions == 1
+    assert reaches(make_run(*left), ["hybrid"]) == ()
+
+
+def test_a_mode_without_a_match_is_a_reason() -> None:
+    """The reason says how far its answers come, and names the mode if there are several."""
+    own = Reach("vector", 3, 2, 0, 0, why="the API tells no heading_path")
+    both = card(scores("1"), scores("0", "vector"))
+    comparison = make_comparison(scorecard=both, reach=(own,), baseline=make_baseline())
+    assert [reason.message for reason in reasons(comparison)] == [
+        "no question has a match in mode vector; the right note came back for 2 of 3 questions, its section for 0; "
+        "the API tells no heading_path"
+    ]
+
+
+def test_a_slice_without_a_match_is_a_warning() -> None:
+    """Of modes without a baseline, each slice that promoting would refuse is named before anybody promotes."""
+    both = card(scores("1"), scores("000", name="tag=b"), scores("1", "vector"), scores("000", "vector", "tag=b"))
+    held = make_baseline(card(scores("1")))
+    named = [reason.message for reason in warnings(make_comparison(scorecard=both, baseline=held), Gate(min_cases=3))]
+    assert named == ["no question has a match in slice 'tag=b' (vector); promoting this run takes its name"]
+    assert not [*warnings(make_comparison(scorecard=both, baseline=held), Gate(min_cases=4))]
+
+
+def told(heading: str, *cases: Case) -> Comparison:
+    """Compare a first run of questions, for each of which a chunk of each note comes back, under one heading."""
+    chunks = [make_chunk(name, rel_path=f"{name}.md", heading_path=heading) for name in "ab"]
+    run = make_run(*(make_labelled(case, make_result(case.id, *chunks)) for case in cases))
+    return compare(run, score(run, (5,)), None, flip_at=5, min_slice=5)
+
+
+WHOLE = make_case("whole", gold_supports=(make_support("a.md", None),))
+HEADED = make_case("headed", gold_supports=(make_support("b.md", "# B"),))
+
+
+def test_questions_that_cannot_match() -> None:
+    """Without any heading, questions that only headings label are counted; if nothing matches, its reason says it."""
+    assert told("# B", WHOLE, HEADED).untold_headings == ()
+    comparison = told(" ", WHOLE, HEADED)
+    assert comparison.untold_headings == (("hybrid", 1, 2),)
+    (warning,) = warnings(comparison, Gate())
+    assert warning.message.startswith("the API returns no heading_path, so 1 of 2 questions can never match")
+    assert not [*warnings(told("", HEADED), Gate())]
