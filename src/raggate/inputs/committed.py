@@ -42,9 +42,6 @@ class Commit(Struct, frozen=True, dict=True):
             id git gives it, is not read from `objects`.
         checkout: what `root` lies in, where that is known; git then says which files are ignored.
         folder: what errors call the directory that paths are relative to.
-
-    Raises:
-        UsageError: when `commit` is not a full id.
     """
 
     objects: Store
@@ -66,11 +63,7 @@ class Commit(Struct, frozen=True, dict=True):
         return None if entry is None else f"{entry.mode} {entry.id}"
 
     def names(self, path: str) -> Mapping[str, bool]:
-        """Return what stands directly in a directory; see `Source`.
-
-        Raises:
-            UsageError: when it cannot be read, or is not what its id says.
-        """
+        """Return what stands directly in a directory; see `Source`."""
         entry = self._find(path)
         if entry is None or entry.kind != "tree":
             return {}
@@ -90,8 +83,6 @@ class Commit(Struct, frozen=True, dict=True):
 
         Raises:
             FileNotFoundError: when the commit, which could be read, has no file there.
-            UsageError: for a link, a file that is too large, and one whose content is in Git LFS; and when it cannot
-                be read, or is not what its id says.
         """
         entry = self._find(path)
         if entry is None or entry.kind in {"tree", "module"}:
@@ -115,10 +106,6 @@ class Commit(Struct, frozen=True, dict=True):
         """Write out a directory byte by byte as it was committed, whatever its attributes say; see `Source`.
 
         Links stay links, as long as they lead to somewhere in the directory.
-
-        Raises:
-            UsageError: for more files or bytes than are read from there, for a link that leads out, for a note whose
-                content is in Git LFS, and when the files cannot be written.
         """
         # a place of its own for each path, as one may lie inside another
         place = self.scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
@@ -142,11 +129,7 @@ class Commit(Struct, frozen=True, dict=True):
         return target
 
     def link_out(self, path: str) -> str | None:
-        """Name a link that may lead out of a path, by its words alone; see `Source`.
-
-        Raises:
-            UsageError: when a directory or a link cannot be read.
-        """
+        """Name a link that may lead out of a path, by its words alone; see `Source`."""
         entry = self._find(path)
         if entry is None or entry.kind != "tree":
             return path if entry is not None and entry.kind == "link" else None
@@ -172,9 +155,6 @@ class Commit(Struct, frozen=True, dict=True):
         """Compare the working tree with the commit by the ids of contents; see `Source`.
 
         Without a checkout it is not known what git ignores, so that files are named that git would not name.
-
-        Raises:
-            UsageError: when a directory's content cannot be read.
         """
         if self.root is None:
             return ()
@@ -268,11 +248,7 @@ class Commit(Struct, frozen=True, dict=True):
 
 
 def _refuse_name(name: str) -> None:
-    """Refuse a path of a commit that would not be written out as what it is.
-
-    Raises:
-        UsageError: naming it.
-    """
+    """Refuse a path of a commit that would not be written out as what it is."""
     # git has none of these but the backslash, which is a separator to some
     if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
         raise UsageError(f"{name}: this name of a file in the commit cannot be used")
@@ -292,9 +268,6 @@ def present(root: Path, paths: Sequence[str], checkout: git.Checkout | None, *, 
     """Name the files and links at or below some paths, from `root`. Where there is a checkout, git ignores some.
 
     What git tracks it does not ignore, whatever its patterns say: a change can bring a file and a pattern for it.
-
-    Args:
-        paths: from there, with `/`.
     """
     if checkout is None:
         return {name for path in paths if _inside(root / path, root) for name in _files(root, path)}

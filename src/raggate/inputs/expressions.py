@@ -36,9 +36,6 @@ def compiled(expression: str) -> Fits:
     """Read an expression. Each word fits where one of the texts holds it, in whatever case.
 
     `not` binds closest, then `and`, then `or`.
-
-    Raises:
-        UsageError: for what is none, with the column.
     """
     if len(expression) > MAX_LENGTH:
         raise UsageError(f"-k: {len(expression)} characters, expected at most {MAX_LENGTH}", hint=_HINT)

@@ -130,11 +130,7 @@ def _pointer(file: Path) -> str:
 
 
 def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
-    """Return the full id of the commit that a revision names, None when there is none. A full id is taken as it is.
-
-    Raises:
-        UsageError: without git, when it takes longer than `TIMEOUT_S`, or for a name that can mean several things.
-    """
+    """Return the full id of the commit that a revision names, None when there is none. A full id is taken as it is."""
     if is_id(revision):
         return revision
     # names are the repository's own, so here alone git looks into its directory
@@ -168,11 +164,7 @@ class Reader:
         self._program = _program(purpose)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        """Run a command that only reads; paths are taken literally, from the top of the working tree.
-
-        Raises:
-            UsageError: when the working tree is gone, or it takes longer than `TIMEOUT_S`.
-        """
+        """Run a command that only reads; paths are taken literally, from the top of the working tree."""
         return _finished(self._command(*arguments), self._environment(), self._checkout)
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -192,11 +184,7 @@ class Reader:
         return self.run("diff", "--quiet", *_DIFF, commit, "--").returncode != 0
 
     def changes(self, commit: str, but: Collection[str] = ()) -> bytes:
-        """Return what tracked files differ in from a commit, as one patch; nothing where they do not.
-
-        Args:
-            but: files that do not count, from the top of the working tree.
-        """
+        """Return what tracked files differ in from a commit, as one patch; nothing where they do not."""
         self._take_index()
         paths: Collection[str] = ()
         if but:
@@ -234,11 +222,7 @@ class Reader:
         return _names(self.run("ls-files", "-z", "--others", "--exclude-standard", "--", *paths))
 
     def tracked(self, *paths: str) -> tuple[str, ...]:
-        """Name the files that git tracks, at or below these paths; all of them where none is given.
-
-        Raises:
-            UsageError: when it cannot say which those are.
-        """
+        """Name the files that git tracks, at or below these paths; all of them where none is given."""
         self._take_index()
         done = self.run("ls-files", "-z", "--cached", "--", *paths)
         if done.returncode != 0:
@@ -265,9 +249,6 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
 
     Args:
         like: a full id of one of them, which tells their kind of hash.
-
-    Raises:
-        UsageError: without git.
     """
     with tempfile.TemporaryDirectory(prefix="raggate-git-") as name:
         scratch = Path(name)
@@ -348,11 +329,7 @@ def _hand_over(place: Path, checkout: Checkout) -> None:
 
 
 def tracked(folder: Path, names: Iterable[str]) -> set[str]:
-    """Return which files and directories of a folder git tracks, themselves or something in them; none outside of git.
-
-    Raises:
-        UsageError: without git in a checkout, and when git cannot say it.
-    """
+    """Return which files and directories of a folder git tracks, themselves or something in them; none outside git."""
     folder, entries = folder.resolve(), set(names)
     checkout = find(folder) if entries else None
     if checkout is None:
@@ -391,8 +368,6 @@ class LocalObjects:
     """The objects of a checkout's repository.
 
     Args:
-        checkout: the checkout.
-        commit: a full id of the repository, which tells its kind of hash.
         spare: where objects are read that a partial clone leaves out; None for nowhere.
         purpose: completes "git is not installed, and …".
 
@@ -493,7 +468,6 @@ class _Talk:
         """Return the kind and the content of an object, None for one that is not there.
 
         Raises:
-            OSError: when git has ended.
             ValueError: when it says something else, takes longer than `TIMEOUT_S`, or the object is too large.
         """
         stdin = self._process.stdin

@@ -73,40 +73,20 @@ class Store(Protocol):
         """Say how much may be read from here."""
 
     def tree_of(self, commit: str) -> str:
-        """Return the id of a commit's tree.
-
-        Raises:
-            UsageError: when the commit is not there.
-        """
+        """Return the id of a commit's tree."""
 
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
-        """Return what stands directly in a tree, by name.
-
-        Raises:
-            UsageError: when it cannot be read, or is not what its id says.
-        """
+        """Return what stands directly in a tree, by name."""
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
-        """Return everything below a tree but directories, with its path below the tree.
-
-        Raises:
-            UsageError: when a tree cannot be read, is not what its id says, or there is too much.
-        """
+        """Return everything below a tree but directories, with its path below the tree."""
 
     def blob(self, entry: Entry, *, limit: int) -> bytes:
-        """Return the content of a file or a link of at most `limit` bytes.
-
-        Raises:
-            UsageError: when it cannot be read, is larger, or is not what its id says.
-        """
+        """Return the content of a file or a link of at most `limit` bytes."""
 
 
 def find(objects: Store, tree_id: str, path: str) -> Entry | None:
-    """Walk from a tree down to a path; None where there is nothing. Links on the way are not followed.
-
-    Raises:
-        UsageError: when a tree on the way cannot be read.
-    """
+    """Walk from a tree down to a path; None where there is nothing. Links on the way are not followed."""
     whole = posixpath.normpath(path)
     if whole.startswith("/") or whole.split("/")[0] == "..":
         return None
@@ -129,9 +109,6 @@ def walk(
     Args:
         listed: gives what stands directly in a tree and False, or everything below it and True.
         most: the entries that are looked at, directories among them.
-
-    Raises:
-        UsageError: for more entries or longer paths than are looked at, and for folders too deep inside one another.
     """
 
     def level(prefix: str, tree: str) -> tuple[str, Iterator[tuple[str, Entry]], bool]:

@@ -102,12 +102,8 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
     """Read a golden set.
 
     Args:
-        data: JSON Lines, one case per line; blank lines are allowed. As a whole, or line by line with their ends.
         rules: whether the rules between the keys of a case must hold; a run directory keeps what was scored.
         snippets: whether those of gold supports are read. Without them a case is hashed as if it had none.
-
-    Raises:
-        UsageError: listing up to ten problems, each with line, case id, key, what was found and expected.
     """
     if isinstance(data, bytes) and len(data) > MAX_BYTES:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
@@ -349,11 +345,7 @@ def place_key(support: Support) -> tuple[str | tuple[str, ...] | None, ...]:
 
 
 def check_must_pass_asked(golden: Golden, modes: Sequence[str]) -> None:
-    """See that what must pass is asked in one of these modes.
-
-    Raises:
-        UsageError: naming the first case that must pass and is for other modes only.
-    """
+    """See that what must pass is asked in one of these modes."""
     for case in golden.cases:
         if case.must_pass and not any(asked_in(case.modes, mode) for mode in modes):
             named = ", ".join(map(cut, case.modes or ()))
@@ -418,15 +410,7 @@ def asked_of(golden: Golden, selection: Selection | None) -> Golden:
 
 
 def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> Golden:
-    """Return the golden set of a suite: all of it, or the questions that its configuration chooses, in the same order.
-
-    Args:
-        questions: the section `questions`; None for all of them.
-        refuse: see `Refuse`.
-
-    Raises:
-        UsageError: what `refuse` makes of a tag that no question has, and of a choice that no question fits.
-    """
+    """Return the golden set of a suite: all of it, or the questions that its configuration chooses, in order."""
     if questions is None:
         return whole
     strange = set(questions.tags).difference(*(case.tags for case in whole.cases))

@@ -352,9 +352,6 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
 
     Args:
         sections: their look-up, where it outlives this check.
-
-    Raises:
-        UsageError: listing up to ten supports that do not, each with the nearest thing that does.
     """
     sections = sections or sections_of(vault)
     problems = GoldenProblems()

@@ -51,11 +51,7 @@ class _Text(NamedTuple):
 
 
 def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
-    """Note in a run, whose texts are still whole, which of its answers hold text of which note that is kept back.
-
-    Args:
-        principals: who may see what, by name. What is private is kept from everybody.
-    """
+    """Note in a run, whose texts are still whole, which of its answers hold text of which note that is kept back."""
     private = frozenset(run.probes.private)
     if private:
         results, repeats = (_labelled(items, notes, private) for items in (run.results, run.repeats))
@@ -71,11 +67,7 @@ def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
 
 
 def made_public(notes: Mapping[str, str], private: Collection[str], texts: Iterable[str]) -> frozenset[str]:
-    """Name the private ones of some notes that texts hold words in a row of, which stand in no public one of them.
-
-    Args:
-        notes: the text of each note, by `vault/rel_path`.
-    """
+    """Name the private ones of some notes that texts hold words in a row of, which stand in no public one of them."""
     # hashes, as there are as many rows as words
     kept = {hash(row): note for note in sorted(private) for row in _rows(notes[note])}
     leaked = {number: kept[number] for text in texts for row in _rows(text) if (number := hash(row)) in kept}

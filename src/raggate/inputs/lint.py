@@ -106,7 +106,6 @@ def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, i
     Two such texts share one of their rarest words: of so few of them that most pairs are never looked at.
 
     Args:
-        texts: the words of each; one without any is like no other.
         least: the share of all words of both that both have, above 0 and up to 1.
     """
     sets = [frozenset(text) for text in texts]
@@ -124,11 +123,7 @@ def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, i
 
 
 def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFinding]:
-    """Check where the answers stand.
-
-    Args:
-        golden: the golden set, all of whose supports stand in the vault.
-    """
+    """Check where the answers stand."""
     sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
     for case in golden.cases:
         for support in case.gold_supports:
@@ -138,11 +133,7 @@ def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFind
 
 
 def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:
-    """Check which notes no question is about.
-
-    Args:
-        vault: the notes that questions may be about.
-    """
+    """Check which notes no question is about."""
     supports = [(case, support) for case in golden.cases for support in case.gold_supports]
     # what is labelled by the API's own ids may be about any note
     if any(not support.rel_path for _, support in supports):
@@ -197,12 +188,7 @@ _OF_CHANGES = frozenset(("pull_request", "merge_group"))
 
 
 def check_workflows(settings: Config, workflows: Mapping[str, bytes], config: str) -> Iterator[LintFinding]:
-    """Check the steps that gate by a configuration.
-
-    Args:
-        workflows: the workflow files by their paths; what GitHub could not read either is left out.
-        config: the path of the configuration, as the input `config` has it.
-    """
+    """Check the steps that gate by a configuration."""
     for path, data in workflows.items():
         try:
             document = yamlio.parse(data, path)

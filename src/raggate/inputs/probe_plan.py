@@ -21,11 +21,7 @@ MAX_HEADING = 200
 
 
 def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -> tuple[Probe, ...]:
-    """Return what is to be asked.
-
-    Args:
-        private: the notes that are private, as `vault/rel_path`.
-    """
+    """Return what is to be asked."""
     probes: list[Probe] = []
     if config.invariants.private_withheld != "off" and config.api.program is None:
         probes += _of_private_notes(config, vault, private)
@@ -35,12 +31,7 @@ def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -
 
 
 def question_of(probe: Probe, golden: Golden, config: Config) -> Case:
-    """Return the case that asks a probe. Nothing in it tells that it is one.
-
-    Args:
-        golden: the questions of the suite, one of which it may be.
-        config: which vaults a principal asks.
-    """
+    """Return the case that asks a probe. Nothing in it tells that it is one."""
     case = next((case for case in golden.cases if case.id == probe.case_id), None)
     if case is None:
         name = sha256(f"{probe.note}|{probe.question}".encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -188,13 +188,8 @@ def at(root: Path, revision: str | None, remote: Remote | None = None, folder: s
     """Open the working tree below `root`, or a revision of the repository it lies in.
 
     Args:
-        root: directory that paths are relative to.
         revision: anything git can resolve to a commit; None for the working tree.
         remote: where the job has its commits; None on a person's own machine.
-        folder: what errors call `root`.
-
-    Raises:
-        UsageError: when `root` is not in a git repository, or the revision is unknown.
     """
     if revision is None:
         yield WorkTree(root, folder=folder)
@@ -211,27 +206,14 @@ def at(root: Path, revision: str | None, remote: Remote | None = None, folder: s
 
 
 def top_of(root: Path, remote: Remote | None) -> Path | None:
-    """Return the directory that a revision's files lie below on this machine; None where that is not known.
-
-    Args:
-        remote: where the job has its commits; None on a person's own machine.
-    """
+    """Return the directory that a revision's files lie below on this machine; None where that is not known."""
     workspace = remote.workspace if remote else None
     checkout = git.find(root, workspace)
     return checkout.top if checkout else workspace
 
 
 def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None) -> str:
-    """Return the path from the top of the checkout to a directory in it: nothing, or a path that ends in `/`.
-
-    Args:
-        checkout: what it lies in; None where that is not known, and the workspace counts as the top.
-        workspace: the directory that the checkouts of a job lie in.
-
-    Raises:
-        UsageError: when a link leads there: the change could lead it to other files of the commit. Links above the
-            top are the machine's own.
-    """
+    """Return the path from the top of the checkout to a directory in it: nothing, or a path that ends in `/`."""
     top = checkout.top if checkout else workspace
     folder = Path(os.path.normpath(root.absolute()))
     if top is None or not folder.is_relative_to(top):
@@ -247,11 +229,7 @@ def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None)
 
 
 def head(root: Path, remote: Remote | None = None) -> Checkout:
-    """Describe the checkout: its commit and whether it has uncommitted changes; neither outside git.
-
-    Args:
-        remote: where the job has its commits; None on a person's own machine.
-    """
+    """Describe the checkout: its commit and whether it has uncommitted changes; neither outside git."""
     # loaded with what checks the values of stored files
     from raggate.models.provenance import Checkout
 
@@ -264,11 +242,7 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
 
 
 def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tuple[str, ...]:
-    """Name the tracked files of a checkout that are otherwise than in a commit; none outside git.
-
-    Args:
-        remote: where the job has its commits; None on a person's own machine.
-    """
+    """Name the tracked files of a checkout that are otherwise than in a commit; none outside git."""
     checkout = git.find(root, remote.workspace if remote else None)
     if checkout is None:
         return ()
@@ -277,11 +251,7 @@ def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tupl
 
 
 def commit_of(root: Path, remote: Remote | None = None) -> str | None:
-    """Return the full id of the commit that is checked out, without a look at the files; None outside git.
-
-    Args:
-        remote: where the job has its commits; None on a person's own machine.
-    """
+    """Return the full id of the commit that is checked out, without a look at the files; None outside git."""
     checkout = git.find(root, remote.workspace if remote else None)
     return git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
 
@@ -292,8 +262,6 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, se
     Empty outside git, and where git cannot read it.
 
     Args:
-        remote: where the job has its commits; None on a person's own machine.
-        but: a file, relative to `root`, whose changes do not count; None for none.
         seen: what `head` says of it right now; None to ask.
     """
     checkout = git.find(root, remote.workspace if remote else None)

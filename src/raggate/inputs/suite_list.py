@@ -67,15 +67,8 @@ def find(
     suite, and can take none away. A file that is a link is listed, for its own check to refuse.
 
     Args:
-        names: paths, and patterns in which `*` is any text within one name of a path.
-        against: the revision that is trusted; None for the working tree.
-        remote: opens that revision where the local repository does not have it.
         among: where else a pattern is matched: revisions of the change, None for the working tree.
         merged: the revision that gets merged, whatever the working tree has: names count as they are there too.
-
-    Raises:
-        UsageError: for a pattern that matches nothing or cannot be used, for too many files, for a path that cannot
-            be shown, for two suites of one name, and when the revision cannot be read.
     """
     configs: dict[str, bool] = {}
     added = set[str]()
@@ -215,7 +208,6 @@ def name_of_unusable(root: Path, config_name: str, *, against: str | None, remot
 
     Args:
         against: the revision that is trusted; where that has no name, the working tree's counts. None for none.
-        remote: opens that revision where the local repository does not have it.
 
     Returns:
         The name; None when neither has one that could be used.

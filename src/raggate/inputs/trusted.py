@@ -115,11 +115,7 @@ class InputSource(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
-    """Read and check everything a verdict rests on.
-
-    Raises:
-        UsageError: for the first of them that is missing or wrong. A missing baseline is no error here.
-    """
+    """Read and check everything a verdict rests on."""
     with sources.at(where.root, where.against, where.remote, where.folder) as source:
         if where.introducing and not _has(source, where.config_name):
             change = sources.WorkTree(where.root, confined=True, folder=where.folder)
@@ -150,12 +146,10 @@ def load_change(
     """Read what a change has in place of the trusted inputs: on disk, following no link out of it, or in its commit.
 
     Args:
-        commit: the change as it is committed; None for what is on disk.
         trusted: the trusted notes, beside which those of the change are bounded; None for no bound.
 
     Raises:
         CannotTell: as `vault.load`.
-        UsageError: for the first of them that is missing or wrong.
     """
     source = commit or sources.WorkTree(where.root, confined=True, folder=where.folder)
     return _read_all(source, where, accept, beside=trusted)
@@ -172,11 +166,7 @@ def files_that_judge(where: InputSource, settings: Config) -> tuple[str, ...]:
 
 
 def load_without_notes(source: sources.Source, where: InputSource, accept: Accept, trusted: Inputs) -> Inputs:
-    """Read what another commit has in place of the trusted inputs, but for the notes, which stay the trusted ones.
-
-    Raises:
-        UsageError: for the first of them that is missing or wrong.
-    """
+    """Read what another commit has in place of the trusted inputs, but for the notes, which stay the trusted ones."""
     settings = _settings(source, where, accept)
     cases = _golden(source, where, settings)
     check_must_pass_asked(cases, settings.ask.modes)
@@ -195,7 +185,6 @@ def with_notes(inputs: Inputs, source: sources.Source) -> Inputs:
 
     Raises:
         CannotTell: as `vault.load`, beside the notes that the inputs have.
-        UsageError: where they cannot be used, or the questions do not fit them.
     """
     return replace(inputs, vault=_notes(source, inputs.config, inputs.golden, inputs.vault))
 

@@ -32,8 +32,6 @@ def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
 
     Raises:
         CannotTell: for notes that take `MOST_NEW_BYTES` more of it.
-        UsageError: when there is no note at all, for a note that is too large or no file, and for a link out of its
-            vault.
     """
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}
@@ -71,11 +69,7 @@ def _malformed(content: bytes) -> Malformed | None:
 
 
 def changed_since(loaded: Vault) -> tuple[str, ...]:
-    """Name the notes on disk that are not as they were when the vault was loaded, as `vault/rel_path`, sorted.
-
-    Raises:
-        UsageError: for a note that cannot be read any more.
-    """
+    """Name the notes on disk that are not as they were when the vault was loaded, as `vault/rel_path`, sorted."""
     now = {f"{name}/{rel_path}": _hash(content) for name, rel_path, content in _contents(loaded.directories)}
     return tuple(sorted(note for note in loaded.notes.keys() | now.keys() if loaded.notes.get(note) != now.get(note)))
 
@@ -85,7 +79,6 @@ def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappi
 
     Args:
         vaults: the vaults its case is about; where the support names none, the first that has the note counts.
-        folders: vault name -> its directory relative to the configuration's.
 
     Returns:
         None when no vault has the note.

@@ -60,7 +60,6 @@ class Budget:
         """Replace what was set aside by what the call took.
 
         Args:
-            reserved: what `reserve` gave.
             usage: what the server says it took; None where it refused the call, which nobody charges for. What it does
                 not tell is taken to be all that was set aside.
         """

@@ -78,12 +78,7 @@ class _Row(BaseModel):
 
 
 def read(data: bytes, name: str, floor: float) -> CanarySet:
-    """Read a canary set.
-
-    Raises:
-        UsageError: naming file and line, for what is no case, a grade outside its scale, a key or a case that
-            occurs twice; for a file that is too large.
-    """
+    """Read a canary set."""
     if len(data) > MOST_BYTES:
         raise UsageError(f"{name}: larger than {MOST_BYTES} bytes", hint=_HINT)
     cases: dict[tuple[str, str], CanaryCase] = {}

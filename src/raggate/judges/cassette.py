@@ -89,9 +89,6 @@ def read(data: bytes, name: str) -> dict[str, Line]:
 
     A last line without a newline counts where it is whole: editors leave the newline out. Half a line is what a killed
     run has left, and is nothing.
-
-    Raises:
-        FileError: naming the line that does not hold what it should; for one that is too large.
     """
     if len(data) > MOST_BYTES:
         raise FileError(name, f"larger than {MOST_BYTES} bytes", hint=_HINT)
@@ -130,7 +127,6 @@ class Cassette:
     """The replies that are known, and where new ones go.
 
     Args:
-        known: replies by key, as `read` gives them.
         path: the file that new ones are added to, which may be the one the known ones came from. Other processes may
             add to it at the same time.
         fresh: whether known replies are not used, but replaced.
@@ -171,7 +167,6 @@ class Cassette:
         """Keep a reply, on disk before this returns.
 
         Raises:
-            UsageError: when the file cannot be written.
             CannotTell: when there is no space left for it.
         """
         line = line_of(request, reply)
@@ -186,10 +181,6 @@ class Cassette:
         """Write the file anew in order, without what was replaced, and with all that was known before.
 
         Where nothing was recorded, nothing is written.
-
-        Raises:
-            FileError: when the file holds what is no line of a cassette.
-            UsageError: when it cannot be written.
         """
         if not self.recorded:
             return
@@ -205,8 +196,6 @@ class Cassette:
             How many replies are dropped, and how many stay.
 
         Raises:
-            FileError: when the file cannot be read, or holds what is no line of a cassette.
-            UsageError: when it cannot be written, or nothing of it was asked for: it would be empty.
             CannotTell: when there is no space left for it.
         """
         if not self._taken:

@@ -112,9 +112,6 @@ class Client:
     """Sends requests. To be used as an asynchronous context manager, within one event loop.
 
     Args:
-        settings: how many at once, for how long, how often.
-        budget: what all of them may take.
-        api_key: gives the key for a model; empty where it needs none.
         now: seconds since 1970, for dates that servers name.
     """
 

@@ -38,9 +38,6 @@ def sample(names: Sequence[str], judgements: Sequence[Sequence[Judgement]], n: i
 
     They are the same ones for the same seed, but for as many as there are answers more or less: a cassette then holds
     the second opinions of nearly all of them.
-
-    Args:
-        n: how many answers at most.
     """
     valued = [place for place, given in enumerate(judgements) if any(item.value is not None for item in given)]
     if len(valued) <= n:
@@ -61,12 +58,6 @@ async def spot_check(
 
     An answer disagrees when any of its scores does: by more than a point, or as yes and no. Answers of which the second
     opinion has no value tell nothing.
-
-    Args:
-        materials: the answers, in the same order.
-        judgements: what the judges said of each, in the same order.
-        second: who judges once more.
-        n: how many answers at most.
     """
     places = sample(names, judgements, n, seed)
     again = await asyncio.gather(*(second.grade(materials[place]) for place in places))
@@ -170,9 +161,6 @@ async def judge_run(
 
     The canary set is asked anew as soon as a call was made, for an answer or a case of its own: replies of another day
     say nothing of the server of today. Where all came from the cassette, the canary does too.
-
-    Args:
-        on_item: takes the number of answers so far that were judged, or could not be.
     """
     materials = [material_of(item) for item in items]
     panel = plan.panel(askers.first)

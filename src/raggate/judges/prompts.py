@@ -44,7 +44,6 @@ def render(
     """Return the prompt that asks for a grade.
 
     Args:
-        material: what is graded; every text in it is foreign.
         limited: whether the schema limits the length of texts and lists, which not every provider's own server allows.
     """
     data = as_data(material)
@@ -136,11 +135,7 @@ class Material(Struct, frozen=True, kw_only=True):
         return {"question": self.question, **answer, "passages": passages}
 
     def gap(self, *, passages: bool = False, refusals: bool = False) -> str:
-        """Return why there is nothing to judge; empty where there is.
-
-        Args:
-            refusals: whether the answer of an API that says it refused is judged all the same.
-        """
+        """Return why there is nothing to judge; empty where there is."""
         if not self.answer.strip():
             return "there is no answer"
         if self.abstained and not refusals:

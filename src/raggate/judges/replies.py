@@ -37,6 +37,10 @@ class ReplyFormat(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    def contradiction(self, *, cites: bool, passages: int) -> str:
+        """Return how its keys contradict each other or the answer; empty if they do not."""
+        return ""
+
 
 F = TypeVar("F", bound=ReplyFormat)
 
@@ -166,8 +170,8 @@ class GroundednessReply(ReplyFormat):
     uncited_major_claims: list[str]
     score: Points
 
-    def contradiction(self, *, cites: bool) -> str:
-        """Return how the lists of claims contradict the score by the scale itself; empty where they do not."""
+    def contradiction(self, *, cites: bool, passages: int) -> str:
+        """Return how the lists of claims contradict the score by the scale itself."""
         if self.score == 5:
             if self.unsupported_claims:
                 return "a score of 5 beside unsupported claims"
@@ -187,8 +191,8 @@ class CorrectnessReply(ReplyFormat):
     missing_facts: list[str]
     score: Points
 
-    def contradiction(self) -> str:
-        """Return how the list of missing facts contradicts the score; empty where it does not."""
+    def contradiction(self, *, cites: bool, passages: int) -> str:
+        """Return how the list of missing facts contradicts the score."""
         return "a score of 5 beside missing facts" if self.score == 5 and self.missing_facts else ""
 
 
@@ -233,8 +237,8 @@ class ContextRelevancyReply(ReplyFormat):
     reasoning: Reasoning
     helpful_passages: list[int]
 
-    def contradiction(self, passages: int) -> str:
-        """Say what is wrong with the numbers beside so many passages; empty where nothing is."""
+    def contradiction(self, *, cites: bool, passages: int) -> str:
+        """Return what is wrong with the numbers beside so many passages."""
         return _wrong_numbers("helpful", self.helpful_passages, passages)
 
 
@@ -254,8 +258,8 @@ class RetrievalLabelsReply(ReplyFormat):
     evidence_sufficient: list[int]
     misleading: list[int]
 
-    def contradiction(self, passages: int) -> str:
-        """Say what is wrong with the numbers beside so many passages, or which labels exclude each other."""
+    def contradiction(self, *, cites: bool, passages: int) -> str:
+        """Return what is wrong with the numbers beside so many passages, or which labels exclude each other."""
         for label in ("topically_relevant", "evidence_sufficient", "misleading"):
             if problem := _wrong_numbers(label, getattr(self, label), passages):
                 return problem
@@ -274,8 +278,8 @@ class GroundingLabelsReply(ReplyFormat):
     source_cited: bool
     fabricated_source: bool
 
-    def contradiction(self) -> str:
-        """Return which labels exclude each other; empty where none do."""
+    def contradiction(self, *, cites: bool, passages: int) -> str:
+        """Return which labels exclude each other."""
         return "a fabricated source where nothing is cited" if self.fabricated_source and not self.source_cited else ""
 
 

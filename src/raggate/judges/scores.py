@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import median
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,55 +37,120 @@ from raggate.judges.replies import (
     same_claim,
 )
 from raggate.judges.session import Opinion
-from raggate.labels.models import LABELS, Task
+from raggate.labels.models import LABELS
 from raggate.models.judging import NOT_ASKED, Judgement, NotJudged, NotJudgedReason, Usage, scale_of
+from raggate.text.jsonio import JsonObject
 
 MOST_CLAIMS = 60
 """Claims of one answer that are judged. An answer of more is not judged."""
 
 SCORES = ("groundedness", "faithfulness")
-RUBRICS: Mapping[str, type[ReplyFormat]] = {"claims": ClaimsReply, "claim": ClaimReply}
 Judged = Sequence[tuple[Claim, ClaimVerdict]]
+Values = Iterable[tuple[float | None, dict[str, Any]]]
+"""The value of each score of a family, None if there is nothing to judge, with the texts of its judgement."""
 
-
-Judge = Callable[[Grader, Material], Awaitable[tuple[Judgement, ...]]]
 _NAMED = {f"{task}_labels": labels for task, labels in LABELS.items()}
 
 
-async def by_claim(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    """Have an answer taken apart, each claim judged alone, and give groundedness and faithfulness."""
-    if gap := material.gap(passages=True):
-        return _none(grader, NotJudged(reason="nothing_to_judge", detail=gap))
-    whole = material.of_passages()
-    asked = {key: whole[key] for key in ("question", "answer", "references")}
-    listed = await grader.reply("claims", asked, ClaimsReply)
-    if isinstance(listed.says, NotJudged):
-        return _none(grader, listed.says, (listed,))
-    claims = merged(listed.says.claims)
-    if not claims:
-        return _none(grader, NotJudged(reason="nothing_to_judge", detail="the answer makes no claim"), (listed,))
-    if len(claims) > MOST_CLAIMS:
-        detail = f"the answer makes {len(claims)} claims, and at most {MOST_CLAIMS} are judged one by one"
-        return _none(grader, NotJudged(reason="unusable_score", detail=detail), (listed,))
-    passages = whole["passages"]
-    opinions = await asyncio.gather(
-        *(grader.reply("claim", {"claim": claim.claim, "passages": passages}, ClaimReply) for claim in claims)
-    )
-    for opinion in opinions:
-        if isinstance(opinion.says, NotJudged):
-            return _none(grader, opinion.says, (listed, *opinions))
-    judged = [
-        (claim, opinion.says.verdict)
-        for claim, opinion in zip(claims, opinions, strict=True)
-        if isinstance(opinion.says, ClaimReply)
-    ]
-    supported = tuple(claim.claim for claim, verdict in judged if verdict == "supported")
-    unsupported = tuple(claim.claim for claim, verdict in judged if verdict != "supported")
-    texts = {"supported": supported, "unsupported": unsupported}
-    return (
-        grader.value("groundedness", groundedness_of(judged, cites=material.cites), (listed, *opinions), **texts),
-        grader.value("faithfulness", len(supported) / len(judged), (listed, *opinions), **texts),
-    )
+class Family(Struct, frozen=True):
+    """Scores that follow from one reply.
+
+    Attributes:
+        scores: their names.
+        rubric: what is asked by.
+        expected: what the reply must be.
+        gap: why there is nothing to judge; empty if there is.
+        asked: what the judge sees.
+        values: the value of each score by a reply.
+    """
+
+    scores: tuple[str, ...]
+    rubric: str
+    expected: type[ReplyFormat]
+    gap: Callable[[Material], str]
+    asked: Callable[[Material], JsonObject]
+    values: Callable[[Any, Material], Values]
+
+    @property
+    def rubrics(self) -> Mapping[str, type[ReplyFormat]]:
+        """The rubrics that it asks by, with the replies they ask for."""
+        return {self.rubric: self.expected}
+
+    async def judge(self, grader: Grader, material: Material) -> tuple[Judgement, ...]:
+        """Return a judgement for each score."""
+        if gap := self.gap(material):
+            return _none(grader, self.scores, NotJudged(reason="nothing_to_judge", detail=gap))
+        opinion = await grader.reply(self.rubric, self.asked(material), self.expected)
+        says = opinion.says
+        if isinstance(says, NotJudged):
+            return _none(grader, self.scores, says, (opinion,))
+        if problem := says.contradiction(cites=material.cites, passages=len(material.passages)):
+            return _none(grader, self.scores, NotJudged(reason="unusable_score", detail=problem), (opinion,))
+        return tuple(_judgements(grader, self.scores, self.values(says, material), opinion))
+
+
+def _judgements(
+    grader: Grader, scores: Sequence[str], values: Values, opinion: Opinion[ReplyFormat]
+) -> Iterator[Judgement]:
+    for score, (value, texts) in zip(scores, values, strict=True):
+        if value is None:
+            empty = NotJudged(reason="nothing_to_judge", detail="the judge lists no claim of the answer")
+            yield grader.none(score, empty, (opinion,))
+        else:
+            yield grader.value(score, value, (opinion,), **texts)
+
+
+def _none(
+    grader: Grader, scores: Sequence[str], problem: NotJudged, opinions: Sequence[Opinion[Any]] = ()
+) -> tuple[Judgement, ...]:
+    return tuple(grader.none(score, problem, opinions) for score in scores)
+
+
+class _Abstention(Family, frozen=True):
+    """Whether an answer is a refusal, by its text; a blank answer is one, and takes no judge."""
+
+    async def judge(self, grader: Grader, material: Material) -> tuple[Judgement, ...]:
+        if not material.answer.strip():
+            return (grader.value("abstention", 1.0, ()),)
+        return await super().judge(grader, material)
+
+
+class _ByClaim(Family, frozen=True):
+    """Groundedness and faithfulness of an answer that is taken apart, each claim judged alone."""
+
+    @property
+    def rubrics(self) -> Mapping[str, type[ReplyFormat]]:
+        return {"claims": ClaimsReply, "claim": ClaimReply}
+
+    async def judge(self, grader: Grader, material: Material) -> tuple[Judgement, ...]:
+        if gap := self.gap(material):
+            return _none(grader, SCORES, NotJudged(reason="nothing_to_judge", detail=gap))
+        listed = await grader.reply("claims", self.asked(material), ClaimsReply)
+        if isinstance(listed.says, NotJudged):
+            return _none(grader, SCORES, listed.says, (listed,))
+        claims = merged(listed.says.claims)
+        if not claims:
+            problem = NotJudged(reason="nothing_to_judge", detail="the answer makes no claim")
+            return _none(grader, SCORES, problem, (listed,))
+        if len(claims) > MOST_CLAIMS:
+            detail = f"the answer makes {len(claims)} claims, and at most {MOST_CLAIMS} are judged one by one"
+            return _none(grader, SCORES, NotJudged(reason="unusable_score", detail=detail), (listed,))
+        passages = material.of_passages()["passages"]
+        opinions = await asyncio.gather(
+            *(grader.reply("claim", {"claim": claim.claim, "passages": passages}, ClaimReply) for claim in claims)
+        )
+        judged: list[tuple[Claim, ClaimVerdict]] = []
+        for claim, opinion in zip(claims, opinions, strict=True):
+            if isinstance(opinion.says, NotJudged):
+                return _none(grader, SCORES, opinion.says, (listed, *opinions))
+            judged.append((claim, opinion.says.verdict))
+        supported = tuple(claim.claim for claim, verdict in judged if verdict == "supported")
+        unsupported = tuple(claim.claim for claim, verdict in judged if verdict != "supported")
+        values = groundedness_of(judged, cites=material.cites), len(supported) / len(judged)
+        return tuple(
+            grader.value(score, value, (listed, *opinions), supported=supported, unsupported=unsupported)
+            for score, value in zip(SCORES, values, strict=True)
+        )
 
 
 def merged(claims: Sequence[Claim]) -> list[Claim]:
@@ -106,7 +173,6 @@ def groundedness_of(judged: Judged, *, cites: bool) -> float:
     ones are cited, 2 where no major claim is supported, 3 in between.
 
     Args:
-        judged: every claim with its verdict, at least one.
         cites: whether the answer cites anything; without, no claim counts as cited.
     """
     verdicts = {verdict for _, verdict in judged}
@@ -124,166 +190,90 @@ def groundedness_of(judged: Judged, *, cites: bool) -> float:
     return 3.0 if any(verdict in {"supported", "partly_supported"} for _, verdict in major) else 2.0
 
 
-def _none(
-    grader: Grader, problem: NotJudged, opinions: Sequence[Opinion[ClaimsReply] | Opinion[ClaimReply]] = ()
-) -> tuple[Judgement, ...]:
-    return tuple(grader.none(score, problem, opinions) for score in SCORES)
+def _parts(*keys: str) -> Callable[[Material], JsonObject]:
+    """Return what shows a judge these parts of an answer's material."""
+
+    def asked(material: Material) -> JsonObject:
+        whole = material.of_passages()
+        return {key: whole[key] for key in keys}
+
+    return asked
 
 
-class Family(Struct, frozen=True):
-    """Scores that are judged together: their names, how, and the rubrics with the replies they ask for."""
-
-    scores: tuple[str, ...]
-    judge: Judge
-    rubrics: Mapping[str, type[ReplyFormat]]
-
-
-async def _groundedness(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    """Score the answer as a whole; faithfulness is the share of the listed claims that are supported."""
-    names = SCORES
-    if gap := material.gap(passages=True):
-        return _nothing(grader, names, gap)
-    opinion = await grader.reply("groundedness", material.of_passages(), GroundednessReply)
-    says = opinion.says
-    if isinstance(says, NotJudged):
-        return _failed(grader, names, says, opinion)
-    if problem := says.contradiction(cites=material.cites):
-        return _failed(grader, names, NotJudged(reason="unusable_score", detail=problem), opinion)
+def _groundedness(says: GroundednessReply, _: Material) -> Values:
+    """The score as given; faithfulness is the share of the listed claims that are supported."""
     supported, unsupported = each_once(says.supported_claims), each_once(says.unsupported_claims)
     texts = {"reasoning": says.reasoning, "supported": supported, "unsupported": unsupported}
-    score = grader.value("groundedness", float(says.score), (opinion,), **texts)
     total = len(supported) + len(unsupported)
-    if not total:
-        empty = NotJudged(reason="nothing_to_judge", detail="the judge lists no claim of the answer")
-        return score, grader.none("faithfulness", empty, (opinion,))
-    return score, grader.value("faithfulness", len(supported) / total, (opinion,), **texts)
+    return (float(says.score), texts), (len(supported) / total if total else None, texts)
 
 
-async def _correctness(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    if gap := material.gap():
-        return _nothing(grader, ("correctness",), gap)
-    whole = material.of_passages()
-    parts = {key: whole[key] for key in ("question", "answer", "passages")}
-    opinion = await grader.reply(
-        "correctness", {**parts, "expected_key_facts": list(material.key_facts)}, CorrectnessReply
-    )
-    says = opinion.says
-    if isinstance(says, NotJudged):
-        return _failed(grader, ("correctness",), says, opinion)
-    if problem := says.contradiction():
-        return _failed(grader, ("correctness",), NotJudged(reason="unusable_score", detail=problem), opinion)
-    return (grader.value("correctness", float(says.score), (opinion,), reasoning=says.reasoning),)
+def _grade(*keys: str) -> Callable[[Any, Material], Values]:
+    """Return what takes keys of a reply as the values, numbers or yes and no."""
+    return lambda says, _: [(float(getattr(says, key)), {"reasoning": says.reasoning}) for key in keys]
 
 
-async def _abstention(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    """Tell a refusal by the answer's text; a blank answer is one, and takes no judge."""
-    if not material.answer.strip():
-        return (grader.value("abstention", 1.0, ()),)
-    asked = {"question": material.question, "answer": material.answer}
-    opinion = await grader.reply("abstention", asked, AbstentionReply)
-    says = opinion.says
-    if isinstance(says, NotJudged):
-        return _failed(grader, ("abstention",), says, opinion)
-    return (grader.value("abstention", float(says.abstained), (opinion,), reasoning=says.reasoning),)
+def _helpful(says: ContextRelevancyReply, material: Material) -> Values:
+    return [(len(says.helpful_passages) / len(material.passages), {"reasoning": says.reasoning})]
 
 
-async def _recency_conflict(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    names = ("recency_conflict",)
-    if gap := material.gap(passages=True) or ("" if material.rule else "the case has no recency_conflict_rule"):
-        return _nothing(grader, names, gap)
-    whole = material.of_passages()
-    asked = {**{key: whole[key] for key in ("question", "answer", "passages")}, "rule": material.rule}
-    opinion = await grader.reply("recency_conflict", asked, RecencyConflictReply)
-    says = opinion.says
-    if isinstance(says, NotJudged):
-        return _failed(grader, names, says, opinion)
-    return (grader.value("recency_conflict", float(says.follows_rule), (opinion,), reasoning=says.reasoning),)
+def _shares(says: RetrievalLabelsReply, material: Material) -> Values:
+    """The share of the passages that have each label, and which."""
+    for label in LABELS["retrieval"]:
+        having = tuple(sorted(getattr(says, label)))
+        yield len(having) / len(material.passages), {"reasoning": says.reasoning, "passages": having}
 
 
-async def _context_relevancy(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    """Return the share of the retrieved passages that help; the answer has no say."""
-    names = ("context_relevancy",)
-    if gap := material.no_passages():
-        return _nothing(grader, names, gap)
-    opinion = await grader.reply("context_relevancy", material.of_passages(answered=False), ContextRelevancyReply)
-    says = opinion.says
-    if isinstance(says, NotJudged):
-        return _failed(grader, names, says, opinion)
-    if problem := says.contradiction(len(material.passages)):
-        return _failed(grader, names, NotJudged(reason="unusable_score", detail=problem), opinion)
-    share = len(says.helpful_passages) / len(material.passages)
-    return (grader.value("context_relevancy", share, (opinion,), reasoning=says.reasoning),)
+def _no_rule(material: Material) -> str:
+    return material.gap(passages=True) or ("" if material.rule else "the case has no recency_conflict_rule")
 
 
-async def _retrieval_labels(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    """Return for each label the share of the passages that have it, and which; the answer has no say."""
-    names = LABELS["retrieval"]
-    if gap := material.no_passages():
-        return _nothing(grader, names, gap)
-    opinion = await grader.reply("retrieval_labels", material.of_passages(answered=False), RetrievalLabelsReply)
-    says = opinion.says
-    if isinstance(says, NotJudged):
-        return _failed(grader, names, says, opinion)
-    total = len(material.passages)
-    if problem := says.contradiction(total):
-        return _failed(grader, names, NotJudged(reason="unusable_score", detail=problem), opinion)
-    numbers = {label: tuple(sorted(getattr(says, label))) for label in names}
-    return tuple(
-        grader.value(label, len(having) / total, (opinion,), reasoning=says.reasoning, passages=having)
-        for label, having in numbers.items()
-    )
+def _unasked(material: Material) -> JsonObject:
+    """Show the passages without the answer, which has no say."""
+    return material.of_passages(answered=False)
 
 
-async def _grounding_labels(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    if gap := material.gap(passages=True, refusals=True):
-        return _nothing(grader, LABELS["grounding"], gap)
-    opinion = await grader.reply("grounding_labels", material.of_passages(), GroundingLabelsReply)
-    says = opinion.says
-    if isinstance(says, GroundingLabelsReply) and (problem := says.contradiction()):
-        return _failed(grader, LABELS["grounding"], NotJudged(reason="unusable_score", detail=problem), opinion)
-    return _labels(grader, "grounding", opinion)
+def _with_facts(material: Material) -> JsonObject:
+    return {**_parts("question", "answer", "passages")(material), "expected_key_facts": list(material.key_facts)}
 
 
-async def _generation_labels(grader: Grader, material: Material) -> tuple[Judgement, ...]:
-    if gap := material.gap(refusals=True):
-        return _nothing(grader, LABELS["generation"], gap)
-    asked = {"question": material.question, "answer": material.answer, "answerable": material.answerable}
-    return _labels(grader, "generation", await grader.reply("generation_labels", asked, GenerationLabelsReply))
+def _with_rule(material: Material) -> JsonObject:
+    return {**_parts("question", "answer", "passages")(material), "rule": material.rule}
 
 
-def _labels(
-    grader: Grader, task: Task, opinion: Opinion[GroundingLabelsReply] | Opinion[GenerationLabelsReply]
-) -> tuple[Judgement, ...]:
-    says = opinion.says
-    if isinstance(says, NotJudged):
-        return _failed(grader, LABELS[task], says, opinion)
-    return tuple(
-        grader.value(label, float(getattr(says, label)), (opinion,), reasoning=says.reasoning) for label in LABELS[task]
-    )
+def _with_answerable(material: Material) -> JsonObject:
+    return {**_parts("question", "answer")(material), "answerable": material.answerable}
 
 
-def _nothing(grader: Grader, scores: tuple[str, ...], gap: str) -> tuple[Judgement, ...]:
-    return tuple(grader.none(score, NotJudged(reason="nothing_to_judge", detail=gap)) for score in scores)
+_ANSWER_ALONE = _parts("question", "answer")
+_grounded = partial(Material.gap, passages=True)
+_grounded_refusal = partial(Material.gap, passages=True, refusals=True)
+_refusal = partial(Material.gap, refusals=True)
 
-
-def _failed(
-    grader: Grader, scores: tuple[str, ...], problem: NotJudged, opinion: Opinion[ReplyFormat]
-) -> tuple[Judgement, ...]:
-    return tuple(grader.none(score, problem, (opinion,)) for score in scores)
-
-
-WHOLE = Family(SCORES, _groundedness, {"groundedness": GroundednessReply})
-EACH = Family(SCORES, by_claim, RUBRICS)
+WHOLE = Family(SCORES, "groundedness", GroundednessReply, _grounded, Material.of_passages, _groundedness)
+EACH = _ByClaim(SCORES, "claims", ClaimsReply, _grounded, _parts("question", "answer", "references"), _groundedness)
 """Groundedness and faithfulness of the answer as a whole, or claim by claim (`judges.claims: each`)."""
 
+_RETRIEVAL, _GROUNDING, _GENERATION = LABELS["retrieval"], LABELS["grounding"], LABELS["generation"]
 _OTHERS = (
-    Family(("correctness",), _correctness, {"correctness": CorrectnessReply}),
-    Family(("abstention",), _abstention, {"abstention": AbstentionReply}),
-    Family(("recency_conflict",), _recency_conflict, {"recency_conflict": RecencyConflictReply}),
-    Family(("context_relevancy",), _context_relevancy, {"context_relevancy": ContextRelevancyReply}),
-    Family(LABELS["retrieval"], _retrieval_labels, {"retrieval_labels": RetrievalLabelsReply}),
-    Family(LABELS["grounding"], _grounding_labels, {"grounding_labels": GroundingLabelsReply}),
-    Family(LABELS["generation"], _generation_labels, {"generation_labels": GenerationLabelsReply}),
+    Family(("correctness",), "correctness", CorrectnessReply, Material.gap, _with_facts, _grade("score")),
+    _Abstention(("abstention",), "abstention", AbstentionReply, lambda _: "", _ANSWER_ALONE, _grade("abstained")),
+    Family(
+        ("recency_conflict",), "recency_conflict", RecencyConflictReply, _no_rule, _with_rule, _grade("follows_rule")
+    ),
+    Family(
+        ("context_relevancy",), "context_relevancy", ContextRelevancyReply, Material.no_passages, _unasked, _helpful
+    ),
+    Family(_RETRIEVAL, "retrieval_labels", RetrievalLabelsReply, Material.no_passages, _unasked, _shares),
+    Family(
+        _GROUNDING,
+        "grounding_labels",
+        GroundingLabelsReply,
+        _grounded_refusal,
+        Material.of_passages,
+        _grade(*_GROUNDING),
+    ),
+    Family(_GENERATION, "generation_labels", GenerationLabelsReply, _refusal, _with_answerable, _grade(*_GENERATION)),
 )
 
 

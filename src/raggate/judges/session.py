@@ -73,8 +73,6 @@ class CassetteFirst:
     the first request to each judge goes alone, and the others wait for what comes of it.
 
     Args:
-        cassette: the replies so far; new ones are added.
-        send: makes a call; None where none may be made.
         fresh: whether replies from before this run do not count.
     """
 
@@ -227,8 +225,6 @@ def run(
     """Do what needs judges, within the limits of the configuration.
 
     Args:
-        settings: the section `judges`.
-        cassette: the replies so far; new ones are added as they come.
         ended: says that somebody wants it to end; whatever is under way is then dropped.
 
     Returns:

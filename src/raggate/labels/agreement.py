@@ -28,7 +28,6 @@ def krippendorff_alpha(units: Sequence[Unit], *, without_variation: float | None
     m_u >= 2 values, where n_uc counts value c in unit u, n_c over all such units, and n is the number of their values.
 
     Args:
-        units: the values of each unit.
         without_variation: what to give when all values are the same, where the formula is 0/0. The annotation system
             this comes from says 1.0; Krippendorff calls it undefined, which is the default.
 
@@ -158,9 +157,6 @@ def label_agreement(
     """Return the agreement on every label of one task.
 
     A unit of the retrieval task is a query and a chunk.
-
-    Raises:
-        UsageError: when judgments do not name their annotator, or one judged the same unit twice.
     """
     by_unit = _by_unit(judgments)
     annotators = {name for votes in by_unit.values() for name in votes}
@@ -181,11 +177,7 @@ def label_agreement(
 
 
 def pair_agreement(judgments: Sequence[Judgment]) -> tuple[PairAgreement, ...]:
-    """Return Cohen's kappa for every two annotators of one task who judged a unit in common, in order of their names.
-
-    Raises:
-        UsageError: see `label_agreement`.
-    """
+    """Return Cohen's kappa for every two annotators of one task who judged a unit in common, by name."""
     by_unit = _by_unit(judgments)
     names = sorted({name for votes in by_unit.values() for name in votes})
     pairs = []

@@ -37,7 +37,6 @@ def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
     Args:
         successes: how many of the n are 1; also the sum of n values from 0 to 1, whose interval would be no wider.
         n: the number of trials, at least 1.
-        level: the confidence level, between 0 and 1.
 
     Raises:
         ValueError: for n < 1, successes outside 0..n, or a level outside (0, 1).
@@ -60,7 +59,6 @@ def bootstrap(
     """Return the percentile bootstrap interval of a statistic of n units.
 
     Args:
-        n: the number of units, at least 1.
         statistic: takes the indices of a resample, and may give None where it is undefined.
 
     Returns:

@@ -89,10 +89,6 @@ def stored_bands(bands: Bands) -> dict[str, Any]:
 def measure(answers: Collection[Sequence[CaseScore]], measured: str) -> Noise | None:
     """Compute the bands of all metrics.
 
-    Args:
-        answers: per question and mode its scores in the first run, the second, and so on.
-        measured: when the runs began, ISO 8601.
-
     Returns:
         None where there are fewer than two runs, or a question lacks one.
     """
@@ -150,9 +146,6 @@ def share_not_seen(cases: int) -> float:
 
     Source: the exact (Clopper-Pearson) upper bound for no event in n trials, 1 - 0.05^(1/n). A question is one trial,
     however often it was asked: one that never differs says nothing of the others.
-
-    Args:
-        cases: how many questions, at least 1.
     """
     return float(1 - (1 - _CONFIDENCE) ** (1 / cases))
 

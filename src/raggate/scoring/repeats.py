@@ -165,21 +165,13 @@ def times_asked(fingerprint: Mapping[str, Any]) -> int:
 
 
 def sample(results: Iterable[Result], size: int) -> tuple[Result, ...]:
-    """Choose results to ask for again: the same ones in every run, and most of them when the golden set grows.
-
-    Args:
-        results: the results; only those with a response can be chosen.
-        size: how many at most.
-    """
+    """Choose results to ask for again: the same ones in every run, and most of them when the golden set grows."""
     answered = (result for result in results if result.response is not None)
     return tuple(nsmallest(size, answered, key=lambda result: lot(result.mode, result.case_id)))
 
 
 def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) -> Repeated | None:
     """Compare all answers to each question with its first.
-
-    Args:
-        groups: per question and mode its answers, in the order in which they came, failed calls included.
 
     Returns:
         None when nothing was asked again.

@@ -182,12 +182,7 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
 
 
 def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
-    """Score a labelled run.
-
-    Args:
-        run: the run; its results keep their order. A question that was asked several times has the mean of its answers.
-        cutoffs: the k of the ranked metrics, ascending.
-    """
+    """Score a labelled run."""
     retrieval_only = run.fingerprint.get("retrieval_only") is True
     several = len(run.repeats) > 0
     seen = _Seen()
@@ -257,8 +252,6 @@ def score_answers(
     """Score each answer by itself, per question and mode, one question after the other.
 
     Args:
-        cutoffs: the k of the ranked metrics, ascending.
-        retrieval_only: whether no answers in words were asked for, so that their metrics do not apply.
         reads_abstention: whether an answer can say that the API abstained, so that its metrics apply.
     """
     metrics = _functions(
@@ -380,7 +373,6 @@ def first_answers(
     """Yield the first answers to some questions of a run.
 
     Args:
-        wanted: mode and case id of the questions.
         scores: those of the run, mostly in the order of its results. What does not stand there is looked for in all.
     """
     left = set(wanted)
@@ -464,11 +456,7 @@ def short_hash(name: str) -> str:
 
 
 class SliceMeans:
-    """The means of questions in each slice of each mode.
-
-    Args:
-        directions: the metrics, with the direction that is better.
-    """
+    """The means of questions in each slice of each mode."""
 
     def __init__(self, directions: Mapping[str, Direction]) -> None:
         self._directions = directions
@@ -539,7 +527,6 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
     """Name the fields that are told no more.
 
     Args:
-        before: the counts of the baseline; None, or anything else, where they were not kept.
         allowed: the share of answers in which a field may be missing and still count as told.
     """
     for mode, fields in _counts_in(now).items():
@@ -551,12 +538,7 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
 
 
 def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
-    """Name by mode the fields that a baseline has answers tell: of these, one that is told no more is noticed.
-
-    Args:
-        stored: the counts of the baseline; None, or anything else, where they were not kept.
-        allowed: as of `lost`.
-    """
+    """Name by mode the fields that a baseline has answers tell: of these, one that is told no more is noticed."""
     return frozenset(
         (mode, name)
         for mode, fields in _counts_in(stored).items()
@@ -566,11 +548,7 @@ def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
 
 
 def never_told(stored: object, field: str) -> bool:
-    """Return whether a field was told by no answer of any mode, though there were some that could have.
-
-    Args:
-        stored: the counts of a baseline; None, or anything else, where they were not kept.
-    """
+    """Return whether a field was told by no answer of any mode, though there were some that could have."""
     counts = [fields[field] for fields in _counts_in(stored).values() if field in fields]
     return any(answers for _, answers in counts) and not any(filled for filled, _ in counts)
 

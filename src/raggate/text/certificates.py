@@ -20,9 +20,6 @@ def authorities() -> ssl.SSLContext:
     """Return who vouches for a server: the usual authorities, or those that the environment names.
 
     They take 20 to 50 ms to read.
-
-    Raises:
-        UsageError: naming the variable or file whose certificates cannot be read.
     """
     from raggate.text.http_client import httpx
 
@@ -42,9 +39,6 @@ def checked_by(base_url: str) -> ssl.SSLContext:
     """Return `verify` of an HTTP client: see `authorities`; for plain HTTP a context that trusts nobody.
 
     The authorities take longer to read than a whole boot of a small API, so they are read only where they are needed.
-
-    Raises:
-        UsageError: as `authorities`.
     """
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http:") else authorities()
 

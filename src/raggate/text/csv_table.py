@@ -27,11 +27,7 @@ class Row(Struct, frozen=True):
     values: dict[str, str]
 
     def text(self, column: str) -> str:
-        """Return a value that must not be blank.
-
-        Raises:
-            UsageError: when it is blank.
-        """
+        """Return a value that must not be blank."""
         value = self.values[column]
         if not value.strip():
             raise self.wrong(column, "is empty")
@@ -51,11 +47,7 @@ class Table(Struct, frozen=True):
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decode UTF-8, with or without a byte order mark.
-
-    Raises:
-        UsageError: naming the line of the first byte that is none.
-    """
+    """Decode UTF-8, with or without a byte order mark."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -64,11 +56,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def refuse_conflict(line: str, place: str) -> None:
-    """Refuse a line that git left behind in a merge.
-
-    Raises:
-        UsageError: when it is a conflict marker.
-    """
+    """Refuse a line that git left behind in a merge."""
     if _CONFLICT.match(line):
         raise UsageError(
             f"{place}: a merge-conflict marker ({cut(line, limit=20)})",
@@ -77,11 +65,7 @@ def refuse_conflict(line: str, place: str) -> None:
 
 
 def parse_json(data: bytes, name: str) -> Any:
-    """Parse a JSON file without conflict markers.
-
-    Raises:
-        UsageError: naming the file, and the line where it is known.
-    """
+    """Parse a JSON file without conflict markers."""
     text = decode(data, name)
     for number, line in enumerate(text.split("\n"), 1):
         refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
@@ -92,11 +76,6 @@ def read_table(data: bytes, name: str, delimiter: str = ",") -> Table:
     """Read a CSV file with a header; `delimiter` stands between fields.
 
     A conflict marker is refused where a row starts; inside a quoted text it may be meant.
-
-    Raises:
-        UsageError: naming file and line, for broken quoting, a field of more than `MAX_FIELD` characters, a row with
-            another number of fields than the header, doubled or empty column names, conflict markers, bytes that are
-            not UTF-8, JSON, and a file without a row.
     """
     lines = _records(decode(data, name), name, delimiter)
     first = next(lines, None)

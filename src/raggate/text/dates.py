@@ -66,7 +66,6 @@ def retry_after(value: str, now: float) -> float | None:
     """Read seconds or a date; a date that is past is 0, and what is neither is None.
 
     Args:
-        value: what the header holds, which may be anything; empty for no header.
         now: seconds since 1970.
     """
     value = value.strip()

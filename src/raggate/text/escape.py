@@ -49,7 +49,6 @@ def plain(text: str, *, limit: int = 300, middle: bool = False) -> str:
     anything beyond `limit` characters is cut with an ellipsis.
 
     Args:
-        limit: most characters of the line, at least 1.
         middle: whether it is cut in the middle where there is room for both ends: for a sentence, which begins and ends
             with raggate's own words.
     """

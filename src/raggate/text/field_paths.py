@@ -139,9 +139,6 @@ def _index(match: re.Match[str]) -> int | Every:
 def find(path: FieldPath, value: object, where: str = "") -> Any:
     """What a path without `[*]` leads to; ABSENT when a key or an item is not there, or something before is null.
 
-    Args:
-        path: without `[*]`.
-
     Raises:
         WrongShape: when there is no mapping where a key is looked up, or no list where an item is.
     """

@@ -44,20 +44,13 @@ def read_file(
     """Return the content of a file; `hint` is what to do if that fails, `name` what messages call it.
 
     Do not `follow` a link in a directory that others write to: a report could publish any file of this machine.
-
-    Raises:
-        FileError: when it cannot be read, is a pipe or device, or has more than `most_bytes`.
     """
     with reading(name or path, hint), opened(path, hint, name=name, follow=follow) as stream:
         return content(stream, str(name or path), hint, most_bytes=most_bytes)
 
 
 def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
-    """Yield the lines of a file, each with its end; see `read_file`. A link is not followed.
-
-    Raises:
-        FileError: at the first line, when it cannot be read; at a line of more than `MOST_LINE_BYTES`.
-    """
+    """Yield the lines of a file, each with its end; see `read_file`. A link is not followed."""
     with reading(name or path, hint), opened(path, hint, name=name, follow=False) as stream:
         number = 1
         while line := stream.readline(MOST_LINE_BYTES + 1):
@@ -69,12 +62,7 @@ def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Ite
 
 
 def opened(path: Path, hint: str = "", *, name: Path | None = None, follow: bool = True) -> BinaryIO:
-    """Open a file without waiting for anyone; see `read_file`.
-
-    Raises:
-        FileError: when it is a pipe, a socket or a device, of which some have no end, or a link that is not followed.
-        OSError: when it cannot be opened.
-    """
+    """Open a file without waiting for anyone; see `read_file`."""
     opener = partial(_without_waiting, 0 if follow else os.O_NOFOLLOW)
     try:
         stream = open(path, "rb", opener=opener)  # noqa: SIM115 - Path.open() takes no opener
@@ -89,11 +77,7 @@ def opened(path: Path, hint: str = "", *, name: Path | None = None, follow: bool
 
 
 def content(stream: BinaryIO, place: str, hint: str = "", *, most_bytes: int = MOST_BYTES) -> bytes:
-    """Return the content of a file that was `opened`; messages call it `place`.
-
-    Raises:
-        FileError: when it has more than `most_bytes`.
-    """
+    """Return the content of a file that was `opened`; messages call it `place`."""
     whole = io.BytesIO()
     large = os.fstat(stream.fileno()).st_size > most_bytes
     while not large and (piece := stream.read(_PIECE)):
@@ -117,11 +101,7 @@ def special(mode: int) -> str:
 
 
 def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write a file whole or not at all: temporary file beside it, fsync, rename. `data` may come in pieces.
-
-    Raises:
-        OSError: when the directory cannot be written; the old file is then untouched.
-    """
+    """Write a file whole or not at all: temporary file beside it, fsync, rename. `data` may come in pieces."""
     with beside(path, data) as file:
         file.replace(path)
 
@@ -131,9 +111,6 @@ def beside(path: Path, data: bytes | Iterable[bytes]) -> Iterator[Path]:
     """Write a temporary file beside the place that it is for, where only a rename is left to do, and give its path.
 
     It is removed when something fails meanwhile.
-
-    Raises:
-        OSError: naming the place, when the directory cannot be written.
     """
     import tempfile
 
@@ -160,7 +137,6 @@ def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write a file whole or not at all; `data` may come in pieces.
 
     Raises:
-        UsageError: when it cannot be written.
         CannotTell: when there is no space left for it.
     """
     with writing(path):
@@ -318,11 +294,7 @@ def zipped(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def zipped_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
-    """Read such a file line by line, each with its end. Nothing in it is trusted, and a link is not followed.
-
-    Raises:
-        FileError: when it cannot be read, is broken or cut short, or grows beyond `MOST_UNZIPPED` and `MOST_RATIO`.
-    """
+    """Read such a file line by line, each with its end. Nothing in it is trusted, and a link is not followed."""
     import gzip
     import zlib
 
@@ -347,7 +319,6 @@ def unzipped(data: bytes, most: int) -> bytes:
     """Unpack the content of such a file.
 
     Args:
-        data: the content, which is not trusted.
         most: bytes that it may unpack to.
 
     Raises:

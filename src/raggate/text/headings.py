@@ -268,11 +268,7 @@ def _flat(parts: Elements) -> Elements:
 
 
 def separator_of(texts: Iterable[tuple[str, Collection[Elements]]]) -> str | None:
-    """Return what sets headings apart, where that is one thing in all texts and not what raggate splits at anyway.
-
-    Args:
-        texts: what the API returned as the headings of a chunk, each with the heading paths of its note.
-    """
+    """Return what sets headings apart, where that is one thing in all texts and not what raggate splits at anyway."""
     separator = set_apart_by(texts)
     return separator if separator is not None and ">" not in separator else None
 

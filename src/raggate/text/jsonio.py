@@ -55,10 +55,6 @@ def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> byt
 def pieces(value: object, margin: str = "") -> Iterator[str]:
     """Write what `dumps` with `pretty` does, piece by piece; each iterator in it becomes a list that is never whole.
 
-    Args:
-        value: what is written; iterators may stand in it, and in objects within it.
-        margin: what stands before each further line.
-
     Raises:
         TypeError: as `dumps`.
     """
@@ -182,11 +178,7 @@ def _not_utf8(data: bytes | str) -> int | None:
 
 
 def parse(data: bytes | str, place: str) -> Any:
-    """Parse what a file holds.
-
-    Raises:
-        UsageError: naming the place, when it is not JSON.
-    """
+    """Parse what a file holds."""
     try:
         return loads(data)
     except ValueError as error:
@@ -210,11 +202,7 @@ def holds_more(value: object, most: int) -> bool:
 
 
 def parse_object(data: bytes, place: str) -> dict[str, Any]:
-    """Parse a JSON object.
-
-    Raises:
-        UsageError: naming the place, when it is not JSON or no object.
-    """
+    """Parse a JSON object."""
     value = parse(data, place)
     if not isinstance(value, dict):
         raise UsageError(f"{place}: expected a JSON object")
@@ -339,9 +327,5 @@ def _plain(value: Any) -> Any:
 
 
 def schema_problem(named: object, schema: str) -> str | None:
-    """Return why a file cannot be read; None if it has the schema.
-
-    Args:
-        schema: the one that is read, with its number at the end: `raggate/run/1`.
-    """
+    """Return why a file cannot be read; None if it has the schema."""
     return None if named == schema else f"schema is {quoted(named)}, and this raggate reads {schema!r}"

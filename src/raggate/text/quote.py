@@ -101,11 +101,7 @@ def problems_of(error: ValueError) -> tuple[str, ...]:
 def first_problem(
     error: ValidationError, *parents: str, whole: str = "the line", keys: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Name the first place that is wrong, and what was expected there.
-
-    Args:
-        keys: what fields are called in the file, where that is another word.
-    """
+    """Name the first place that is wrong, and what was expected there."""
     first = error.errors(include_url=False)[0]
     own = (keys.get(part, part) if isinstance(part, str) else str(part) for part in first["loc"])
     where = ".".join([*parents, *own])

@@ -138,9 +138,6 @@ class Redactor:
 
     What could be the beginning of a value is held back until the rest, or the end of the line, has come. Where there is
     something to hide, characters that nobody sees are left out: what they keep apart would be read as whole.
-
-    Args:
-        values: what to hide. A value of several lines is hidden line by line.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:

@@ -73,12 +73,7 @@ class Document(Struct, frozen=True):
 
 
 def parse(data: bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
-    """Parse one YAML document. The same bytes are parsed once, whoever asks for them and by which name.
-
-    Raises:
-        UsageError: for bytes that are not UTF-8, syntax errors, unresolved merge conflicts, duplicate keys, keys that
-            are not text, unknown tags, and documents that are too large, too deep or take too long.
-    """
+    """Parse one YAML document. The same bytes are parsed once, whoever asks for them and by which name."""
     if len(data) > max_bytes:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {max_bytes}")
     read = _read(data)
@@ -276,11 +271,7 @@ def _value(text: str) -> Any:
 
 
 def block(value: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
-    """Write a mapping.
-
-    Args:
-        levels: the keys whose mappings are blocks of their own, each with those in it.
-    """
+    """Write a mapping."""
     return "".join(f"{line}\n" for line in _lines(value, levels))
 
 

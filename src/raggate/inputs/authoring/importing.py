@@ -53,7 +53,6 @@ def anchored(questions: Iterable[Question], golden: Golden, vault: Vault, severa
     """Anchor questions.
 
     Args:
-        questions: the questions, in order.
         several: whether any or all contexts of a question are needed, where the file does not say; None refuses.
     """
     index, search = TextIndex(vault), WordSearch(passages(vault))

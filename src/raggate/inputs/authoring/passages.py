@@ -296,11 +296,7 @@ def whole_note(chunk: Chunk, vault: Vault) -> Passage | None:
 
 
 def of_anchor(anchor: str, vault: Vault) -> Support:
-    """Read `note`, `note#heading` or `vault/note#heading`, where the heading may be a path, or the end of one.
-
-    Raises:
-        UsageError: for a note or heading that is not there, with the nearest that is, and for one of several.
-    """
+    """Read `note`, `note#heading` or `vault/note#heading`, where the heading may be a path, or the end of one."""
     note, heading = _note(anchor, vault)
     several = sum(rel_path == note[1] for _, rel_path in vault.texts) > 1
     support = Support(rel_path=note[1], vault=note[0] if several else None)

@@ -219,12 +219,7 @@ class _Draft(NamedTuple):
 
 
 def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> list[Proposal]:
-    """Propose questions, those of notes without a question first.
-
-    Args:
-        passed: questions that were proposed before.
-        most: how many at most.
-    """
+    """Propose questions, those of notes without a question first."""
     known = passages(vault)
     check = CaseCheck(vault)
     search = WordSearch(known)
@@ -294,12 +289,7 @@ def _proposal(draft: _Draft, check: CaseCheck, search: WordSearch) -> Proposal |
 
 
 def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], Passage]) -> list[T]:
-    """Take one of each note before a second of any; notes that are asked about come last.
-
-    Args:
-        items: what is taken, in the order of the notes.
-        asked: how many questions there are, by note.
-    """
+    """Take one of each note before a second of any; notes that are asked about come last."""
     turn: Counter[tuple[str, str]] = Counter()
     placed = []
     for number, item in enumerate(items):
@@ -361,11 +351,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(data: bytes, name: str) -> list[Kept]:
-    """Read the file.
-
-    Raises:
-        UsageError: naming the line that is not as it was written.
-    """
+    """Read the file."""
     kept: dict[str, Kept] = {}
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():

@@ -82,21 +82,13 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def read(path: Path, form: str) -> Iterator[Question]:
-    """Read the questions of a file, or of a folder in a format of another package.
-
-    Raises:
-        UsageError: naming the place, for what has another shape.
-    """
+    """Read the questions of a file, or of a folder in a format of another package."""
     reader = READERS[form] if form in READERS else plugins.load(plugins.GOLDEN_FORMATS, form).read
     return reader(path)
 
 
 def detect(path: Path) -> str:
-    """Name the format of a file or folder by its keys.
-
-    Raises:
-        UsageError: if it cannot be told, with the keys of the first record.
-    """
+    """Name the format of a file or folder by its keys."""
     for form in plugins.names(plugins.GOLDEN_FORMATS):
         if plugins.load(plugins.GOLDEN_FORMATS, form).recognises(path):
             return form
@@ -261,11 +253,7 @@ def _literal(written: str) -> str:
 
 
 def records(path: Path) -> list[Placed]:
-    """Read the records of a file, whose suffix says what it is.
-
-    Raises:
-        UsageError: naming file and line, for what cannot be read, is too large, or has no records.
-    """
+    """Read the records of a file, whose suffix says what it is."""
     data, name, suffix = read_file(path, most_bytes=MAX_BYTES), str(path), path.suffix.lower()
     if suffix in {".csv", ".tsv"}:
         placed = _rows(data, name, tabs=suffix == ".tsv")

@@ -45,11 +45,7 @@ Flaw = Literal[
 
 
 def passages_to_ask(golden: Golden, vault: Vault, proposed: Iterable[Case]) -> list[Passage]:
-    """Return the passages that no question is about, those of notes without any first.
-
-    Args:
-        proposed: what a model wrote before, taken or not.
-    """
+    """Return the passages that no question is about, those of notes without any first."""
     supports = [support for case in (*golden.cases, *proposed) for support in case.gold_supports]
     asked = Counter(support.rel_path for support in supports)
     known = {(support.rel_path, support.heading_path) for support in supports}
@@ -103,10 +99,6 @@ def sifted(proposals: Sequence[Proposal], questions: Sequence[str]) -> tuple[lis
     """Keep the proposals that ask of one passage what nobody asked before; give what is wrong with each of the rest.
 
     A question that a model wrote to several passages is about none of them: each would be its one right answer.
-
-    Args:
-        proposals: what a model wrote, in order.
-        questions: those of the golden set, and those proposed before.
     """
     texts = Counter(_spaced(item.case.question) for item in proposals)
     alone = [item for item in proposals if texts[_spaced(item.case.question)] == 1]

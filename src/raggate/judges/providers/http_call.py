@@ -25,8 +25,6 @@ def endpoint_url(base_url: str, version: str, path: str) -> str:
 
     Args:
         base_url: such as `http://127.0.0.1:8081` or `https://api.openai.com/v1`.
-        version: what stands before the path where the base has no path of its own, such as `v1`.
-        path: such as `chat/completions`.
     """
     scheme, _, rest = base_url.rstrip("/").partition("://")
     has_path = "/" in rest

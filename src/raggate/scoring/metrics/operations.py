@@ -66,11 +66,7 @@ class Calls:
                 totals.setdefault(name, array("d")).append(value)
 
     def summary(self, *, retrieval_only: bool) -> Operations:
-        """Summarise the calls.
-
-        Args:
-            retrieval_only: whether no answers were asked for, so that those that came are counted.
-        """
+        """Summarise the calls."""
         calls, counts, failures = self._calls, self._counts, self._failures
         rates = {
             "error_rate": _rate(failures.total(), calls),
