@@ -111,8 +111,8 @@ class MatrixRun:
         return next((word for word in ("failure", "cancelled", "success") if word in results), "skipped")
 
     def parts(self) -> list[str]:
-        """Name the artifacts with shards, without the hash of the plan."""
-        names = (re.fullmatch(r"raggate-shard-[0-9a-f]{64}-(.*)", name) for name in self.artifacts)
+        """Name the artifacts with shards, without the name of the pass."""
+        names = (re.fullmatch(r"raggate-shard-[0-9a-f-]{36}-(.*)", name) for name in self.artifacts)
         return sorted(match[1] for match in names if match)
 
     def part(self, ending: str) -> Files:
@@ -216,6 +216,7 @@ class MatrixRun:
         return 0
 
     def _script(self, step: dict[str, Any], contexts: Contexts, workspace: Path) -> tuple[int, dict[str, str]]:
+        workspace.mkdir(exist_ok=True)
         programs = self.scratch / "bin"
         programs.mkdir(exist_ok=True)
         (programs / "docker").write_text(DOCKER)

@@ -135,7 +135,7 @@ def whole_run(cluster: Cluster, at: Path, volume: Path) -> Path:
     """Ask everything in one pod, by `raggate run`; gives its run directory."""
     one = job(cluster, at, "whole", completions=1, parallelism=1, maxFailedIndexes=1)
     words = one["spec"]["template"]["spec"]["containers"][0]["command"]
-    del words[words.index("--plan") : words.index("--plan") + 2]
+    del words[words.index("--shards") : words.index("--shards") + 2]
     words[words.index("--out") + 1] = "/results/whole"
     cluster.apply(one)
     cluster.kubectl("-n", "raggate", "wait", "job/whole", "--for=condition=Complete", "--timeout=5m")
@@ -191,11 +191,9 @@ def test_eight_shards_on_pods_are_one_run(cluster: Cluster, tmp_path: Path) -> N
         "shard-3-of-8-attempt-2",
         "shard-6-of-8-attempt-2",
     }
-    assert not (shards / "shard-6-of-8" / "receipt.json").exists()
+    assert not (shards / "shard-6-of-8" / "results.jsonl.gz").exists()
     (merged,) = (tmp_path / "results" / "runs").iterdir()
-    files, expected = contents(merged), contents(whole_run(cluster, tmp_path, volume))
-    assert json.loads(files.pop("shards.json"))
-    assert files == expected
+    assert contents(merged) == contents(whole_run(cluster, tmp_path, volume))
     (verdict,) = (tmp_path / "results" / "verdicts").glob("*/verdict.json")
     assert json.loads(verdict.read_text())["exit_code"] == 0
     refuses_another_suite(cluster, tmp_path, volume)
@@ -203,9 +201,9 @@ def test_eight_shards_on_pods_are_one_run(cluster: Cluster, tmp_path: Path) -> N
 
 
 def refuses_another_suite(cluster: Cluster, at: Path, volume: Path) -> None:
-    """A shard of a plan of another golden set ends after one try, says why and leaves nothing."""
+    """A shard with an unusable golden set ends after one try, says why and leaves nothing."""
     golden = at / "suite" / "golden" / "eval_set.jsonl"
-    golden.write_text("".join(golden.read_text().splitlines(keepends=True)[1:]))
+    golden.write_text("no JSON\n")
     cluster.run(["kubectl", "-n", "raggate", "cp", "suite", "files:/files"], at)
     before = sorted((volume / "results" / "shards").iterdir())
     cluster.apply(job(cluster, at, "wrong", completions=2, parallelism=2, maxFailedIndexes=2))
@@ -213,15 +211,15 @@ def refuses_another_suite(cluster: Cluster, at: Path, volume: Path) -> None:
     status = cluster.read("job/wrong", "--namespace=raggate")["status"]
     assert (status["failedIndexes"], status.get("succeeded", 0), status["failed"]) == ("0,1", 0, 2)
     log = cluster.kubectl("-n", "raggate", "logs", "--selector=job-name=wrong", "--container=raggate", "--tail=-1")
-    assert log.count("the plan is of other inputs than those here: the golden set differs") == 2
+    assert log.count("eval_set.jsonl:1: ") == 2
     assert sorted((volume / "results" / "shards").iterdir()) == before
 
 
 def test_shards_share_an_api_by_its_name(cluster: Cluster, tmp_path: Path) -> None:
-    """One API for all shards, behind a service: its commands come before the plan, and the verdict is a pass."""
+    """One API for all shards, behind a service: its commands come before the shards, and the verdict is a pass."""
     prepare(cluster, tmp_path, "service")
     lines = commands(0)
-    place = next(number for number, line in enumerate(lines) if "job/plan" in line)
+    place = next(number for number, line in enumerate(lines) if "job/shards" in line)
     lines[place:place] = commands(1)
     follow(cluster, tmp_path, lines, {})
     (verdict,) = (tmp_path / "results" / "verdicts").glob("*/verdict.json")

@@ -91,8 +91,6 @@ def test_pass(job: Jobs) -> None:
         "comment-url": "",
         "pull-request-url": "",
         "suites": "",
-        "shards": "",
-        "plan-hash": "",
     }
     assert set(step.outputs) == set(made.action["outputs"])
     assert step.summary.splitlines()[0] == (made.workspace / directory / "summary.md").read_text().splitlines()[0]

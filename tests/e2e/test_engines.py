@@ -119,7 +119,6 @@ def test_slurm(change: Project, behaviour: str, code: int) -> None:
 def test_slurm_again(change: Project) -> None:
     """One task of the array as a job of its own is refused without the shard's name, and asks that shard with it."""
     (change.root / "shards.sh").write_text(block("Slurm"))
-    assert script(change, [f"raggate plan --shards {SHARDS}"]) == 0
     alone = {"ID": "1", "MIN": "1", "MAX": "1", "STEP": "1", "COUNT": "1"}
     variables = {f"SLURM_ARRAY_TASK_{name}": value for name, value in alone.items()}
     assert run(change, ["bash", "shards.sh"], **variables) == 2
@@ -128,13 +127,13 @@ def test_slurm_again(change: Project) -> None:
 
 
 def test_buildkite(change: Project) -> None:
-    """The steps plan, ask and gate; a step that is retried leaves another attempt, and the report is written."""
+    """The steps base, ask and gate; a step that is retried leaves another attempt, and the report is written."""
     steps: list[Mapping[str, Any]] = yaml.safe_load(block("Buildkite"))["steps"]
     # uploading the pipeline makes one dollar of two
-    plan, ask, gate = ([command.replace("$$", "$") for command in step["commands"]] for step in steps)
+    base, ask, gate = ([command.replace("$$", "$") for command in step["commands"]] for step in steps)
     branch = {"BUILDKITE_PULL_REQUEST_BASE_BRANCH": "main"}
     (change.root / "base").symlink_to("other")
-    assert script(change, plan, **branch) == 0
+    assert script(change, base, **branch) == 0
     # a link would be what the other jobs get, and lead to what the change has committed there
     assert not (change.root / "base").is_symlink()
     count = {**branch, "BUILDKITE_PARALLEL_JOB_COUNT": str(steps[1]["parallelism"])}
@@ -149,12 +148,12 @@ def test_buildkite(change: Project) -> None:
 
 
 def test_gitlab(change: Project) -> None:
-    """The jobs plan, ask and gate, each with what the one before left as artifacts."""
+    """The jobs base, ask and gate, each with what the one before left as artifacts."""
     pipeline: Mapping[str, Any] = yaml.safe_load(block("GitLab"))
     fetch = [pipeline["default"]["before_script"][1]]  # before it raggate is installed
     branch = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
     (change.root / "base").symlink_to("other")
-    assert script(change, fetch + pipeline["rag-plan"]["script"], **branch) == 0
+    assert script(change, fetch + pipeline["rag-base"]["script"], **branch) == 0
     # a link would be what the other jobs get, and lead to what the change has committed there
     assert not (change.root / "base").is_symlink()
     total = pipeline["rag-shard"]["parallel"]
@@ -164,7 +163,7 @@ def test_gitlab(change: Project) -> None:
     assert script(change, fetch + pipeline["rag-gate"]["script"], **branch) == 0
     assert shards(change) == WHOLE
     assert (change.root / pipeline["rag-gate"]["artifacts"]["reports"]["junit"]).is_file()
-    assert [pipeline[name]["stage"] for name in ("rag-plan", "rag-shard", "rag-gate")] == pipeline["stages"]
+    assert [pipeline[name]["stage"] for name in ("rag-base", "rag-shard", "rag-gate")] == pipeline["stages"]
 
 
 def test_ray(change: Project) -> None:

@@ -141,9 +141,8 @@ def test_a_run_in_shards_is_judged_where_it_is_merged(project: Project) -> None:
     """Shards ask no judge; the merge does, as one process would, and `check --run` believes replies and no grades."""
     with FakeJudge(grade) as server:
         judged_by(project, server)
-        assert project.command("plan", "--shards", "2").code == 0
         for shard in ("1/2", "2/2"):
-            assert project.command("run", "--plan", "plan.json", "--shard", shard, "--out", "parts").code == 0
+            assert project.command("run", "--shard", shard, "--out", "parts").code == 0
         assert server.calls == 0
         merged = project.command("merge", "parts")
         assert merged.code == 0, merged.err

@@ -25,15 +25,14 @@ from msgspec.structs import replace
 from builders import make_failure
 from project import Project, make_project
 from raggate.cli.main import run_command
-from raggate.errors import ExitCode, UsageError
+from raggate.errors import ExitCode
 from raggate.models.golden import Case, Choice
 from raggate.models.run import Result
 from raggate.models.service import IndexState
-from raggate.pipeline import asking, check, stored_runs, unfinished_run
+from raggate.pipeline import asking, check, result_rows, shards, stored_runs, unfinished_run
 from raggate.pipeline.booted import Booted
 from raggate.pipeline.request import RunFailed
-from raggate.pipeline.shards import merge, planning, running
-from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.pipeline.shards import Shard
 from stored_rows import plain_rows
 from suite_in_process import Api, FakeAdapter, asked_by, contents, make_suite
 from tries import tried
@@ -184,11 +183,11 @@ def test_wherever_the_file_is_cut_the_run_goes_on(
     copy = tmp_path / half.name
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(half, copy)
-    path = copy / unfinished_run.ANSWERS
+    path = copy / result_rows.PLAIN
     data = path.read_bytes()[: int(cut * path.stat().st_size)]
     path.write_bytes(data)
     kept = data.count(b"\n")
-    given_before = {(json.loads(line)["case_id"], json.loads(line)["mode"]) for line in data.split(b"\n")[:kept]}
+    given_before = {(json.loads(line)["test_case_id"], json.loads(line)["mode"]) for line in data.split(b"\n")[:kept]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
         fake = Fake(asked=dict.fromkeys(given_before, 1))
@@ -225,9 +224,9 @@ def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
         (lambda it: it.update(command="check"), "the command differs"),
         (lambda it: it.update(questions="0"), "which questions are asked differs"),
         (lambda it: it.update(commit="0" * 40), "the commit that is checked out differs"),
-        (lambda it: it.update(plan="0"), "the plan differs"),
-        (lambda it: it.update(schema="raggate/asking/0"), "schema is 'raggate/asking/0', and this raggate reads"),
-        (lambda it: it.update(boots=3), "boots"),
+        (lambda it: it.update(shard="1/2"), "the shard differs"),
+        (lambda it: it.update(schema="raggate/asking/0"), "schema is raggate/asking/0, and this raggate reads"),
+        (lambda it: it.update(resumed="3"), "Expected `int`, got `str` - at `$.resumed`"),
     ],
 )
 def test_what_was_asked_by_other_means_does_not_go_on(
@@ -250,24 +249,24 @@ def test_what_was_asked_by_other_means_does_not_go_on(
 
 
 def _doubled(copy: Path) -> None:
-    path = copy / unfinished_run.ANSWERS
+    path = copy / result_rows.PLAIN
     answered = next(line for line in path.read_bytes().splitlines(keepends=True) if b'"failure":null' in line)
     path.write_bytes(path.read_bytes() + answered)
 
 
 def _foreign(copy: Path) -> None:
-    path = copy / unfinished_run.ANSWERS
+    path = copy / result_rows.PLAIN
     row = json.loads(path.read_bytes().splitlines()[0])
-    path.write_bytes(path.read_bytes() + json.dumps({**row, "case_id": "nobody"}).encode() + b"\n")
+    path.write_bytes(path.read_bytes() + json.dumps({**row, "test_case_id": "nobody"}).encode() + b"\n")
 
 
 def _no_answer(copy: Path) -> None:
-    path = copy / unfinished_run.ANSWERS
+    path = copy / result_rows.PLAIN
     path.write_bytes(b"\x00\n" + path.read_bytes())
 
 
 def _linked(copy: Path) -> None:
-    path = copy / unfinished_run.ANSWERS
+    path = copy / result_rows.PLAIN
     path.rename(copy.parent / "elsewhere")
     path.symlink_to(copy.parent / "elsewhere")
 
@@ -281,9 +280,9 @@ def _whole(copy: Path) -> None:
     [
         (_doubled, "or a second one to it"),
         (_foreign, "an answer to no question that is asked"),
-        (_no_answer, "asked.jsonl:1"),
+        (_no_answer, "results.jsonl:1: not a result"),
         (_linked, "a link, or another user's"),
-        (_whole, "nothing goes on there"),
+        (_whole, "nothing to resume there"),
     ],
 )
 def test_answers_that_could_lie_do_not_go_on(
@@ -391,25 +390,21 @@ def test_an_interrupt_promises_nothing_that_would_be_refused(suite: Project, tmp
 def test_a_shard_goes_on_and_is_merged_as_if_nothing_had_been(
     suite: Project, tmp_path: Path, api: Fake, whole: dict[str, str]
 ) -> None:
-    """A killed shard that goes on has the receipt and the answers of one that was never killed."""
+    """A killed shard that is resumed has the answers of one that was never killed."""
     request = asked_by(suite, out=tmp_path / "shards")
-    with load_inputs(request) as inputs:
-        plan = planning.plan(request, inputs, 2)
-        api.kill_after = 11
-        with pytest.raises(Killed):
-            running.ask(request, inputs, plan, 1)
-        api.kill_after = 1 << 30
-        directory = tmp_path / "shards" / "shard-1-of-2"
-        with pytest.raises(UsageError, match="not of shard 2"):
-            running.ask(replace(request, resume=directory), inputs, plan, 2)
-        resumed = running.ask(replace(request, resume=directory), inputs, plan, 1)
-        running.ask(request, inputs, plan, 2)
+    api.kill_after = 11
+    with pytest.raises(Killed):
+        shards.run(request, Shard(1, 2))
+    api.kill_after = 1 << 30
+    directory = tmp_path / "shards" / "shard-1-of-2"
+    with pytest.raises(RunFailed, match="the shard, which questions are asked differ"):
+        shards.run(replace(request, resume=directory), Shard(2, 2))
+    resumed = shards.run(replace(request, resume=directory), Shard(1, 2))
+    shards.run(request, Shard(2, 2))
     assert resumed.directory == directory
-    assert not (directory / unfinished_run.HEADER).exists()
-    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [tmp_path / "shards"])
-    files = compared(merged.result.directory)
-    assert [row["resumed"] for row in json.loads(files.pop("shards.json"))["shards"]] == [1, 0]
-    assert files == whole
+    assert [unfinished_run.read_header(resumed.directory).resumed, resumed.ended.stopped] == [1, None]
+    merged = shards.merge(asked_by(suite, out=tmp_path / "merged"), [tmp_path / "shards"])
+    assert compared(merged.result.directory) == whole
 
 
 def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
@@ -422,7 +417,7 @@ def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
     found: list[Path] = []
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and not (found and found[0].read_bytes().count(b"\n") >= 2):
-        found = [*tmp_path.glob(f".raggate/runs/*/{unfinished_run.ANSWERS}")]
+        found = [*tmp_path.glob(f".raggate/runs/*/{result_rows.PLAIN}")]
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=10)

@@ -75,12 +75,11 @@ def test_pods_are_hardened() -> None:
             assert spec["securityContext"]["runAsNonRoot"] is True, name
             assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
             assert spec["automountServiceAccountToken"] is False, name
-    assert sorted(names) == ["Deployment api", "Job merge", "Job plan", "Job shards", "Job shards", "Pod files"]
+    assert sorted(names) == ["Deployment api", "Job merge", "Job shards", "Job shards", "Pod files"]
 
 
-def test_as_many_shards_as_are_planned() -> None:
-    """The job of the shards has as many completions as the plan has shards."""
-    base = EXAMPLES / "kubernetes" / "base"
-    plan, shards = (yaml.safe_load((base / f"{name}.yaml").read_text())["spec"] for name in ("plan", "shards"))
-    words = plan["template"]["spec"]["containers"][0]["command"]
+def test_as_many_shards_as_completions() -> None:
+    """The job of the shards has as many completions as its command says that there are shards."""
+    shards = yaml.safe_load((EXAMPLES / "kubernetes" / "base" / "shards.yaml").read_text())["spec"]
+    words = shards["template"]["spec"]["containers"][0]["command"]
     assert words[words.index("--shards") + 1] == str(shards["completions"])

@@ -144,14 +144,8 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/booted.py",
     # what one process asks, what a run is made of that, and what is left where it fails: measure
     "pipeline/failure_reports.py",
-    # the steps of a run in shards: integration/test_shards
-    "pipeline/shards/planning.py",
-    "pipeline/shards/running.py",
-    "pipeline/shards/shard_directory.py",
-    "pipeline/shards/merge.py",
     "pipeline/stored_check.py",
     # a run that was killed and goes on: integration/test_resume
-    "pipeline/asked_by.py",
     "pipeline/unfinished_run.py",
     "pipeline/run_place.py",
 }

@@ -37,19 +37,20 @@ def test_the_last_job_always_runs_and_hears_of_all_others() -> None:
     assert {name: job["if"] for name, job in JOBS.items() if "if" in job} == {LAST: "${{ always() }}"}
     others = [name for name in JOBS if name != LAST]
     assert JOBS[LAST]["needs"] == others
-    assert commands()["merge"]["jobs"] == ", ".join(f"{name}=${{{{ needs.{name}.result }}}}" for name in others)
+    (parts,) = (step for step in JOBS[LAST]["steps"] if step.get("uses", "").startswith("actions/download-artifact"))
+    assert parts["if"] == "${{ needs.ask.result == 'success' }}"
     (judge,) = (step for step in JOBS[LAST]["steps"] if step.get("uses") == OWN)
     assert "if" not in judge
     assert "continue-on-error" not in judge
     # what may fail before it is only what it then says is missing
     lenient = [step["uses"].partition("@")[0] for step in JOBS[LAST]["steps"] if step.get("continue-on-error")]
-    assert lenient == ["actions/download-artifact"] * 2
+    assert lenient == ["actions/download-artifact"]
 
 
 def test_only_the_last_job_may_write() -> None:
     """Who asks the API and who builds it can read the repository and no more; the last one comments."""
     read = {"contents": "read"}
-    allowed = dict.fromkeys(JOBS, read) | {LAST: {**read, "pull-requests": "write"}}
+    allowed = dict.fromkeys(JOBS, read) | {"number": {}, LAST: {**read, "pull-requests": "write"}}
     assert {name: job["permissions"] for name, job in JOBS.items()} == allowed
     assert WORKFLOW["permissions"] == {}
     assert "secrets" not in TEXT
@@ -75,38 +76,31 @@ def test_raggate_is_that_of_the_workflows_commit() -> None:
 
 
 def test_all_steps_are_given_the_same() -> None:
-    """What a plan is of is given alike to each step; all that the call takes is used, and the action knows it."""
+    """Each step is given the same files; all that the call takes is used, and the action knows it."""
     given = commands()
-    same = ("config", "api-image", "allow-first-run", "plan")
+    same = ("config", "api-image", "allow-first-run")
     assert len({tuple(inputs[name] for name in same) for inputs in given.values()}) == 1
-    assert given["shard"]["plan-hash"] == given["merge"]["plan-hash"] == "${{ needs.plan.outputs.hash }}"
-    assert given["plan"]["bases"] == given["merge"]["bases"]
     assert all({*inputs} <= {*ACTION["inputs"]} for inputs in given.values())
     used = {*re.findall(r"inputs\.([a-z-]+)", TEXT)}
     assert used == {*WORKFLOW[True]["workflow_call"]["inputs"]}
     for name, spec in WORKFLOW[True]["workflow_call"]["inputs"].items():
-        if name in ACTION["inputs"] and name not in {"shards", "jobs"}:
+        if name in ACTION["inputs"] and name != "shards":
             assert spec["default"] == ACTION["inputs"][name]["default"], name
 
 
-def test_artifacts_are_named_by_plan_shard_and_attempt() -> None:
-    """A shard that is run again can leave its own, and nothing of another plan is taken for a part of this one."""
+def test_artifacts_are_named_by_run_shard_and_attempt() -> None:
+    """A shard that is run again can leave its own, and nothing of an earlier pass is taken for a part of this one."""
     (left,) = steps("ask", "actions/upload-artifact")
     assert left["name"] == (
-        "raggate-shard-${{ needs.plan.outputs.hash }}-${{ matrix.shard }}-attempt-${{ github.run_attempt }}"
+        "raggate-shard-${{ needs.number.outputs.run }}-${{ matrix.shard }}-attempt-${{ github.run_attempt }}"
     )
-    plan, parts = steps(LAST, "actions/download-artifact")
-    assert parts["pattern"] == "raggate-shard-${{ needs.plan.outputs.hash }}-*"
+    (parts,) = steps(LAST, "actions/download-artifact")
+    assert parts["pattern"] == "raggate-shard-${{ needs.number.outputs.run }}-*"
     assert parts["path"] == commands()["merge"]["parts"]
-    assert plan["name"] == steps("ask", "actions/download-artifact")[0]["name"]
-    assert (
-        plan["name"].replace("needs.plan.outputs.hash", "steps.plan.outputs.plan-hash")
-        == (steps("plan", "actions/upload-artifact")[0]["name"])
-    )
     assert left["path"] == commands()["shard"]["out"]
     assert JOBS["ask"]["strategy"] == {
         "fail-fast": False,
-        "matrix": {"shard": "${{ fromJSON(needs.plan.outputs.shards) }}"},
+        "matrix": {"shard": "${{ fromJSON(needs.number.outputs.shards) }}"},
     }
 
 

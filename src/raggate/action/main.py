@@ -126,7 +126,7 @@ def _perform(runner: Runner, state: StepState) -> int:
             from raggate.action.relay import respond
 
             return respond(inputs, started_by, repository, runner, state)
-        if inputs["command"] in {"plan", "shard", "merge"}:
+        if inputs["command"] in {"shard", "merge"}:
             from raggate.action import shards
 
             return shards.STEPS[inputs["command"]](inputs, started_by, repository, runner, state)

@@ -38,7 +38,7 @@ _BRANCH_EVENTS = frozenset(("push", "schedule", "workflow_dispatch"))
 def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
     """Refuse files that the steps before and after this one do not share: elsewhere is the action's own container."""
     check_inside("config", step_inputs.entries(inputs, "config"), workspace)
-    for name in ("out", "run", "plan", "parts"):
+    for name in ("out", "run", "parts"):
         check_inside(name, [inputs[name]], workspace)
 
 

@@ -13,7 +13,6 @@ from raggate.models.baseline import RatchetEntry
 from raggate.models.public_verdict import DiffDocument, Verdict
 from raggate.models.run import Failure
 from raggate.models.scorecard import Direction
-from raggate.models.shards import PlannedBy, ShardCounts
 from raggate.models.smoke_test import FilledField
 
 
@@ -111,40 +110,22 @@ class SuitesChecked(Struct, frozen=True, kw_only=True):
     suites: tuple[SuiteChecked, ...]
 
 
-class Planned(Struct, frozen=True, kw_only=True):
-    """Which shard asks which questions.
-
-    Attributes:
-        plan: the file.
-        hash: its hash.
-        by: how the questions were dealt.
-        shards: how many questions each shard has.
-    """
-
-    plan: Path
-    hash: str
-    by: PlannedBy
-    shards: tuple[int, ...]
-
-
 class ShardAsked(Struct, frozen=True, kw_only=True):
-    """One shard of a run, with --plan.
+    """One shard of a run.
 
     Attributes:
         shard_directory: its directory.
-        plan: the hash of the plan.
         shard: which, from 1.
         of: how many there are.
-        attempt: which attempt, from 1.
-        counts: what became of its questions.
+        answered: calls that were answered.
+        failed: calls that failed.
     """
 
     shard_directory: Path
-    plan: str
     shard: int
     of: int
-    attempt: int
-    counts: ShardCounts
+    answered: int
+    failed: int
 
 
 class Compared(DiffDocument, frozen=True, kw_only=True):

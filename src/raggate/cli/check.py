@@ -176,25 +176,25 @@ def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> 
 @options.API
 @options.CHOICE
 @options.RESUME
-@options.option(ASKED, "--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")
-@options.option(ASKED, "--shard", metavar="I/N", help="Which shard, from 1. Default: what the environment says.")
+@options.option(ASKED, "--shard", metavar="I/N", help="Ask only this part of the questions, such as 3/8.")
+@options.option(
+    ASKED, "--shards", type=click.IntRange(1, 10_000), metavar="N", help="Ask the part of N that the environment names."
+)
 @options.AGAINST
 @options.OUT
 @options.FULL_TEXT
-def run(*, plan_file: Path | None, shard: str | None, **flags: Any) -> Answer[Measured] | Answer[ShardAsked]:
+def run(*, shard: str | None, shards: int | None, **flags: Any) -> Answer[Measured] | Answer[ShardAsked]:
     """Ask the questions and write a scored run, without a verdict.
 
-    With --plan it asks the questions of one shard, and leaves a directory for `raggate merge`.
+    With --shard it asks a part of the questions, and leaves a directory for `raggate merge`.
     """
     from raggate.pipeline import check as pipeline
 
     request = request_of(**flags)
-    if plan_file is not None:
-        from raggate.cli import shards
+    if shard is not None or shards is not None:
+        from raggate.cli.shards import run_shard
 
-        return shards.run_shard(request, plan_file, shard)
-    if shard is not None:
-        raise UsageError("--shard needs --plan", hint="Make a plan first: `raggate plan --shards N`.")
+        return run_shard(request, shard, shards)
     return console.show_run(pipeline.run(request))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal
 
@@ -12,7 +12,6 @@ from raggate.config.imported import RunConfig
 from raggate.models.golden import Case, Golden, Selection
 from raggate.models.judging import Judgement, Judging
 from raggate.models.provenance import Fingerprint, Provenance
-from raggate.models.shards import Means
 from raggate.text.jsonio import JsonObject, Stored, share_texts
 
 ProbeKind = Literal["private", "principal"]
@@ -278,43 +277,3 @@ class Run(Struct, frozen=True, kw_only=True):
     def answers(self) -> Iterator[LabelledResult]:
         """All answers, one by one, the first ones before the later ones."""
         return chain(self.results, self.repeats)
-
-
-class Boot(Stored, frozen=True, kw_only=True):
-    """One start of the API.
-
-    Attributes:
-        begins: how many lines of answers were there by then.
-        images: exact names of the images that it ran from.
-        index: what it told of its index: documents and chunks, as far as it did.
-    """
-
-    begins: int
-    images: tuple[str, ...] = ()
-    index: Mapping[str, int] = field(default_factory=dict)
-
-
-class Asking(Stored, frozen=True, kw_only=True):
-    """By what a run, or a shard, is asked. Who goes on has to have the same.
-
-    Attributes:
-        means: by what it is measured.
-        command: the command that asks.
-        plan: hash of the plan that it is a shard of; empty for a whole run.
-        questions: hash of the ids of its questions.
-        commit: full id of the commit that is checked out; empty outside git.
-        against: full id of the commit that the trusted inputs come from; empty for the working tree.
-        started: when asking began, UTC, ISO 8601.
-        seconds: how long it took until it last went on.
-        boots: the starts of the API, in order.
-    """
-
-    means: Means
-    command: str
-    plan: str
-    questions: str
-    commit: str
-    against: str
-    started: str
-    seconds: float = 0.0
-    boots: tuple[Boot, ...] = ()

@@ -19,7 +19,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case, by_id
 from raggate.models.provenance import Fingerprint
 from raggate.models.run import Probe, ProbeAnswer, Result
-from raggate.pipeline.answers_so_far import AnswersSoFar
+from raggate.pipeline.answers import AnswersSoFar
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.request import Request
 from raggate.pipeline.unfinished_run import UnfinishedRun

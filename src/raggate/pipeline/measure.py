@@ -17,7 +17,7 @@ from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.pipeline import judging
-from raggate.pipeline.answers_so_far import AnswersSoFar
+from raggate.pipeline.answers import AnswersSoFar
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
 from raggate.pipeline.failure_reports import failure_reports
@@ -94,7 +94,7 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         return finished
     except KeyboardInterrupt:
         way_on = ""
-        if kept is not None and kept.can_go_on(answers):
+        if kept is not None and kept.can_be_resumed(answers):
             way_on = part.request.resuming(kept.asking.command, kept.directory, finish.blank.selection)
         raise finish.cut_short(answers, time.monotonic() - begin, way_on) from None
 

@@ -20,8 +20,8 @@ from raggate.models.golden import Case, Selection, places_of
 from raggate.models.provenance import Provenance, RunCommand, modes_of
 from raggate.models.run import LabelledResult, Probing, Result, Run
 from raggate.models.scorecard import Scorecard
-from raggate.pipeline import index_facts, run_directory
-from raggate.pipeline.answers_so_far import AnswersSoFar
+from raggate.pipeline import run_directory
+from raggate.pipeline.answers import AnswersSoFar, note_index_facts
 from raggate.pipeline.asking import compared
 from raggate.pipeline.booted import Build
 from raggate.pipeline.failure_reports import display_path
@@ -164,7 +164,7 @@ def finished_run(
     index: dict[str, object] = {}
     first, later = list[LabelledResult](), list[LabelledResult]()
     for case, result in in_order(blank.golden.cases, modes_of(blank.fingerprint), results):
-        index_facts.note(result, index)
+        note_index_facts(result, index)
         (first if result.repeat == 1 else later).append(notes.label(score.label(case, result)))
     run = replace(
         blank,

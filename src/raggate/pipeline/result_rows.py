@@ -1,6 +1,8 @@
-"""The rows of a run directory's `results.jsonl.gz`: one per answer, labels beside it.
+"""The rows of `results.jsonl`, plain while they are asked and packed once all are there: one per answer.
 
-A row names question and mode; one of a later answer to the same question also has `repeat`, 2 for the second.
+A row names question and mode; one of a later answer to the same question also has `repeat`, 2 for the second. The rows
+of a run have labels. Those of a shard, or of a run that is being asked, have none and whole texts; beside them may
+stand second answers (`again`) and answers to questions for invariants (`probe`).
 """
 
 from __future__ import annotations
@@ -8,42 +10,140 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
 from msgspec.structs import replace
-from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden, by_id
 from raggate.models.judging import Judgement, highest
-from raggate.models.run import CUT, Chunk, LabelledResult, Labels, Leak, ProbeAnswer, Result, Run
+from raggate.models.run import (
+    CUT,
+    Chunk,
+    Failure,
+    LabelledResult,
+    Labels,
+    Leak,
+    Probe,
+    ProbeAnswer,
+    Response,
+    Result,
+    Run,
+)
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text.files import MOST_LINE_BYTES, stored_lines, write_atomic, zipped, zipped_lines
-from raggate.text.jsonio import JsonObject, Shape, as_dict, dump_line, holds_more, parse_object
+from raggate.text.jsonio import dump_line, dumps, too_deep
 from raggate.text.numbers import setting
-from raggate.text.quote import cut, first_problem, quoted
+from raggate.text.quote import cut, quoted
+
+T = TypeVar("T")
 
 RESULTS = "results.jsonl.gz"
 PLAIN = "results.jsonl"
-"""What versions wrote that did not pack it."""
+"""The same, not packed: while a run is asked, and where an artifact was unpacked."""
+PROBES = "probes.jsonl"
+"""The answers to questions for invariants, in the directory of a run."""
 
-
-MOST_VALUES = 200_000
-"""Values in a line: a thousand chunks have less than a tenth of that."""
+MOST_LISTS = 200_000
+"""Lists and objects in a line: a thousand chunks have less than a tenth of that."""
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
 HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
-_RESULT: Shape[Result] = Shape(Result)
+_LONG_NUMBER = re.compile(rb"(?<=[:,\[ ])-?[0-9]{19}")
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
-_LABELS: Shape[Labels] = Shape(Labels)
-_JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
-FILE = "probes.jsonl"
-"""What the file is called."""
-_ROW: Shape[ProbeAnswer] = Shape(ProbeAnswer)
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """A result without the question, the mode and the repeat, which its row names."""
+
+    response: Response | None
+    failure: Failure | None
+    retries: int
+    elapsed_ms: float
+    trace_id: str | None = None
+
+
+class AskedRow(Struct, frozen=True, kw_only=True):
+    """A row without labels."""
+
+    test_case_id: str
+    mode: str
+    result: Answer
+    repeat: int = 1
+    again: bool = False
+    probe: Probe | None = None
+
+    @property
+    def whole(self) -> Result:
+        """The result."""
+        return _whole(self)
+
+
+class LabelledRow(Struct, frozen=True, kw_only=True):
+    """A row of a run."""
+
+    test_case_id: str
+    mode: str
+    result: Answer
+    labels: Labels
+    repeat: int = 1
+    judgements: tuple[Judgement, ...] = ()
+
+
+def _whole(row: AskedRow | LabelledRow) -> Result:
+    answer = row.result
+    return Result(
+        case_id=row.test_case_id,
+        mode=row.mode,
+        response=answer.response,
+        failure=answer.failure,
+        retries=answer.retries,
+        elapsed_ms=answer.elapsed_ms,
+        repeat=row.repeat,
+        trace_id=answer.trace_id,
+    )
+
+
+class Rows(Generic[T]):
+    """Reads lines as rows of one kind; making its check takes milliseconds, and most commands read no such row."""
+
+    def __init__(self, kind: type[T], noun: str) -> None:
+        self._kind, self._noun = kind, noun
+
+    def read(self, line: bytes, place: str) -> T:
+        """Read a line. Nothing in it is trusted, and no value is turned into another.
+
+        Raises:
+            UsageError: naming the place, for what is no such row, too long, or of too many or too deep values.
+        """
+        if len(line) > MOST_LINE_BYTES:
+            raise UsageError(f"{place}: a line of more than {MOST_LINE_BYTES} bytes")
+        if len(line) > MOST_LISTS and line.count(b"[") + line.count(b"{") > MOST_LISTS:
+            raise UsageError(f"{place}: more than {MOST_LISTS} lists in a line")
+        try:
+            row = self._decoder.decode(line)
+            if _LONG_NUMBER.search(line):
+                # a number that could be read, and not written again
+                dumps(row)
+        except (DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
+            raise UsageError(f"{place}: not {self._noun}: {cut(error)}") from None
+        return row
+
+    @cached_property
+    def _decoder(self) -> Decoder[T]:
+        return Decoder(self._kind)
+
+
+_ASKED_ROWS = Rows(AskedRow, "a result")
+_LABELLED_ROWS = Rows(LabelledRow, "a result row")
+_PROBE_ROWS = Rows(ProbeAnswer, "a probe")
 
 
 def exists(directory: Path) -> bool:
@@ -54,7 +154,6 @@ def exists(directory: Path) -> bool:
 def write_packed(directory: Path, rows: Iterable[bytes]) -> None:
     """Write the rows, each with its end, in place of any that are there."""
     write_atomic(directory / RESULTS, zipped(rows))
-    (directory / PLAIN).unlink(missing_ok=True)
 
 
 def packed_lines(directory: Path, hint: str = "", *, named: Path | None = None) -> tuple[str, Iterator[bytes]]:
@@ -65,14 +164,10 @@ def packed_lines(directory: Path, hint: str = "", *, named: Path | None = None) 
         named: what messages call the directory in its place.
 
     Raises:
-        UsageError: when there are two such files; with the lines, when there is none or it cannot be read.
+        UsageError: with the lines, when there is none or it cannot be read.
     """
     named = directory if named is None else named
-    if all((directory / name).exists() for name in (RESULTS, PLAIN)):
-        raise UsageError(
-            f"{named / PLAIN}: {RESULTS} is there too, and both may hold the answers", hint="Remove one of the two."
-        )
-    if (directory / PLAIN).exists():
+    if (directory / PLAIN).exists() and not os.path.lexists(directory / RESULTS):
         return str(named / PLAIN), stored_lines(directory / PLAIN, hint, name=named / PLAIN)
     return str(named / RESULTS), zipped_lines(directory / RESULTS, hint, name=named / RESULTS)
 
@@ -87,10 +182,7 @@ def keeps_whole_texts(run: Run) -> bool:
 
 
 def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[LabelledResult], ...]:
-    """Read the lines of a `results.jsonl.gz`. Nothing in it is trusted.
-
-    Returns:
-        The first answers, and all later ones, the second before the third.
+    """Read the rows of a run. Returns the first answers, and all later ones, the second before the third.
 
     Raises:
         UsageError: naming file and line, for a row that does not hold what it should.
@@ -102,7 +194,7 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        item = _read_row(line, f"{name}:{number}", known)
+        item = _labelled(_LABELLED_ROWS.read(line, f"{name}:{number}"), f"{name}:{number}", known)
         repeat, mode, case_id = item.result.repeat, item.result.mode, item.case.id
         if (first := rows.setdefault((repeat, mode, case_id), number)) != number:
             raise UsageError(f"{name}:{number}: {quoted(case_id)} is already in line {first}")
@@ -112,82 +204,71 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
     return tuple(items.pop(1)), tuple(item for repeat in sorted(items) for item in items[repeat])
 
 
-def _read_row(line: bytes, place: str, cases: Mapping[str, Case]) -> LabelledResult:
-    row = parse_row(line, place)
-    if (case := cases.get(str(row.get("test_case_id")))) is None:
-        raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
-    try:
-        labels = _LABELS.validate_python(row.get("labels"))
-        known = {"case_id": case.id, "mode": row["mode"], "repeat": row.get("repeat", 1)}
-        result = _RESULT.validate_python({**row["result"], **known})
-    except ValidationError as error:
-        raise UsageError(f"{place}: not a result row: {first_problem(error, whole='labels')}") from None
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
-    check_result(result, place)
-    chunks = result.chunks
-    indices = [index for matches in labels.matches for index in matches]
+def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> LabelledResult:
+    if (case := cases.get(row.test_case_id)) is None:
+        raise UsageError(f"{place}: no case {quoted(row.test_case_id)} in golden.jsonl")
+    result, labels = _whole(row), row.labels
+    _check(result, place)
+    chunks = len(result.chunks)
     positions = (
         *(*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts),
         *(*labels.filed_elsewhere, *labels.copies, *labels.ambiguous, *labels.judged),
     )
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
-    fit = labels_fit(len(chunks), positions, labels.leaks)
-    if any(len(values) != len(chunks) for values in per_chunk) or not fit:
+    if any(len(values) != chunks for values in per_chunk) or not _fit(chunks, positions, labels.leaks):
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
-    if any(not 0 <= index < len(case.gold_supports) for index in indices):
+    supports = len(case.gold_supports)
+    if not all(0 <= index < supports for matches in labels.matches for index in matches):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
-    return LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
+    _check_judgements(row.judgements, place)
+    return LabelledResult(case=case, result=result, labels=labels, judgements=row.judgements)
 
 
-def parse_row(line: bytes, place: str) -> dict[str, Any]:
-    """Parse a row that was read, of at most `MOST_LINE_BYTES`: parsed, hostile JSON takes up to thirty times its size.
-
-    One that is not checked any further takes no more; to be checked, many small values take a thousand times theirs.
-
-    Raises:
-        UsageError: naming the place.
-    """
-    if len(line) > MOST_LINE_BYTES:
-        raise UsageError(f"{place}: a line of more than {MOST_LINE_BYTES} bytes")
-    row = parse_object(line, place)
-    if len(line) > MOST_VALUES and holds_more(row, MOST_VALUES):
-        raise UsageError(f"{place}: more than {MOST_VALUES} values in a line")
-    return row
-
-
-def check_result(result: Result, place: str) -> None:
-    """Refuse a result that was read and that no API gives.
-
-    Args:
-        result: the result; nothing in it is trusted.
+def read_asked(lines: Iterable[bytes], name: str) -> Iterator[AskedRow]:
+    """Yield rows without labels.
 
     Raises:
-        UsageError: naming the place.
+        UsageError: naming file and line, for a row that does not hold what it should.
     """
+    for number, line in enumerate(lines, 1):
+        row = _ASKED_ROWS.read(line, f"{name}:{number}")
+        _check(row.whole, f"{name}:{number}")
+        yield row
+
+
+def read_probes(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
+    """Read the lines of a `probes.jsonl`; it raises as `read`."""
+    answers = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            answer = _PROBE_ROWS.read(line, f"{name}:{number}")
+            _check(answer.result, f"{name}:{number}")
+            if not _fit(len(answer.result.chunks), answer.strange_texts, answer.leaks):
+                raise UsageError(f"{name}:{number}: the labels do not fit the retrieved chunks")
+            answers.append(answer)
+    return tuple(answers)
+
+
+def _check(result: Result, place: str) -> None:
+    """Refuse a result that was read and that no API gives."""
     if not 1 <= result.repeat <= MAX_TIMES:
         raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
     if result.trace_id is not None and not _TRACE_ID.fullmatch(result.trace_id):
         raise UsageError(f"{place}: trace_id: expected 32 hex digits, found {quoted(result.trace_id)}")
-    try:
-        if result.response is not None:
-            bounded(result.response)
-    except ValueError as error:
-        raise UsageError(f"{place}: {error}") from None
     if (result.response is None) == (result.failure is None):
         raise UsageError(f"{place}: expected either a response or a failure")
-
-
-def _judgements(row: JsonObject, place: str) -> tuple[Judgement, ...]:
-    """Read what judges say of an answer.
-
-    Raises:
-        UsageError: for what is no judgement, has neither value nor reason, or a value that its scale does not have.
-    """
+    if result.response is None:
+        return
     try:
-        judgements = _JUDGEMENTS.validate_python(row.get("judgements", ()))
-    except ValidationError as error:
-        raise UsageError(f"{place}: not a result row: {first_problem(error, 'judgements')}") from None
+        bounded(result.response)
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from None
+    if result.response.coverage and too_deep(result.response.coverage):
+        raise UsageError(f"{place}: nested too deeply")
+
+
+def _check_judgements(judgements: Sequence[Judgement], place: str) -> None:
+    """Refuse what is no judgement, has neither value nor reason, or a value that its scale does not have."""
     if any(vote.votes for judgement in judgements for vote in judgement.votes):
         raise UsageError(f"{place}: judgements: expected votes of a panel, found votes that have votes")
     for judgement in judgements:
@@ -199,42 +280,45 @@ def _judgements(row: JsonObject, place: str) -> tuple[Judgement, ...]:
                 f"{place}: judgements: expected {quoted(judgement.score)} from 0 to {setting(most)}, found "
                 f"{setting(judgement.value)}"
             )
-    return judgements
 
 
-def labels_fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> bool:
+def _fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> bool:
     """Return whether labels are of so many chunks: none names one that is not there."""
     return all(0 <= position < chunks for position in positions) and all(0 <= leak.rank <= chunks for leak in leaks)
 
 
 def lines(results: Iterable[LabelledResult], *, full_text: bool) -> Iterator[bytes]:
-    """Yield the lines of a `results.jsonl.gz` one by one; chunk texts are cut unless `full_text`."""
+    """Yield the rows of a run; chunk texts are cut unless `full_text`."""
     for item in results:
-        yield dump_line(_row(item, full_text=full_text))
+        result, labels = item.result, item.labels
+        if result.response is not None and not full_text:
+            chunks = tuple(map(shortened, result.chunks))
+            if chunks != result.chunks:
+                result = replace(result, response=replace(result.response, chunks=chunks))
+                labels = replace(labels, truncated=True)
+        row = {**_row(result), "question": item.case.question, "labels": labels}
+        yield dump_line({**row, "judgements": item.judgements} if item.judgements else row)
 
 
-def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
-    result, labels = item.result, item.labels
-    response = result.response
-    if response is not None and not full_text:
-        chunks = tuple(shortened(chunk) for chunk in response.chunks)
-        if chunks != response.chunks:
-            response, labels = replace(response, chunks=chunks), replace(labels, truncated=True)
+def asked_line(result: Result, *, again: bool = False, probe: Probe | None = None) -> bytes:
+    """Return the row of an answer without labels."""
+    row = _row(result)
+    row |= {"again": True} if again else {}
+    return dump_line({**row, "probe": probe} if probe is not None else row)
+
+
+def _row(result: Result) -> dict[str, object]:
     return {
-        "test_case_id": item.case.id,
+        "test_case_id": result.case_id,
         "mode": result.mode,
-        # left out of first answers, whose rows are those of versions that ask once
         **({"repeat": result.repeat} if result.repeat > 1 else {}),
-        "question": item.case.question,
         "result": {
-            "response": response,
+            "response": result.response,
             "failure": result.failure,
             "retries": result.retries,
             "elapsed_ms": result.elapsed_ms,
             **({"trace_id": result.trace_id} if result.trace_id else {}),
         },
-        "labels": labels,
-        **({"judgements": item.judgements} if item.judgements else {}),
     }
 
 
@@ -246,36 +330,14 @@ def shortened(chunk: Chunk) -> Chunk:
     return replace(chunk, text=chunk.text[:STORED_TEXT] + CUT, text_hash=whole)
 
 
-def write(answers: Iterable[ProbeAnswer], *, full_text: bool) -> bytes:
+def write_probes(answers: Iterable[ProbeAnswer], *, full_text: bool) -> bytes:
     """Return the content of a `probes.jsonl`; chunk texts are cut unless `full_text`."""
-    return b"".join(dump_line(_probe_row(answer, full_text=full_text)) for answer in answers)
+    return b"".join(dump_line(answer if full_text else _shortened(answer)) for answer in answers)
 
 
-def read_probes(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
-    """Read the lines of a `probes.jsonl`. Nothing in it is trusted.
-
-    Raises:
-        UsageError: naming file and line, for a row that does not hold what it should.
-    """
-    rows = enumerate(lines, 1)
-    return tuple(_answer(line, f"{name}:{number}") for number, line in rows if line.strip())
-
-
-def _answer(line: bytes, place: str) -> ProbeAnswer:
-    try:
-        answer = _ROW.validate_python(parse_row(line, place))
-    except ValidationError as error:
-        raise UsageError(f"{place}: not a probe: {first_problem(error)}") from None
-    check_result(answer.result, place)
-    chunks = answer.result.chunks
-    if not labels_fit(len(chunks), answer.strange_texts, answer.leaks):
-        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
-    return answer
-
-
-def _probe_row(answer: ProbeAnswer, *, full_text: bool) -> dict[str, object]:
-    row = as_dict(answer)
+def _shortened(answer: ProbeAnswer) -> ProbeAnswer:
     response = answer.result.response
-    if response is not None and not full_text:
-        row["result"]["response"]["chunks"] = [as_dict(shortened(chunk)) for chunk in response.chunks]
-    return row
+    if response is None:
+        return answer
+    chunks = tuple(map(shortened, response.chunks))
+    return replace(answer, result=replace(answer.result, response=replace(response, chunks=chunks)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -24,7 +25,6 @@ from raggate.models.provenance import Fingerprint, Provenance, exact_image
 from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request
-from raggate.pipeline.shards import shard_directory
 from raggate.reports import Reports, encoded, trace_file
 from raggate.text import files, jsonio
 from raggate.text.files import read_file, stored_lines, write_atomic, zipped
@@ -42,6 +42,7 @@ HINT = "Name the directory of one run, such as `raggate check` leaves in .raggat
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 MOST_VALUES = 100_000
 """Values in a stored configuration: what is checked takes a thousand times the memory of one that does not fit."""
+_SHARD = re.compile(r"shard-[0-9]+-of-[0-9]+.*")
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 _LEFT_OUT = {"api_image", "command", "build", "measured", "resumed"}
@@ -194,7 +195,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     results = chain(run.results, run.repeats)
     result_rows.write_packed(directory, result_rows.lines(results, full_text=full_text))
     if run.probes.answers:
-        write_atomic(directory / result_rows.FILE, result_rows.write(run.probes.answers, full_text=full_text))
+        write_atomic(directory / result_rows.PROBES, result_rows.write_probes(run.probes.answers, full_text=full_text))
 
 
 def write_trace(directory: Path, run: Run, *, full_text: bool) -> None:
@@ -219,7 +220,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         UsageError: when a file is missing or does not hold what it should, naming file and line.
     """
     named = directory if named is None else named
-    if shard_directory.of_shard(directory):
+    if _SHARD.fullmatch(directory.name) and not (directory / "config.json").exists():
         raise UsageError(
             f"{named}: one shard of a run, which says nothing by itself",
             hint="Merge the directories of all shards first: `raggate merge DIR...`.",
@@ -296,7 +297,7 @@ def _named(cases: Golden, stored: JsonObject) -> Golden:
 
 
 def _probes(directory: Path, named: Path) -> Sequence[ProbeAnswer]:
-    path, shown = directory / result_rows.FILE, named / result_rows.FILE
+    path, shown = directory / result_rows.PROBES, named / result_rows.PROBES
     return result_rows.read_probes(stored_lines(path, HINT, name=shown), str(shown)) if os.path.lexists(path) else ()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
-from raggate.inputs import golden, vault
+from raggate.inputs import golden, sources, vault
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import Selection
+from raggate.models.golden import Case, Selection
 from raggate.models.provenance import RunCommand
 from raggate.pipeline import run_directory, unfinished_run
 from raggate.pipeline.failure_reports import begun
@@ -34,14 +34,31 @@ def directory_of(
     started = now()
     if command is not None and unfinished_run.keeps(request, command):
         cases = golden.asked_of(inputs.golden, selection).cases
-        made = partial(run_place, stack, request, inputs, started)
-        kept = stack.enter_context(unfinished_run.of_run(request, inputs, cases, command, started, made))
-        if kept.goes_on:
+        kept = stack.enter_context(_kept(stack, request, inputs, cases, command, started))
+        if kept.resumes:
             begun(stack, lambda: _cleared(kept.directory), inputs.config)
         return kept.directory, kept.asking.started, kept
     if below is None:
         return run_place(stack, request, inputs, started), started, None
     return begun(stack, lambda: _made(below / "preview"), inputs.config), started, None
+
+
+def _kept(
+    stack: ExitStack, request: Request, inputs: Inputs, cases: Sequence[Case], command: RunCommand, started: str
+) -> UnfinishedRun:
+    checkout = sources.head(request.root, request.remote)
+    asking = unfinished_run.asking(request, inputs, cases, command, started, checkout)
+    if request.resume is None:
+        return UnfinishedRun(
+            directory=run_place(stack, request, inputs, started), asking=asking, checkout=checkout, say=request.say
+        )
+    return UnfinishedRun(
+        directory=unfinished_run.place(request, run_directory.safe_runs(request, inputs.config.out), request.resume),
+        asking=asking,
+        checkout=checkout,
+        resumes=True,
+        say=request.say,
+    )
 
 
 def _cleared(directory: Path) -> Path:

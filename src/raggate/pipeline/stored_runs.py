@@ -156,7 +156,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
 def _asked_now(path: Path) -> bool:
     """Return whether a process asks into a directory right now: see `UnfinishedRun`."""
     try:
-        handle = os.open(path / "asked.jsonl", os.O_RDONLY | os.O_NOFOLLOW)
+        handle = os.open(path / result_rows.PLAIN, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return False
     try:

@@ -1,41 +1,150 @@
-"""The answers of a run that is being asked, on disk as they come in, so that a run that was killed can go on.
+"""A run or shard that is being asked: by what, and its answers on disk as they come, so that it can be resumed.
 
-Two files in the directory of the run, or of the shard: what it is asked by, and one line per answer. Both are gone once
-it is whole. Who could write them could have given the answers: see docs/shards.md.
+`asking.json` says by what it is asked, and `results.jsonl` gets a row for each answer. Of a run both are gone once it
+is whole. Who could write them could have given the answers: see docs/shards.md.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import DecodeError, Struct, field
+from msgspec.json import Decoder
+from msgspec.structs import asdict, replace
 
+from raggate import __version__
+from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import Case
-from raggate.models.provenance import Checkout
-from raggate.models.run import Asking, Boot, Result, Run
-from raggate.pipeline import asked_by, index_facts, run_directory
-from raggate.pipeline.answers_so_far import AnswersSoFar
-from raggate.pipeline.asked_by import ANEW, QuestionNumbers
+from raggate.models.asking import AskedApi, Asking, Ended, Means
+from raggate.models.golden import Case, hash_of_list
+from raggate.models.provenance import Checkout, exact_image
+from raggate.models.run import Result, Run
+from raggate.pipeline import result_rows
+from raggate.pipeline.answers import AnswersSoFar, index_counts, index_values
 from raggate.pipeline.request import Request, unheard
-from raggate.pipeline.shards import shard_directory
-from raggate.pipeline.shards.shard_directory import Journal
-from raggate.text.files import write_atomic
-from raggate.text.numbers import counted
+from raggate.scoring.score import METRICS_VERSION
+from raggate.service.ask import questions_of
+from raggate.text.files import naming, read_file, stored_lines, write_atomic
+from raggate.text.jsonio import dumps
+from raggate.text.quote import cut
 
 HEADER = "asking.json"
-ANSWERS = "asked.jsonl"
-"""The answers of a run; those of a shard lie in the file that a merge reads."""
+SCHEMA = "raggate/asking/2"
+_ANEW = "Start again without --resume."
+MOST_HEADER = 4 << 20
+_API_WORDS = {
+    "url": "the API's address",
+    "image": "the API's image",
+    "source": "the checkout that the API is built from",
+}
+_WORDS = {
+    "raggate_version": "the version of raggate",
+    "metrics_version": "the version of the metrics",
+    "golden": "the golden set",
+    "config": "the configuration",
+    "vault": "the vault",
+    "command": "the command",
+    "shard": "the shard",
+    "questions": "which questions are asked",
+    "commit": "the commit that is checked out",
+    "against": "the commit of --against",
+}
+Key = tuple[str, str, int]
+"""Mode, id and repeat of a call."""
+
+
+class _Stored(Asking, frozen=True, kw_only=True):
+    schema: str
+
+
+def means(request: Request, inputs: Inputs, seen: Checkout | None = None) -> Means:
+    """Return by what these inputs measure; `seen` is what was just seen of the checkout, None to look."""
+    settings = inputs.config
+    return Means(
+        raggate_version=__version__,
+        metrics_version=METRICS_VERSION,
+        suite=settings.suite,
+        golden=inputs.golden.hash,
+        config=hashlib.sha256(dumps(settings.model_dump(mode="json"))).hexdigest(),
+        vault=inputs.vault.hash,
+        api=_api(settings, request.root, request.remote, seen),
+        modes=tuple(settings.ask.modes),
+        repeat=settings.ask.repeat,
+    )
+
+
+def _api(settings: Config, root: Path, remote: sources.Remote | None, seen: Checkout | None) -> AskedApi:
+    api = settings.api
+    if api.url is not None:
+        return AskedApi(kind="url")
+    if api.container is not None and api.container.image is not None:
+        return AskedApi(kind="image", name=api.container.image, id=exact_image(api.container.image))
+    # a run writes what its judges reply, which changes nothing of the API
+    replies = None if settings.judging is None else settings.judging.cassette
+    return AskedApi(kind="source", id=sources.tree_id(root, remote, but=replies, seen=seen))
+
+
+def differences(before: Means, here: Means) -> list[str]:
+    """Name in words what two ways to measure differ in."""
+    words = {**_WORDS, "api": _API_WORDS[here.api.kind]}
+    return [words.get(key, key) for key, value in asdict(here).items() if getattr(before, key) != value]
+
+
+def differ(names: Sequence[str]) -> str:
+    """Say of these that they differ."""
+    return f"{', '.join(names)} {'differs' if len(names) == 1 else 'differ'}"
+
+
+def asking(
+    request: Request,
+    inputs: Inputs,
+    cases: Sequence[Case],
+    command: str,
+    started: str,
+    checkout: Checkout,
+    shard: str = "",
+) -> Asking:
+    """Return by what these cases are asked here, from a time on, ISO 8601."""
+    return Asking(
+        means=means(request, inputs, checkout),
+        command=command,
+        shard=shard,
+        questions=hash_of_list(case.id for case in cases),
+        commit=checkout.commit or "",
+        against=inputs.against or "",
+        started=started,
+    )
+
+
+def read_header(directory: Path, named: Path | None = None) -> Asking:
+    """Read by what a run or shard is asked; nothing in it is trusted. `named` is what messages call its directory.
+
+    Raises:
+        UsageError: when it is not there, or does not hold what it should.
+    """
+    shown = (directory if named is None else named) / HEADER
+    content = read_file(directory / HEADER, _ANEW, most_bytes=MOST_HEADER, name=shown, follow=False)
+    try:
+        stored = Decoder(_Stored).decode(content)
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{shown}: damaged: {cut(error)}", hint=_ANEW) from None
+    if stored.schema != SCHEMA:
+        raise UsageError(f"{shown}: schema is {cut(stored.schema)}, and this raggate reads {SCHEMA}", hint=_ANEW)
+    return Asking(**{name: getattr(stored, name) for name in Asking.__struct_fields__})
+
+
+def write_header(directory: Path, header: Asking) -> None:
+    """Write by what a run or shard is asked."""
+    write_atomic(directory / HEADER, dumps({"schema": SCHEMA, **asdict(header)}, pretty=True))
 
 
 class UnfinishedRun(Struct, kw_only=True):
@@ -44,72 +153,50 @@ class UnfinishedRun(Struct, kw_only=True):
     Attributes:
         directory: where they are.
         asking: by what they were asked.
-        checkout: what was checked out when it began or went on; None for a shard.
-        file: the name of the file that they lie in.
-        goes_on: whether some are there already.
+        checkout: what was checked out when it began or was resumed.
+        resumes: whether some are there already.
         say: takes a line about what is there.
     """
 
     directory: Path
     asking: Asking
-    checkout: Checkout | None = None
-    file: str = ANSWERS
-    goes_on: bool = False
+    checkout: Checkout
+    resumes: bool = False
     say: Callable[[str], None] = unheard
-    _stack: ExitStack | None = None
-    _journal: Journal | None = None
-    _questions: QuestionNumbers | None = None
-    _lines: int = 0
-    _given: bytearray = field(default_factory=bytearray)
-    _sections: list[int] = field(default_factory=list)
+    _booted: bool = False
+    _answered: set[Key] = field(default_factory=set)
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _stream: BinaryIO | None = None
 
     @property
-    def digest(self) -> str:
-        """SHA-256 of all answers."""
-        return self._open.digest
-
-    @property
-    def resumed(self) -> int:
-        """How often it has gone on."""
-        return max(len(self.asking.boots) - 1, 0)
-
-    def can_go_on(self, answers: AnswersSoFar) -> bool:
-        """Return whether it could go on from here if it ended now: whether anything tells that the API is the same."""
-        api = self.asking.means.api
-        tells = api.id if api.kind == "source" else api.kind == "image" or self._index_of(answers)
-        return bool(self.asking.boots and tells)
-
-    @staticmethod
-    def _index_of(answers: AnswersSoFar) -> dict[str, tuple[str, ...]]:
-        return index_facts.values_of(answers.results, answers.index)
-
-    @property
-    def _open(self) -> Journal:
-        assert self._journal is not None  # noqa: S101 - it is a context
-        return self._journal
+    def _path(self) -> Path:
+        return self.directory / result_rows.PLAIN
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            path = self.directory / self.file
-            if self.goes_on:
-                for name in (HEADER, self.file):
+            if self.resumes:
+                for name in (HEADER, result_rows.PLAIN):
                     _refuse_foreign(self.directory / name)
-                _lock(stack, path)
                 self._go_on()
-            self._journal = stack.enter_context(Journal(path, goes_on=self.goes_on))
-            if not self.goes_on:
-                _lock(stack, path)
-            self._stack = stack.pop_all()
+            flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CREAT | (0 if self.resumes else os.O_EXCL)
+            stream = stack.enter_context(os.fdopen(os.open(self._path, flags, 0o644), "r+b", buffering=0))
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise UsageError(f"{self.directory}: another process asks there right now") from None
+            whole = sum(map(len, self._lines()))
+            stream.truncate(whole)
+            stream.seek(whole)
+            self._stream, self._stack = stream, stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self.asking.boots:
+        if not self._booted:
             # nothing was asked
             self.done()
-        if self._stack is not None:
-            self._stack.close()
+        self._stack.close()
 
     def _go_on(self) -> None:
         """Hold what was asked by against what is asked by now.
@@ -117,11 +204,28 @@ class UnfinishedRun(Struct, kw_only=True):
         Raises:
             UsageError: when it is not the same, or cannot be known to be.
         """
-        before = asked_by.read(self.directory / HEADER)
-        asked_by.refuse_other(before, self.asking, self.directory)
+        before = read_header(self.directory)
+        keys = ("command", "shard", "questions", "commit", "against")
+        differing = differences(before.means, self.asking.means)
+        differing += [_WORDS[key] for key in keys if getattr(before, key) != getattr(self.asking, key)]
+        if differing:
+            raise UsageError(
+                f"{self.directory}: cannot be resumed, as it was asked by other means: {differ(differing)}",
+                hint=f"Give the same files and flags as before. {_ANEW}",
+            )
+        if before.means.api.kind == "source" and not before.means.api.id:
+            raise UsageError(
+                f"{self.directory}: outside git nothing tells whether the API's source is still the same", hint=_ANEW
+            )
         # the header was written as the API was up, and the answers after it
-        took = (self.directory / self.file).stat().st_mtime - (self.directory / HEADER).stat().st_mtime
-        self.asking = replace(before, seconds=before.seconds + max(took, 0.0))
+        took = 0.0
+        with suppress(FileNotFoundError):
+            took = self._path.stat().st_mtime - (self.directory / HEADER).stat().st_mtime
+        self.asking, self._booted = replace(before, seconds=before.seconds + max(took, 0.0)), True
+
+    def _lines(self) -> Iterator[bytes]:
+        """Yield the whole lines: a process that was killed may have left a part of one."""
+        return (line for line in stored_lines(self._path) if line.endswith(b"\n"))
 
     def load(self, answers: AnswersSoFar, cases: Sequence[Case]) -> None:
         """Put the answers that are there into `answers`; they must be to these questions.
@@ -129,33 +233,31 @@ class UnfinishedRun(Struct, kw_only=True):
         Raises:
             UsageError: when they are to others, or twice to one.
         """
-        self._sections = [0] * len(self.asking.boots)
-        if not self.goes_on:
+        if not self.resumes:
             return
-        path, questions = self.directory / self.file, QuestionNumbers.of(self.asking, cases)
-        self._given, self._questions = bytearray(len(questions)), questions
-        for line, result in enumerate(shard_directory.lines_of(path), 1):
-            place = questions.place(result.case_id, result.mode, result.repeat)
-            if place is None or self._given[place]:
-                raise UsageError(f"{path}:{line}: an answer to no question that is asked, or a second one to it")
-            self._given[place] = True
-            self._lines = line
-            answers.results.append(result)
-            answers.failed += result.failure is not None
-            for number, boot in enumerate(self.asking.boots):
-                self._sections[number] += line <= boot.begins
-        there = len(answers.results)
-        self.say(
-            f"{counted(there, 'answer')} {'is' if there == 1 else 'are'} there from before; only the others are asked"
-        )
+        means = self.asking.means
+        due = {
+            (mode, case.id, repeat)
+            for case, mode in questions_of(cases, means.modes)
+            for repeat in range(1, means.repeat + 1)
+        }
+        kept: dict[Key, Result] = {}
+        for number, row in enumerate(result_rows.read_asked(self._lines(), str(self._path)), 1):
+            result = row.whole
+            key = (result.mode, result.case_id, result.repeat)
+            if key not in due or key in kept or row.again or row.probe:
+                place = f"{self._path}:{number}"
+                raise UsageError(f"{place}: an answer to no question that is asked, or a second one to it")
+            kept[key] = result
+        self._answered = {*kept}
+        answers.results.extend(kept.values())
+        answers.failed += sum(result.failure is not None for result in kept.values())
+        there = "answer is" if len(kept) == 1 else "answers are"
+        self.say(f"{len(kept)} {there} there from before; only the others are asked")
 
     def left(self, questions: Sequence[tuple[Case, str]], repeat: int) -> Sequence[tuple[Case, str]]:
         """Return those of the questions that are not answered yet, for the time that `repeat` counts."""
-        if self._questions is None or not self._lines:
-            return questions
-        place = self._questions.place
-        places = ((question, place(question[0].id, question[1], repeat)) for question in questions)
-        return [question for question, at in places if at is None or not self._given[at]]
+        return [(case, mode) for case, mode in questions if (mode, case.id, repeat) not in self._answered]
 
     def note_boot(self, answers: AnswersSoFar) -> None:
         """Note that the API is up, before it is asked anything.
@@ -163,32 +265,48 @@ class UnfinishedRun(Struct, kw_only=True):
         Raises:
             CannotTell: when it runs from another image, or has another index, than at the first start.
         """
-        index = index_facts.counts_of(answers.index)
-        boot = Boot(begins=self._lines, images=tuple(dict.fromkeys(answers.images)), index=index)
-        if not self._lines:
+        images, index = tuple(dict.fromkeys(answers.images)), index_counts(answers.index)
+        if self._answered:
+            self._refuse_other_api(images, index, answers)
+            self.asking = replace(self.asking, resumed=self.asking.resumed + 1)
+        else:
             # nothing was answered before, so nothing can be mixed
-            self.asking, self._sections = replace(self.asking, boots=()), []
-        elif self.asking.boots:
-            first = self.asking.boots[0]
-            if first.images != boot.images:
-                raise CannotTell(f"{self.directory}: the API runs from another image than before", hint=ANEW)
-            if first.index != boot.index:
-                raise CannotTell(
-                    f"{self.directory}: the API has another index than before: {_counts(boot.index)}, and it was "
-                    f"{_counts(first.index)}",
-                    hint=ANEW,
-                )
-            if self.asking.means.api.kind == "url" and not self._index_of(answers):
-                raise CannotTell(
-                    f"{self.directory}: the API tells nothing of its index, which may be another one by now", hint=ANEW
-                )
-        self.asking = replace(self.asking, boots=(*self.asking.boots, boot))
-        self._sections.append(len(answers.results))
-        write_atomic(self.directory / HEADER, asked_by.written(self.asking))
+            self.asking = replace(self.asking, images=images, index=index, resumed=0)
+        self._booted = True
+        write_header(self.directory, self.asking)
+
+    def _refuse_other_api(self, images: tuple[str, ...], index: Mapping[str, int], answers: AnswersSoFar) -> None:
+        if self.asking.images != images:
+            raise CannotTell(f"{self.directory}: the API runs from another image than before", hint=_ANEW)
+        if self.asking.index != index:
+            raise CannotTell(
+                f"{self.directory}: the API has another index than before: {_counts(index)}, and it was "
+                f"{_counts(self.asking.index)}",
+                hint=_ANEW,
+            )
+        if self.asking.means.api.kind == "url" and not index_values(answers.results, answers.index):
+            raise CannotTell(
+                f"{self.directory}: the API tells nothing of its index, which may be another one by now", hint=_ANEW
+            )
+
+    def can_be_resumed(self, answers: AnswersSoFar) -> bool:
+        """Return whether it could be resumed if it ended now: whether anything tells that the API is the same."""
+        api = self.asking.means.api
+        tells = api.id if api.kind == "source" else api.kind == "image" or index_values(answers.results, answers.index)
+        return bool(self._booted and tells)
 
     def add(self, result: Result) -> None:
-        """Keep an answer."""
-        self._open.add(result)
+        """Keep an answer; once this returns, a process that is killed has it.
+
+        Raises:
+            OSError: naming the file, when there is no space left for it.
+        """
+        left = memoryview(result_rows.asked_line(result))
+        try:
+            while self._stream is not None and left:
+                left = left[self._stream.write(left) :]
+        except OSError as error:
+            raise naming(error, self._path) from error
 
     def check_index(self, answers: AnswersSoFar) -> None:
         """Refuse answers that were given from several indexes, as far as they tell.
@@ -196,45 +314,29 @@ class UnfinishedRun(Struct, kw_only=True):
         Raises:
             CannotTell: naming what differs.
         """
-        sections = pairwise([*self._sections, len(answers.results)]) if len(self._sections) > 1 else ()
-        counts = [index_facts.values_of(answers.results[begin:end], None) for begin, end in sections]
-        for key in sorted({key for section in counts for key in section}):
-            if len({section[key] for section in counts if key in section}) > 1:
-                raise CannotTell(
-                    f"{self.directory}: answers from before it went on and after are of different indexes: {key}",
-                    hint=ANEW,
-                )
+        values = index_values(answers.results, None) if self._answered else {}
+        if several := [key for key, texts in values.items() if len(texts) > 1]:
+            raise CannotTell(
+                f"{self.directory}: answers from before it was resumed and after are of different indexes: "
+                f"{', '.join(several)}",
+                hint=_ANEW,
+            )
 
     def noted_in(self, run: Run) -> Run:
-        """Note in a run how often it has gone on."""
-        return replace(run, provenance=replace(run.provenance, resumed=self.resumed))
+        """Note in a run how often it was resumed."""
+        return replace(run, provenance=replace(run.provenance, resumed=self.asking.resumed))
+
+    def end(self, ended: Ended, rows: Iterable[bytes]) -> None:
+        """Pack all rows of a shard, and note how it ended."""
+        result_rows.write_packed(self.directory, rows)
+        self.asking, self._booted = replace(self.asking, ended=ended), True
+        write_header(self.directory, self.asking)
+        self._path.unlink()
 
     def done(self) -> None:
-        """Remove what is there for going on alone, now that all is whole."""
-        for name in {HEADER, self.file} - {shard_directory.RESULTS}:
+        """Remove the files, now that all is whole."""
+        for name in (HEADER, result_rows.PLAIN):
             (self.directory / name).unlink(missing_ok=True)
-
-
-def of_run(
-    request: Request, inputs: Inputs, cases: Sequence[Case], command: str, started: str, make: Callable[[], Path]
-) -> UnfinishedRun:
-    """Return the answers of a run that begins, in a directory that is made, or of the one that goes on.
-
-    Raises:
-        UsageError: as `place`.
-    """
-    checkout = sources.head(request.root, request.remote)
-    here = asked_by.asking(request, inputs, cases, command, started, checkout)
-    if request.resume is None:
-        return UnfinishedRun(directory=make(), asking=here, checkout=checkout)
-    runs = run_directory.safe_runs(request, inputs.config.out)
-    return UnfinishedRun(
-        directory=place(request, runs, request.resume),
-        asking=here,
-        checkout=checkout,
-        goes_on=True,
-        say=request.say,
-    )
 
 
 def keeps(request: Request, command: str) -> bool:
@@ -243,19 +345,19 @@ def keeps(request: Request, command: str) -> bool:
 
 
 def place(request: Request, out: Path, named: Path) -> Path:
-    """Find the directory that goes on: a path, or a name in `out`.
+    """Find the directory that is resumed: a path, or a name in `out`.
 
     Raises:
-        UsageError: when nothing there can go on, or somebody else could have written it.
+        UsageError: when nothing there can be resumed, or somebody else could have written it.
     """
     directory = named if named.is_dir() else out / named
-    if not (directory / HEADER).exists():
+    if not (directory / HEADER).exists() or not (directory / result_rows.PLAIN).exists():
         raise UsageError(
-            f"{named}: nothing goes on there: it is whole, or nothing was asked in it",
-            hint="Only what was killed or interrupted while it asked goes on.",
+            f"{named}: nothing to resume there: it is whole, or nothing was asked in it",
+            hint="Only what was killed or interrupted while it asked can be resumed.",
         )
     if request.action:
-        raise UsageError("--resume: the action does not go on with what it finds")
+        raise UsageError("--resume: the action does not resume what it finds")
     _refuse_foreign(directory)
     return directory
 
@@ -263,17 +365,7 @@ def place(request: Request, out: Path, named: Path) -> Path:
 def _refuse_foreign(path: Path) -> None:
     with suppress(FileNotFoundError):
         if path.is_symlink() or path.stat().st_uid != os.geteuid():
-            raise UsageError(f"{path}: a link, or another user's: its answers are not believed", hint=ANEW)
-
-
-def _lock(stack: ExitStack, path: Path) -> None:
-    # not the directory: what judges say is kept there too, with a lock of its own
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    stack.callback(os.close, handle)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(f"{path.parent}: another process asks there right now") from None
+            raise UsageError(f"{path}: a link, or another user's: its answers are not believed", hint=_ANEW)
 
 
 def _counts(index: Mapping[str, int]) -> str:

@@ -126,18 +126,27 @@ def loads(data: bytes | str) -> Any:
 
     try:
         value = orjson.loads(data)
-        if isinstance(value, dict | list):
-            # looking at each value in Python takes as long as reading it
-            orjson.dumps(functools.reduce(lambda inner, _: [inner], range(_WRITTEN_DEPTH - MAX_DEPTH), value))
-        return value
-    except orjson.JSONEncodeError:
-        raise ValueError(f"nested too deeply, expected at most {MAX_DEPTH} levels") from None
     except orjson.JSONDecodeError as error:
         if (wrong := _not_utf8(data)) is not None:
             raise ValueError(f"not valid UTF-8 at byte {wrong}") from None
         # a line of a larger file is told with its own number, beside which "line 1" would be wrong
         line = f"line {error.lineno}, " if "\n" in error.doc.rstrip() else ""
         raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
+    if isinstance(value, dict | list) and too_deep(value):
+        raise ValueError(f"nested too deeply, expected at most {MAX_DEPTH} levels")
+    return value
+
+
+def too_deep(value: object) -> bool:
+    """Return whether a parsed value has more than `MAX_DEPTH` levels."""
+    import orjson
+
+    try:
+        # looking at each value in Python takes as long as reading it
+        orjson.dumps(functools.reduce(lambda inner, _: [inner], range(_WRITTEN_DEPTH - MAX_DEPTH), value))
+    except orjson.JSONEncodeError:
+        return True
+    return False
 
 
 def key_twice(document: bytes) -> str | None:

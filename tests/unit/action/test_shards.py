@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from raggate.action import main, shards
-from raggate.errors import RaggateError, UsageError
+from raggate.errors import RaggateError
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from tables import each_row
 
 EVENT = Event(
     name="push",
@@ -39,60 +38,30 @@ def taken(root: Path, command: str, **inputs: str) -> StepState:
     return state
 
 
-@pytest.mark.parametrize("count", ["", "0", "257", "-1", "1.5", "eight", "1000000"])
-def test_a_matrix_has_1_to_256_jobs(tmp_path: Path, count: str) -> None:
-    """More shards than GitHub makes jobs of, none, and what is no number are refused before anything is read."""
-    with pytest.raises(UsageError, match="input 'shards': expected a number from 1 to 256"):
-        taken(tmp_path, "plan", shards=count)
-
-
-@pytest.mark.parametrize("command", ["plan", "shard"])
-def test_a_step_without_a_verdict_is_never_waved_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    """`fail-on` is for the verdict alone: a plan or a shard that failed makes its job red whatever it says."""
+def test_a_step_without_a_verdict_is_never_waved_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fail-on` is for the verdict alone: a shard that failed makes its job red whatever it says."""
     monkeypatch.chdir(tmp_path)
     files = {name: tmp_path / name for name in ("output", "state", "summary")}
     runner = Runner(workspace=tmp_path, environment={}, **files)
-    state = StepState(fail_on="never")
-    with pytest.raises(RaggateError):
-        shards.STEPS[command]({**step_inputs.DEFAULTS, "shards": "2"}, EVENT, None, runner, state)
-    assert state.fail_on == "regression"
-    assert all(code not in main._GREEN[state.fail_on] for code in range(256))
+    for shard in ("", "1/2"):
+        state = StepState(fail_on="never")
+        with pytest.raises(RaggateError):
+            shards.STEPS["shard"]({**step_inputs.DEFAULTS, "shard": shard}, EVENT, None, runner, state)
+        assert state.fail_on == "regression"
+        assert all(code not in main._GREEN[state.fail_on] for code in range(256))
 
 
-def test_a_merge_without_a_plan_says_what_is_wrong_with_the_inputs(
+def test_a_merge_without_shards_says_what_is_wrong_with_the_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where there is no configuration there is no plan, and the configuration is what is named."""
+    """Where there is no configuration there are no shards, and the configuration is what is named."""
     monkeypatch.chdir(tmp_path)
     assert taken(tmp_path, "merge").outputs["code"] == "2"
     assert "raggate.yml" in capsys.readouterr().err
-
-
-@each_row(
-    ("text", "failed"),
-    [
-        ("", []),
-        ("plan=success, ask=success", []),
-        ("plan=success ask=failure", ["the job 'ask' did not succeed: failure"]),
-        ("a=cancelled,b=skipped", ["the job 'a' did not succeed: cancelled", "the job 'b' did not succeed: skipped"]),
-    ],
-)
-def test_jobs_that_did_not_succeed(text: str, failed: list[str]) -> None:
-    """Everything but a success is named."""
-    assert shards.failed_jobs(text) == failed
-
-
-@each_row("text", ["ask", "ask=", "ask=Success", "ask=ok", "=success", "ask=success;", "a b=success", "ask=success=x"])
-def test_a_result_that_github_does_not_know_is_refused(text: str) -> None:
-    """A result that is misspelled is never taken for a success."""
-    with pytest.raises(UsageError, match="input 'jobs'"):
-        shards.failed_jobs(text)
 
 
 def test_every_command_of_the_shelf_is_one_of_the_action() -> None:
     """The steps are reached by the names that the action's input has."""
     assert {*shards.STEPS} <= {*step_inputs.INPUTS["command"].choices}
     known: dict[str, Any] = {**shards.STEPS}
-    assert known == {"plan": shards.plan, "shard": shards.ask, "merge": shards.merge}
+    assert known == {"shard": shards.ask, "merge": shards.merge}

@@ -144,7 +144,7 @@ def test_a_change_cannot_lead_a_report_elsewhere(
     assert ((tmp_path / "kept").read_text(), (tmp_path / "rag.json").read_text()) == ("x", "{}")
 
 
-@pytest.mark.parametrize("name", ["config", "out", "run", "plan", "parts"])
+@pytest.mark.parametrize("name", ["config", "out", "run", "parts"])
 def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> None:
     """A file that the other steps of the job do not see is refused, by the name of its input."""
     inputs = {**step_inputs.DEFAULTS}

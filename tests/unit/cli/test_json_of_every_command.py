@@ -33,7 +33,7 @@ from raggate.models.scorecard import MetricValue
 from raggate.models.smoke_test import FilledField, SmokeTest
 from raggate.pipeline import run_directory
 from raggate.pipeline.request import CheckResult, RunResult
-from raggate.pipeline.shards.merge import Merged
+from raggate.pipeline.shards import Merged
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring.score import score
 from raggate_interop.kebab import golden as kebab_golden
@@ -90,7 +90,6 @@ WORDS: dict[str, tuple[str, ...]] = {
     "labels show": ("scores/retrieval_scores.json",),
     "lint": (),
     "merge": ("parts",),
-    "plan": ("--shards", "2"),
     "probe": (),
     "promote": (OTHER, "-c", "none/raggate.yml", "--baseline", "stored.json", "--dry-run"),
     "prove": (),
@@ -190,8 +189,8 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
     return {
         "raggate.pipeline.report_files.check": lambda *_: CheckResult(review=red, directory=directory),
         "raggate.pipeline.check.run": lambda _: RunResult(run=part, directory=directory),
-        "raggate.pipeline.shards.merge.merge": lambda *_: Merged(
-            result=RunResult(run=good.run, directory=directory), shards=(), left_out=("parts/shard-1-of-2: killed",)
+        "raggate.pipeline.shards.merge": lambda *_: Merged(
+            result=RunResult(run=good.run, directory=directory), shards=2, left_out=("parts/shard-1-of-2: killed",)
         ),
         "raggate.pipeline.measure.calibrate": lambda *_, **__: (RunResult(run=good.run, directory=directory), noise),
         "raggate.pipeline.side_by_side.diff": lambda *_: SideBySide(base=sides[0], head=sides[1], review=red),

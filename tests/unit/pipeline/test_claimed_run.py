@@ -27,7 +27,8 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Selection, Vault
 from raggate.models.judging import Judgement, Judging, Spending
 from raggate.models.run import LabelledResult, Leak, ProbeAnswer, Probing, Run
-from raggate.pipeline import claimed_run, index_facts
+from raggate.pipeline import claimed_run
+from raggate.pipeline.answers import INDEX_FACTS
 from tables import each_row
 
 NOTES = {("work", "a.md"): "# Alpha\n\n## Opening hours\n\nnine\n", ("work", "diary.md"): "# Dear diary\n\nme\n"}
@@ -124,7 +125,7 @@ def test_how_much_the_index_held_is_kept() -> None:
     seen = claimed_run.accepted(answered, inputs, reproduce="", hint="").fingerprint
     assert (seen["documents"], seen["chunks"]) == (8, 30)
     assert seen["empty_documents"] == 3
-    assert {key for key in index_facts.FACTS if key not in seen} == {"index_version", "chunker_version", "chunk_tokens"}
+    assert {key for key in INDEX_FACTS if key not in seen} == {"index_version", "chunker_version", "chunk_tokens"}
 
 
 def test_a_leak_names_a_note_that_there_is() -> None:

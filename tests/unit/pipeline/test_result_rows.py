@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 import os
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from builders import make_chunk, make_labelled, make_run
+from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from probed import make_probe
 from raggate.errors import FileError, UsageError
 from raggate.models.run import Leak, ProbeAnswer
@@ -20,18 +20,29 @@ from raggate.service.answer_limits import MAX_NAME
 from tables import each_row
 
 
-@pytest.mark.parametrize("values", ["{}", '"a"', "[[1]]"])
-def test_a_line_of_very_many_values_is_not_checked(values: str) -> None:
-    """Many small values in a line of few megabytes would take gigabytes to be checked, or minutes."""
-    line = b'{"result": [%s]}' % ",".join([values] * result_rows.MOST_VALUES).encode()
-    with pytest.raises(UsageError, match="results:1: more than 200000 values in a line"):
-        result_rows.parse_row(line, "results:1")
-
-
-def test_a_line_of_long_texts_is_read() -> None:
-    """What is long by its texts has few values."""
-    line = b'{"result": {"text": "%s"}}' % (b"[{," * result_rows.MOST_VALUES)
-    assert len(result_rows.parse_row(line, "results:1")) == 1
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (b"[%s]" % b",".join([b"{}"] * result_rows.MOST_LISTS), "more than 200000 lists in a line"),
+        (b"[" * 300 + b"]" * 300, "nested too deeply"),
+        (b"[" * 3000 + b"]" * 3000, "not a result: "),
+        (b"1" + b"0" * 30, "not a result: Integer exceeds 64-bit range"),
+        (b"NaN", "not a result: "),
+    ],
+)
+def test_a_value_that_no_api_gives_is_refused(value: bytes, words: str) -> None:
+    """What is too much, too deep or no JSON is refused, in few megabytes; a long text is not."""
+    result = make_result(response=make_response(coverage={"a": "HERE"}))
+    line = result_rows.asked_line(result)
+    tracemalloc.start()
+    try:
+        with pytest.raises(UsageError, match=f"results:1: {words}"):
+            list(result_rows.read_asked([line.replace(b'"HERE"', value)], "results"))
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+    (row,) = result_rows.read_asked([line], "results")
+    assert row.whole == result
 
 
 def read(data: bytes) -> Sequence[ProbeAnswer]:
@@ -46,7 +57,7 @@ def test_what_is_written_is_read() -> None:
         replace(make_probe("private", make_chunk()), strange_texts=(0,), leaks=(Leak(rank=1, note="work/b.md"),)),
         make_probe("principal", failed=True, principal="anna"),
     )
-    stored = result_rows.write(answers, full_text=False)
+    stored = result_rows.write_probes(answers, full_text=False)
     assert read(stored) == answers
     assert len(stored.splitlines()) == 3
     assert b"\x1b" not in stored
@@ -55,18 +66,22 @@ def test_what_is_written_is_read() -> None:
 def test_long_texts_are_cut_as_those_of_the_suite() -> None:
     """A chunk's text is kept to 200 characters and a hash, or whole where that is asked for."""
     (answer,) = answers = (make_probe("private", make_chunk(text="x" * 201)),)
-    (again,) = read(result_rows.write(answers, full_text=False))
+    (again,) = read(result_rows.write_probes(answers, full_text=False))
     assert again.result.response is not None
     (chunk,) = again.result.response.chunks
     assert (chunk.text, len(chunk.text_hash or "")) == ("x" * 200 + "...", 32)
-    assert read(result_rows.write(answers, full_text=True)) == (answer,)
+    assert read(result_rows.write_probes(answers, full_text=True)) == (answer,)
 
 
 @each_row(
     ("old", "new", "words"),
     [
-        (b'"kind":"private"', b'"kind":"other"', "probes.jsonl:1: not a probe: probe.kind"),
-        (b'"mode":"hybrid"', b'"mode":7', "probes.jsonl:1: not a probe: probe.mode"),
+        (
+            b'"kind":"private"',
+            b'"kind":"other"',
+            "probes.jsonl:1: not a probe: Invalid enum value 'other' - at `$.probe.kind`",
+        ),
+        (b'"mode":"hybrid"', b'"mode":7', "probes.jsonl:1: not a probe: Expected `str`, got `int` - at `$.probe.mode`"),
         (b'"failure":null', b'"failure":{"kind":"status","message":"no"}', "expected either a response or a failure"),
         (b'"chunk_id":"c1"', b'"chunk_id":"' + b"c" * (MAX_NAME + 1) + b'"', "chunk_id of chunk 1: expected at most"),
         (b'"strange_texts":[]', b'"strange_texts":[1]', "probes.jsonl:1: the labels do not fit the retrieved chunks"),
@@ -76,19 +91,11 @@ def test_long_texts_are_cut_as_those_of_the_suite() -> None:
 )
 def test_what_is_no_probe_is_refused(old: bytes, new: bytes, words: str) -> None:
     """A row that does not hold what it should is named by its line."""
-    stored = result_rows.write((make_probe("private", make_chunk()),), full_text=False)
+    stored = result_rows.write_probes((make_probe("private", make_chunk()),), full_text=False)
     assert old in stored
     with pytest.raises(UsageError) as caught:
         read(stored.replace(old, new, 1))
     assert words in caught.value.message
-
-
-def test_a_row_from_before_texts_were_looked_up() -> None:
-    """A run directory of an earlier version is read; nothing is known of its texts."""
-    answers = (make_probe("private", make_chunk()),)
-    row = json.loads(result_rows.write(answers, full_text=True))
-    del row["strange_texts"], row["leaks"]
-    assert read(json.dumps(row).encode()) == answers
 
 
 def test_neither_a_response_nor_a_failure_is_none() -> None:
@@ -96,13 +103,13 @@ def test_neither_a_response_nor_a_failure_is_none() -> None:
     answer = make_probe("private", make_chunk())
     neither = replace(answer, result=replace(answer.result, response=None))
     with pytest.raises(UsageError, match="either a response or a failure"):
-        read(result_rows.write((neither,), full_text=True))
+        read(result_rows.write_probes((neither,), full_text=True))
 
 
 ROWS = [b"{}\n", b'{"a": 1}\n']
 
 
-def test_what_is_written_is_read_results_file(tmp_path: Path) -> None:
+def test_rows_that_are_packed_are_read(tmp_path: Path) -> None:
     """Rows come back, by the name that the directory is given, and the same rows are the same bytes."""
     assert not result_rows.exists(tmp_path)
     result_rows.write_packed(tmp_path, ROWS)
@@ -114,22 +121,14 @@ def test_what_is_written_is_read_results_file(tmp_path: Path) -> None:
     assert (tmp_path / "results.jsonl.gz").read_bytes() == data
 
 
-def test_what_older_versions_wrote_is_read(tmp_path: Path) -> None:
-    """Rows that are not packed are read as they are, and gone once others are written in their place."""
+def test_rows_that_are_not_packed_are_read(tmp_path: Path) -> None:
+    """Rows of an artifact that was unpacked are read as they are, unless there are packed ones."""
     (tmp_path / "results.jsonl").write_bytes(b"".join(ROWS))
     assert result_rows.exists(tmp_path)
     name, lines = result_rows.packed_lines(tmp_path)
     assert (name, list(lines)) == (f"{tmp_path}/results.jsonl", ROWS)
     result_rows.write_packed(tmp_path, ROWS[:1])
-    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl.gz"]
-
-
-def test_two_files_are_refused(tmp_path: Path) -> None:
-    """Of two files nobody knows which one counts, so neither is read."""
-    result_rows.write_packed(tmp_path, ROWS)
-    (tmp_path / "results.jsonl").write_bytes(b"")
-    with pytest.raises(UsageError, match=r"run/results\.jsonl: results\.jsonl\.gz is there too"):
-        result_rows.packed_lines(tmp_path, named=Path("run"))
+    assert list(result_rows.packed_lines(tmp_path)[1]) == ROWS[:1]
 
 
 def test_no_file_is_told(tmp_path: Path) -> None:

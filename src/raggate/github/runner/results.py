@@ -58,7 +58,7 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),
         "warnings": str(len(decision.get("warnings", ()))),
-        **dict.fromkeys(("shards", "plan-hash", "comment-url", "pull-request-url"), ""),
+        **dict.fromkeys(("comment-url", "pull-request-url"), ""),
     }
 
 

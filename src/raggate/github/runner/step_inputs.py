@@ -27,7 +27,7 @@ class Input(Struct, frozen=True):
 _SWITCH = Input("false", choices=("true", "false"))
 
 INPUTS: Mapping[str, Input] = {
-    "command": Input("check", choices=("check", "plan", "shard", "merge", "comment", "promote", "respond")),
+    "command": Input("check", choices=("check", "shard", "merge", "comment", "promote", "respond")),
     "config": Input("raggate.yml", lines=True),
     "api-image": Input(),
     "api-build": Input(),
@@ -36,12 +36,8 @@ INPUTS: Mapping[str, Input] = {
     "against": Input(),
     "out": Input(),
     "run": Input(),
-    "shards": Input(),
     "shard": Input(),
-    "plan": Input("plan.json"),
-    "plan-hash": Input(),
     "parts": Input("parts"),
-    "jobs": Input(),
     "fail-on": Input("regression", choices=("regression", "cannot-tell", "never")),
     "reports": Input(lines=True),
     "github-token": Input(),

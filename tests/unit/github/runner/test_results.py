@@ -39,8 +39,6 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
         "broke": "2",
         "fixed": "1",
         "warnings": "1",
-        "shards": "",
-        "plan-hash": "",
         "comment-url": "",
         "pull-request-url": "",
         "suites": "",

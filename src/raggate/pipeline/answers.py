@@ -1,8 +1,10 @@
-"""The answers of a run so far, whatever becomes of it."""
+"""The answers of a run so far, and what the API told of its index on the way."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -10,7 +12,6 @@ from msgspec.structs import replace
 from raggate.models.provenance import exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
 from raggate.models.service import IndexState, Started
-from raggate.pipeline import index_facts
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.numbers import counted
 
@@ -19,6 +20,19 @@ SERVER_ERROR = 500
 
 _CATCH_UP = 0.1
 """Seconds, once in a run, in which what was logged before the answer arrives behind it."""
+
+INDEX_FACTS = {
+    "index_version": ("index_version",),
+    "chunker_version": ("chunker_version",),
+    "documents": ("docs_processed",),
+    "empty_documents": ("docs_with_0_chunks",),
+    "chunks": ("chunks_embedded",),
+    "chunk_tokens": ("chunk_token_stats", "mean"),
+}
+"""What a fingerprint says of the index -> where an answer tells it."""
+
+MOST_VALUES = 10
+"""Values of one fact that are kept; an index that changes with every answer has very many."""
 
 
 class AnswersSoFar(Struct):
@@ -65,7 +79,7 @@ class AnswersSoFar(Struct):
     def noted_in(self, run: Run) -> Run:
         """Note image, size of the index, repeats and probes in a run. None of them makes runs incomparable."""
         image = exact_image(self.images[-1]) if self.images else ""
-        beside: dict[str, object] = {**index_facts.counts_of(self.index)}
+        beside: dict[str, object] = {**index_counts(self.index)}
         if self.repeated is not None:
             beside[KEY] = self.repeated.stored()
         if self.probes:
@@ -76,3 +90,41 @@ class AnswersSoFar(Struct):
             fingerprint={**run.fingerprint, **beside},
             probes=replace(run.probes, answers=tuple(self.probes)),
         )
+
+
+def note_index_facts(result: Result, facts: dict[str, object]) -> None:
+    """Add what an answer tells of the index, where none did before."""
+    if len(facts) < len(INDEX_FACTS):
+        for key, value in _facts_of(result):
+            facts.setdefault(key, value)
+
+
+def index_values(results: Iterable[Result], state: IndexState | None) -> dict[str, tuple[str, ...]]:
+    """Return every value that answers tell of each fact of the index, as texts in order.
+
+    Args:
+        state: the last look, whose counts are given where no answer tells them; None without one.
+    """
+    values: dict[str, set[str]] = {}
+    for result in results:
+        for key, value in _facts_of(result):
+            values.setdefault(key, set()).add(str(value))
+    for key, count in index_counts(state).items():
+        values.setdefault(key, {str(count)})
+    return {key: tuple(sorted(texts)[:MOST_VALUES]) for key, texts in sorted(values.items())}
+
+
+def index_counts(state: IndexState | None) -> dict[str, int]:
+    """Return the documents and chunks of an index, as far as its status tells."""
+    counts = {} if state is None else {"documents": state.documents, "chunks": state.chunks}
+    return {key: count for key, count in counts.items() if count is not None}
+
+
+def _facts_of(result: Result) -> Iterator[tuple[str, Any]]:
+    coverage = (result.response.coverage if result.response else None) or {}
+    for key, path in INDEX_FACTS.items():
+        value: Any = coverage
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None:
+            yield key, value

@@ -1,4 +1,4 @@
-"""What an API tells of its index."""
+"""The answers of a run so far, and what an API tells of its index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from builders import make_failure, make_response, make_result
 from raggate.models.run import Result
 from raggate.models.service import IndexState
-from raggate.pipeline import index_facts
+from raggate.pipeline.answers import AnswersSoFar, index_values, note_index_facts
 
 LOOK = IndexState(healthy=True, indexing=False, documents=3, chunks=9)
 
@@ -24,23 +24,30 @@ def test_every_value_of_a_fact_is_kept_as_text() -> None:
         told(index_version="i1", chunk_token_stats=7),
         make_result(response=None, failure=make_failure()),
     ]
-    assert index_facts.values_of(results, None) == {"chunk_tokens": ("25.5",), "index_version": ("i1", "i2")}
+    assert index_values(results, None) == {"chunk_tokens": ("25.5",), "index_version": ("i1", "i2")}
 
 
 def test_the_last_look_counts_where_no_answer_tells() -> None:
     """The documents of an answer count more than those of the look; its chunks are those of the look."""
-    assert index_facts.values_of([told(docs_processed=2)], LOOK) == {"chunks": ("9",), "documents": ("2",)}
+    assert index_values([told(docs_processed=2)], LOOK) == {"chunks": ("9",), "documents": ("2",)}
 
 
 def test_an_index_that_changes_with_every_answer() -> None:
     """Ten values of a fact are kept."""
     results = [told(index_version=f"i{number:02}") for number in range(30)]
-    assert index_facts.values_of(results, None) == {"index_version": tuple(f"i{number:02}" for number in range(10))}
+    assert index_values(results, None) == {"index_version": tuple(f"i{number:02}" for number in range(10))}
 
 
 def test_the_first_answer_that_tells_a_fact_counts() -> None:
     """A run has the value of the first answer, and of a later one what that one did not tell."""
     facts: dict[str, object] = {}
     for result in (told(docs_processed=2), told(docs_processed=4, chunks_embedded=8)):
-        index_facts.note(result, facts)
+        note_index_facts(result, facts)
     assert facts == {"documents": 2, "chunks": 8}
+
+
+def test_calls_that_were_made_are_counted() -> None:
+    """A failed call was made; one that a stop left over was not."""
+    aborted = make_result("q3", failure=make_failure("aborted", message="not asked"))
+    answers = AnswersSoFar(results=[make_result("q1"), make_result("q2", failure=make_failure()), aborted])
+    assert answers.interrupted(8) == "interrupted after 2 of 8 calls"
