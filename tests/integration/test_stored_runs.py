@@ -85,7 +85,6 @@ def test_old_runs_are_deleted(checked: Project) -> None:
     assert checked.command("runs", "prune").code == 2
     assert "2 runs, " in checked.command("runs", "prune", "--keep", "1", "--dry-run").out
     assert len(list(runs.iterdir())) == 5
-    assert "0 runs, 0 B deleted; 3 runs left" in checked.command("runs", "prune", "--older", "1d").out
     newest = json.loads(checked.command("runs", "--json").out)["result"]["runs"][1]["id"]
     assert "1 run left" in checked.command("runs", "prune", "--keep", "1").out
     assert {path.name for path in runs.iterdir()} == {newest, "mine", forged.name}

@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import Struct
 
 from raggate.models.answer import VerdictKind
-from raggate.models.baseline import RatchetEntry
 from raggate.models.public_verdict import DiffDocument, Verdict
 from raggate.models.run import Failure
 from raggate.models.scorecard import Direction
@@ -369,9 +368,6 @@ class BaselineShown(Struct, frozen=True, kw_only=True):
         run_id: the run it is made of.
         age_days: days since it was measured.
         provenance: where it is from.
-        counts: questions by mode.
-        values: by mode, slice and metric.
-        accepted: by mode and metric, the best accepted value and what lowered it.
     """
 
     source: str
@@ -379,9 +375,6 @@ class BaselineShown(Struct, frozen=True, kw_only=True):
     run_id: str
     age_days: float | None
     provenance: Mapping[str, Any]
-    counts: Mapping[str, int | None]
-    values: Mapping[str, Mapping[str, Mapping[str, BaselineValue]]]
-    accepted: Mapping[str, Mapping[str, RatchetEntry]]
 
 
 class BaselineVersion(Struct, frozen=True, kw_only=True):

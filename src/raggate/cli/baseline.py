@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.cli import console, options
-from raggate.cli.options import PATH, choice
+from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text import dates
 from raggate.text.escape import log_line, plain
-from raggate.text.jsonio import as_dict, dumps
 from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from raggate.config.schema import Config
     from raggate.models.baseline import Baseline
     from raggate.models.history import History, Revision
-    from raggate.models.scorecard import MetricValue
     from raggate.reports.history_table import Column
 
 
@@ -44,6 +42,7 @@ def baseline() -> None:
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answer[BaselineShown]:
     """Show what a baseline says: where it is from, its values, and what was accepted."""
+    from raggate.cli.answers import BaselineShown
     from raggate.gate import history
     from raggate.models.baseline import MOST_BYTES
     from raggate.text.files import read_file
@@ -56,7 +55,13 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     stored = history.read(content, str(path), _cutoffs(settings))
     now = dates.now()
     click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
-    return Answer(_document(stored, now, slices=slices))
+    age = dates.days_between(stored.provenance.get("measured"), now)
+    card = stored.scorecard
+    return Answer(
+        BaselineShown(
+            source=stored.source, suite=card.suite, run_id=card.run_id, age_days=age, provenance=stored.provenance
+        )
+    )
 
 
 @baseline.command()
@@ -67,26 +72,15 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
 @click.option(
     "--metric", "metrics", multiple=True, metavar="NAME", help="A metric in place of the gated ones. Repeatable."
 )
-@click.option("--all", "everything", is_flag=True, help="Show every metric, not only the gated ones.")
-@choice("--format", "table", "markdown", "json", name="form", help="How it is printed.")
-def log(
-    config_file: Path,
-    *,
-    limit: int,
-    metrics: tuple[str, ...],
-    everything: bool,
-    form: str,
-) -> Answer[BaselineLog]:
+def log(config_file: Path, *, limit: int, metrics: tuple[str, ...]) -> Answer[BaselineLog]:
     """Show the history of the baseline from git: every version with its values over all cases.
 
-    Shown are the gated metrics; --format json has every metric.
+    Shown are the gated metrics; --json has every metric.
     """
     from raggate.gate import history
     from raggate.reports import history_table
     from raggate.scoring import figures
 
-    if everything and metrics:
-        raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
     settings = _settings(config_file)
     past = history.revisions(
         config_file.resolve().parent,
@@ -97,23 +91,11 @@ def log(
     every = history_table.columns(past, lambda _: True)
     wanted = [figures.key(name, (column.metric for column in every)) for name in metrics]
     _refuse_unknown(wanted, every, past)
-    gated = history_table.columns(past, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
-    chosen = every if everything else gated
-    document = _logged(past, every if not wanted else chosen)
-    click.echo(_printed(form, past, chosen, document), nl=False)
+    shown = history_table.columns(past, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
+    click.echo(history_table.render_text(past, shown, width=console.width()), nl=False)
     if past.shallow:
         click.echo(f"raggate: the clone is shallow. {history.DEEPEN}", err=True)
-    return Answer(document)
-
-
-def _printed(form: str, history: History, columns: Sequence[Column], document: BaselineLog) -> str:
-    from raggate.reports import history_table
-
-    if form == "json":
-        return dumps(as_dict(document), pretty=True).decode()
-    if form == "markdown":
-        return history_table.render_markdown(history, columns)
-    return history_table.render_text(history, columns, width=console.width())
+    return Answer(_logged(past, shown if wanted else every))
 
 
 def _settings(config_file: Path) -> Config:
@@ -141,7 +123,7 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
 
 
 def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
-    from raggate.cli.answers import BaselineLog, BaselineVersion
+    from raggate.cli.answers import BaselineLog, BaselineValue, BaselineVersion
     from raggate.reports import history_table
 
     changed = history_table.other_questions(history)
@@ -151,7 +133,7 @@ def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
         for column in columns:
             value = history_table.value_of(revision, column)
             if value is not None:
-                values.setdefault(column.mode, {})[column.metric] = _pair(value)
+                values.setdefault(column.mode, {})[column.metric] = BaselineValue(value=value.value, n=value.n)
         provenance = revision.baseline.provenance if revision.baseline else {}
         return BaselineVersion(
             commit=revision.commit,
@@ -170,36 +152,6 @@ def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
 
     versions = tuple(map(version, history.revisions))
     return BaselineLog(path=history.path, more=history.more, shallow=history.shallow, revisions=versions)
-
-
-def _pair(value: MetricValue) -> BaselineValue:
-    from raggate.cli.answers import BaselineValue
-
-    return BaselineValue(value=value.value, n=value.n)
-
-
-def _document(baseline: Baseline, now: str, *, slices: bool) -> BaselineShown:
-    from raggate.cli.answers import BaselineShown
-    from raggate.models.scorecard import OVERALL
-
-    scorecard = baseline.scorecard
-    return BaselineShown(
-        source=baseline.source,
-        suite=scorecard.suite,
-        run_id=scorecard.run_id,
-        age_days=dates.days_between(baseline.provenance.get("measured"), now),
-        provenance=baseline.provenance,
-        counts={mode: counts.get(OVERALL) for mode, counts in scorecard.counts.items()},
-        values={
-            mode: {
-                name: {metric: _pair(value) for metric, value in values.items()}
-                for name, values in parts.items()
-                if slices or name == OVERALL
-            }
-            for mode, parts in scorecard.slices.items()
-        },
-        accepted=baseline.accepted,
-    )
 
 
 def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:

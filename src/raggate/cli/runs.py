@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,22 +20,7 @@ if TYPE_CHECKING:
     from raggate.cli.answers import RunList, RunsPruned, StoredRunRow
     from raggate.pipeline.stored_runs import StoredRun
 
-_AGE = re.compile(r"([1-9][0-9]{0,4})([hdw])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _OUT = click.option("--out", type=options.PATH, help="Where they are, if not where the configuration says.")
-
-
-class Age(click.ParamType[timedelta]):
-    """An age, such as 12h, 7d or 4w."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return the time; click ends with exit code 2 for anything else."""
-        match = _AGE.fullmatch(str(value))
-        if match is None:
-            self.fail(f"{value!r}: expected a number with h, d or w, such as 7d.", param, ctx)
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 @click.group(invoke_without_command=True)
@@ -63,13 +46,10 @@ def _place(config_file: Path, out: Path | None) -> Path:
 @runs.command()
 @options.config()
 @_OUT
-@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N.")
-@click.option("--older", type=Age(), metavar="AGE", help="Delete only what is older: 12h, 7d, 4w.")
+@click.option("--keep", type=click.IntRange(0), metavar="N", required=True, help="Keep the newest N.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
-def prune(
-    config_file: Path, *, out: Path | None, keep: int | None, older: timedelta | None, dry_run: bool
-) -> Answer[RunsPruned]:
-    """Delete old run directories: all but the newest N, or what is older than an age, or what is both.
+def prune(config_file: Path, *, out: Path | None, keep: int, dry_run: bool) -> Answer[RunsPruned]:
+    """Delete all run directories but the newest N.
 
     Only directories that raggate made are deleted, none that git tracks, and no link is followed.
     """
@@ -77,8 +57,6 @@ def prune(
     from raggate.inputs import git
     from raggate.pipeline import run_directory, stored_runs
 
-    if keep is None and older is None:
-        raise UsageError("runs prune: what may go?", hint="Say --keep N, --older 7d, or both.")
     place = _place(config_file, out)
     if out is None:
         run_directory.check_place(config_file.parent, str(place.relative_to(config_file.parent)))
@@ -86,7 +64,7 @@ def prune(
     # what came with a commit goes with one, and counts for none of the newest
     committed = git.tracked(place, [run.name for run in stored])
     kept = [run for run in stored if run.name not in committed]
-    gone = stored_runs.prunable(kept, keep=keep, older=older, now=datetime.now(UTC))
+    gone = kept[keep:]
     for run in gone:
         if not dry_run:
             stored_runs.remove(run)

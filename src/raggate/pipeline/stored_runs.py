@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -293,12 +293,6 @@ def _fails(verdict: Mapping[str, Any]) -> set[str]:
     lists = [value for key in ("flips", "fallen") if isinstance(value := verdict.get(key), list)]
     rows = [row for value in lists for row in value if isinstance(row, dict)]
     return {str(row.get("case_id")) for row in rows if row.get("kind") in kinds}
-
-
-def prunable(runs: list[StoredRun], *, keep: int | None, older: timedelta | None, now: datetime) -> list[StoredRun]:
-    """Name the runs that may go: all but the newest `keep`, and of these those that are `older`; the oldest last."""
-    left = runs[keep:] if keep is not None else runs
-    return [run for run in left if older is None or now - run.started > older]
 
 
 def remove(run: StoredRun) -> None:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
-from raggate.reports.parts import markup
 from raggate.scoring import figures
 from raggate.text.escape import log_line, plain
 
@@ -113,27 +112,6 @@ def render_text(history: History, shown: Sequence[Column], *, width: int) -> str
     parts = ["\n".join(_lines(block)) for block in blocks]
     parts.append("\n".join([*legend(history, changed), *(f"unreadable  {line}" for line in problems)]))
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def render_markdown(history: History, shown: Sequence[Column]) -> str:
-    """Set the history as one GitHub-flavoured table."""
-    changed = other_questions(history)
-    marked = {column: marks(history, column) for column in shown}
-    head = ["date", "commit", "run", "cases", *(markup.inert(column.name) for column in shown)]
-    rows = []
-    for revision in history.revisions:
-        row = [_date(revision), f"`{revision.commit[:8]}`"]
-        if revision.baseline is None:
-            rows.append([*row, f"unreadable: {markup.inert(revision.problem)}", *("–" for _ in head[3:])])
-            continue
-        row += [
-            markup.inert(revision.baseline.scorecard.run_id),
-            _cases(revision, changed).strip().replace(OTHER, "\\*"),
-        ]
-        rows.append([*row, *(_cell(revision, column, marked[column]).strip() for column in shown)])
-    signs = "  \n".join(line.replace(OTHER, "\\*") for line in legend(history, changed))
-    numbers = ("cases", *head[4:])
-    return markup.table(head, rows, numbers=numbers) + (f"\n\n{signs}" if signs else "") + "\n"
 
 
 class _Cells(Struct, frozen=True, kw_only=True):

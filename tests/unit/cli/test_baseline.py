@@ -160,20 +160,6 @@ def test_show_slices() -> None:
     assert "tag=x" not in output("show")
 
 
-@pytest.mark.usefixtures("folder")
-def test_show_json() -> None:
-    """JSON has everything that is shown, unrounded."""
-    document = told("show")
-    assert (document["suite"], document["run_id"], document["counts"]) == ("notes", "run-1", {"hybrid": 2})
-    assert document["values"] == {
-        "hybrid": {"overall": {"hit_at_5": {"value": 0.5, "n": 2}, "mrr_at_5": {"value": 0.5, "n": 1}}}
-    }
-    assert document["accepted"]["hybrid"]["mrr_at_5"]["lowered"]["by"] == "ben"
-    assert document["provenance"] == PROVENANCE
-    assert document["age_days"] > 0
-    assert "tag=x" in told("show", "--slices")["values"]["hybrid"]
-
-
 def test_show_any_file(folder: Path) -> None:
     """A file that is named needs no configuration; one of another tool is shown as far as it says anything."""
     (folder / "raggate.yml").unlink()
@@ -222,25 +208,9 @@ def test_log_metric_and_limit() -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_log_all() -> None:
-    """Every metric comes by one flag, in the table and in Markdown."""
-    lines = output("log", "--all").splitlines()
-    assert lines[0].split()[-2:] == ["hit_at_5", "mrr_at_5"]
-    assert output("log", "--all", "--format", "markdown").splitlines()[0].endswith("| hit_at_5 | mrr_at_5 |")
-
-
-@pytest.mark.usefixtures("repository")
-def test_log_markdown() -> None:
-    """Markdown is one table."""
-    lines = output("log", "--format", "markdown").splitlines()
-    assert lines[0] == "| date | commit | run | cases | hit_at_5 |"
-    assert len([line for line in lines if line.startswith("|")]) == 5
-
-
-@pytest.mark.usefixtures("repository")
 def test_log_json() -> None:
     """JSON has every metric, who promoted each version and why, and the reason where one cannot be read."""
-    document = json.loads(output("log", "--format", "json"))
+    document = told("log")
     newest, middle, oldest = document["revisions"]
     assert newest["values"] == {"hybrid": {"hit_at_5": {"value": 0.5, "n": 2}, "mrr_at_5": {"value": 0.5, "n": 1}}}
     assert (newest["promoted_by"], newest["reason"], newest["cases"]) == ("maria", "New chunker", 2)
@@ -255,9 +225,9 @@ def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
     """In a shallow clone the way to the rest is told on standard error, so that the output stays clean."""
     git(tmp_path, "clone", "--quiet", "--depth=1", repository.as_uri(), "clone")
     monkeypatch.chdir(tmp_path / "clone")
-    done = CliRunner().invoke(baseline, ["log", "--format", "json"], catch_exceptions=False)
-    assert json.loads(done.stdout)["shallow"] is True
+    done = CliRunner().invoke(baseline, ["log"], catch_exceptions=False)
     assert "git fetch --unshallow" in done.stderr
+    assert told("log")["shallow"] is True
 
 
 @pytest.mark.usefixtures("repository")
@@ -268,7 +238,6 @@ def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
         pytest.param(["show", "--baseline", "none.json"], "none.json: No such file", id="no baseline"),
         pytest.param(["show", "--baseline", "raggate.yml"], "raggate.yml: not valid JSON", id="no JSON"),
         pytest.param(["log", "--config", "none.yml"], "none.yml: No such file", id="no configuration for log"),
-        pytest.param(["log", "--all", "--metric", "hit_at_5"], "--all and --metric exclude each other", id="all"),
         pytest.param(["log", "--metric", "hit_at_6"], "--metric 'hit_at_6': no version of", id="metric"),
     ],
 )

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 from checkouts import git
 from raggate.errors import UsageError
 from raggate.labelling.session import newest_run
-from raggate.pipeline.stored_runs import broken, named, prunable, remove, stored_runs
+from raggate.pipeline.stored_runs import broken, named, remove, stored_runs
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"
 
@@ -250,19 +250,6 @@ def test_a_strange_verdict_breaks_nothing(tmp_path: Path, damage: dict[str, Any]
     make(tmp_path, FIRST, verdict=damage)
     with pytest.raises(UsageError, match="no question was broken"):
         broken(tmp_path, "small")
-
-
-@pytest.mark.parametrize(
-    ("keep", "days", "gone"),
-    [(1, None, [SECOND, FIRST]), (None, 1, [FIRST]), (2, 1, [FIRST]), (3, 1, []), (0, None, [THIRD, SECOND, FIRST])],
-)
-def test_what_may_go(tmp_path: Path, keep: int | None, days: int | None, gone: list[str]) -> None:
-    """The newest are kept, and of the others what is older goes; the age is that in the name."""
-    for name in (FIRST, SECOND, THIRD):
-        make(tmp_path, name)
-    older = None if days is None else timedelta(days=days)
-    now = datetime(2026, 1, 2, 12, tzinfo=UTC)
-    assert [run.name for run in prunable(stored_runs(tmp_path), keep=keep, older=older, now=now)] == gone
 
 
 def test_deleting_follows_no_link(tmp_path: Path) -> None:

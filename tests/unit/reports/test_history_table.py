@@ -15,11 +15,6 @@ def text(told: History, width: int = 140) -> str:
     return history_table.render_text(told, history_table.columns(told, lambda _: True), width=width)
 
 
-def markdown(told: History) -> str:
-    """Render every column as Markdown."""
-    return history_table.render_markdown(told, history_table.columns(told, lambda _: True))
-
-
 FOUR = history(
     revision(4, {"hit_at_5": 0.9, "miss_rate": 0.2}, cases=9, golden="other"),
     revision(3),
@@ -40,21 +35,6 @@ def test_text() -> None:
         "▲ better, ▼ worse than in the version before.",
         "* Another golden set than in the version before: the two were not asked the same.",
         "unreadable  33333333  not valid JSON",
-    ]
-
-
-def test_markdown() -> None:
-    """The same as a Markdown table, with the reason where a version cannot be read."""
-    assert markdown(FOUR).splitlines() == [
-        "| date | commit | run | cases | hit_at_5 | miss_rate |",
-        "|---|---|---|---:|---:|---:|",
-        r"| 2026-01-04 | `44444444` | run-4 | 9\* | 90.0%▲ | 0.200▼ |",
-        "| 2026-01-03 | `33333333` | unreadable: not valid JSON | – | – | – |",
-        "| 2026-01-02 | `22222222` | run-2 | 10 | 80.0% | 0.100▲ |",
-        "| 2026-01-01 | `11111111` | run-1 | 10 | 80.0% | 0.300 |",
-        "",
-        "▲ better, ▼ worse than in the version before.  ",
-        r"\* Another golden set than in the version before: the two were not asked the same.",
     ]
 
 
@@ -94,22 +74,16 @@ def test_what_has_no_room_follows_below(width: int) -> None:
 def test_what_is_missing_is_said(field: str, said: str) -> None:
     """A cut history and a shallow clone say so below the table, and otherwise nothing does."""
     one = revision(1, {"a": 0.5})
-    for render in (text, markdown):
-        assert said in render(history(one, **{field: True}))
-        assert said not in render(history(one))
+    assert said in text(history(one, **{field: True}))
+    assert said not in text(history(one))
 
 
 @given(st.text(max_size=60) | st.sampled_from(["::error::x", "\x1b[31m", "a|b\n\n# x", "@team <img src=x>"]))
 def test_hostile_text(foreign: str) -> None:
-    """A run, a mode, a metric and a reason that are anything at all command no terminal and break no table."""
+    """A run, a mode, a metric and a reason that are anything at all command no terminal."""
     told = history(
         revision(2, modes={foreign: {foreign: 0.5}, "bm25": {"a": 0.5}}, run_id=foreign), revision(1, problem=foreign)
     )
     shown = text(told)
     assert "\x1b" not in shown
     assert not any(line.startswith("::") for line in shown.splitlines())
-    rows = [line for line in markdown(told).splitlines() if line.startswith("|")]
-    assert len(rows) == 4
-    assert {row.count("|") for row in rows} == {7}
-    assert "<img" not in "".join(rows)
-    assert "@team" not in "".join(rows)
