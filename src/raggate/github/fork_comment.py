@@ -91,7 +91,7 @@ class ForkRun(Struct, frozen=True, kw_only=True):
         if self.event.source_run is None:
             raise UsageError(
                 f"a comment for a run that has ended needs the event workflow_run, not {self.event.name}",
-                hint="docs/forks.md has the whole workflow.",
+                hint="docs/github.md has the whole workflow.",
             )
         return self.event.source_run
 
