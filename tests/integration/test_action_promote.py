@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from e2e import grammar
 from promotable import INPUTS, Measured, Stage, edited
-from raggate.action import main
-from raggate.action.promote import Asked, promote_baseline
+from raggate.action.promote import Asked
 from raggate.errors import CannotTell, UsageError
-from raggate.github.step_context import StepState
 from raggate.pipeline.request import RunFailed
 
 BASELINE = "baselines/small.json"
@@ -45,12 +41,6 @@ def local(stage: Stage, directory: Path, *words: str) -> bytes:
     return target.read_bytes()
 
 
-def told(stage: Stage, code: int) -> dict[str, str]:
-    """Return the outputs of the action after a step that ended like this."""
-    assert main._report(stage.runner, stage.state, code) == 0
-    return grammar.values((stage.files / "output").read_text())
-
-
 def test_measured_by_what_is_committed(stage: Stage) -> None:
     """What a file of the working tree says does not count, and a change of one is refused after all."""
     golden = stage.measured.project.root / "golden.jsonl"
@@ -62,15 +52,6 @@ def test_measured_by_what_is_committed(stage: Stage) -> None:
     finally:
         golden.write_bytes(before)
     assert stage.unwritten()
-
-
-def test_what_is_no_image(stage: Stage) -> None:
-    """What does not name an image exactly is not told as one."""
-    image = f"@everyone @sha256:{'a' * 64}"
-    files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
-    assert stage.step(run_id=stage.ran(files)) == 0
-    assert "image of the API" not in (stage.pull().body or "")
-    assert "image" not in json.loads(proposed(stage))["provenance"]
 
 
 @pytest.mark.parametrize("name", ["pull_request", "merge_group", "workflow_run", "issue_comment"])
@@ -85,11 +66,6 @@ def test_another_branch(stage: Stage) -> None:
     """A dispatch on another branch, whose workflow somebody may have changed, does not promote."""
     with pytest.raises(UsageError, match="started on 'feature'; a baseline is promoted on 'main' only"):
         stage.step(event={"head_ref": "feature"}, run_id=stage.ran())
-
-
-def test_the_default_branch_is_asked_for(stage: Stage) -> None:
-    """Where the event does not name the default branch, GitHub is asked."""
-    assert stage.step(event={"default_branch": "", "name": "schedule"}, run_id=stage.ran()) == 0
 
 
 def test_a_checkout_that_is_not_the_head(stage: Stage) -> None:
@@ -108,12 +84,6 @@ def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert (caught.value.exit_code, caught.value.failure.suite) == (3, "small")
     assert caught.value.directory == stage.state.directory
     assert stage.unwritten()
-
-
-def test_no_token(stage: Stage) -> None:
-    """Without a token there is no promotion."""
-    with pytest.raises(UsageError, match="github-token is empty"):
-        promote_baseline(INPUTS, stage.event, None, stage.runner, StepState())
 
 
 def test_a_main_that_moved_while_measuring(stage: Stage) -> None:

@@ -11,7 +11,6 @@ import pytest
 from fakes.github_api import FakeGitHub, Repository, status
 from raggate.errors import CannotTell
 from raggate.github.rest import artifact_zip, artifacts
-from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"
@@ -58,16 +57,6 @@ def fetch(there: GitHubRepository, run: int, name: str, *, since: str = "") -> M
     return None if artifact is None else artifacts.download(there, artifact)
 
 
-def test_the_newest_of_the_run(fake: FakeGitHub, repository: Repository, run: int, there: GitHubRepository) -> None:
-    """Of the run's artifacts of the name the newest is taken, and the storage does not get the token."""
-    repository.add_artifact(run, "raggate-run", packed(b"old"))
-    repository.add_artifact(run, "raggate-run", packed(b"new"))
-    repository.add_artifact(run, "other", packed(b"other"))
-    repository.add_artifact(repository.add_run(head_sha=repository.head), "raggate-run", packed(b"another run"))
-    assert fetch(there, run, "raggate-run") == {"config.json": b"new"}
-    assert "authorization" not in fake.storage_requests[0].headers
-
-
 @pytest.mark.parametrize(
     ("created", "taken"),
     [
@@ -85,11 +74,6 @@ def test_an_earlier_attempt_leaves_none(
     repository.add_artifact(run, "a", packed())
     assert (fetch(there, run, "a", since="2026-01-01T10:00:00Z") is not None) is taken
     assert fetch(there, run, "a") is not None
-
-
-def test_none(run: int, there: GitHubRepository) -> None:
-    """A run without such an artifact gives nothing."""
-    assert fetch(there, run, "raggate-run") is None
 
 
 @pytest.mark.parametrize("digest", ["sha256:" + "0" * 64, "md5:0"])
@@ -111,12 +95,6 @@ def artifacts_have_no_digest(there: GitHubRepository, run: int) -> bool:
     return all("digest" not in one for one in listed)
 
 
-def test_without_a_digest(repository: Repository, run: int, there: GitHubRepository) -> None:
-    """An artifact without a digest is taken."""
-    repository.add_artifact(run, "a", packed(), digest="")
-    assert fetch(there, run, "a") == {"config.json": b"{}"}
-
-
 def test_too_large(
     fake: FakeGitHub, repository: Repository, run: int, there: GitHubRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,19 +114,3 @@ def test_expired(fake: FakeGitHub, repository: Repository, run: int, there: GitH
     for name in ("a", "b"):
         with pytest.raises(CannotTell, match="has expired"):
             fetch(there, run, name)
-
-
-def test_a_single_file(repository: Repository, run: int, there: GitHubRepository) -> None:
-    """An artifact that is one file and no archive is refused."""
-    repository.add_artifact(run, "verdict.json", b'{"exit_code": 0}', content_type="application/json")
-    with pytest.raises(CannotTell, match="not a zip"):
-        fetch(there, run, "verdict.json")
-
-
-def test_a_token_that_may_not(fake: FakeGitHub, repository: Repository, run: int) -> None:
-    """A missing permission is told with the line that grants it."""
-    repository.add_artifact(run, "a", packed())
-    with fake.client(fake.token({"contents": "read"})) as github:
-        with pytest.raises(GitHubError) as caught:
-            fetch(GitHubRepository(github, NAME), run, "a")
-        assert "actions: read" in caught.value.hint

@@ -173,14 +173,6 @@ def test_an_answer_that_is_lost_opens_no_second(stage: Stage) -> None:
     assert stage.said == []
 
 
-def test_without_the_permission(stage: Stage) -> None:
-    """A token that may not write issues is told in a line that names the permission; nothing else changes."""
-    stage.run(1, "regression", permissions={"contents": "read", "issues": "read"})
-    (line,) = stage.said
-    assert line.startswith("could not write the issue about the branch: ")
-    assert "`issues: write`" in line
-
-
 def test_foreign_text_is_text(stage: Stage) -> None:
     """Whatever questions, notes and names hold, the issue mentions nobody and has no markup of theirs."""
     stage.run(1, hostile_everywhere(), branch=HOSTILE.replace(":", "")[:200])

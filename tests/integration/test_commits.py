@@ -60,19 +60,6 @@ def stage(flavour: str) -> Iterator[Stage]:
         fake.assert_clean()
 
 
-@EITHER
-def test_everything_that_is_asked(stage: Stage) -> None:
-    """Among all that a commit asks on its way there is nothing that either flavour would not take."""
-    branch = stage.update("new", None, onto=stage.repository.head).sha
-    stage.update("main", stage.repository.head)
-    newer = stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
-    stage.update("new", branch, onto=newer)
-    assert {request.operation for request in stage.fake.requests} == {
-        *(f"git/{name}" for name in ("get-ref", "get-commit", "create-blob", "create-tree")),
-        *("git/create-commit", "git/create-ref", "git/update-ref", "repos/compare-commits-with-basehead"),
-    }
-
-
 def test_several_files_are_one_commit(stage: Stage) -> None:
     """All files stand in one commit on top of the head, every other file is kept, and GitHub signed it."""
     before = stage.repository.head
@@ -90,14 +77,6 @@ def test_a_branch_is_created(stage: Stage) -> None:
     assert stage.repository.refs["refs/heads/raggate/baseline-small"] == made.sha
     assert stage.parents(made.sha) == (before,)
     assert stage.repository.head == before
-
-
-def test_the_same_files_are_no_commit(stage: Stage) -> None:
-    """What the branch has already is not committed again."""
-    first = stage.update("main", stage.repository.head)
-    again = stage.update("main", first.sha)
-    assert again == Committed(sha=first.sha, verified=True, reason="valid", changed=False)
-    assert len(stage.fake.calls("git/create-commit")) == 1
 
 
 def test_newer_files_become_a_second_parent(stage: Stage) -> None:
@@ -121,14 +100,6 @@ def test_what_was_merged_and_taken_back(stage: Stage) -> None:
     assert repository.refs["refs/heads/raggate/baseline-small"] == made.sha
     again = stage.update("raggate/baseline-small", made.sha, onto=back)
     assert (again.sha, again.changed) == (made.sha, False)
-
-
-def test_what_was_merged_and_stands(stage: Stage) -> None:
-    """Where the other branch has these files too, nothing is committed."""
-    before = stage.repository.head
-    branch = stage.update("raggate/baseline-small", None, onto=before).sha
-    merge = stage.repository.add_commit(FILES, [before, branch], branch="main")
-    assert stage.update("raggate/baseline-small", branch, onto=merge).changed is False
 
 
 @pytest.mark.parametrize("expected", [None, "1" * 40])
@@ -170,20 +141,6 @@ def test_a_protected_branch(stage: Stage) -> None:
     with pytest.raises(GitHubError, match="rule") as caught:
         stage.update("main", stage.repository.head)
     assert "raggate/**" in caught.value.hint
-
-
-@EITHER
-def test_a_missing_permission(stage: Stage) -> None:
-    """A token that may only read is told the line to add."""
-    with pytest.raises(GitHubError) as caught:
-        stage.update("main", stage.repository.head, permissions={"contents": "read"})
-    assert "contents: write" in caught.value.hint
-
-
-def test_an_unsigned_commit_is_said(stage: Stage) -> None:
-    """A commit that GitHub does not sign is reported as that, with its reason."""
-    made = stage.update("main", stage.repository.head, login="octocat")
-    assert (made.verified, made.reason) == (False, "unsigned")
 
 
 def test_no_author_is_named(stage: Stage) -> None:

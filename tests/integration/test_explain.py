@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -97,18 +96,6 @@ def test_a_question_that_does_not_exist(talk: Conversation, project: Project) ->
     assert talk.reactions == ["eyes", "-1"]
 
 
-def test_a_question_that_was_not_asked(talk: Conversation, project: Project) -> None:
-    """Of a run that broke off before a question, the reply does not say that the golden set has no such question."""
-    files = dict(measured(project.root, ""))
-    files["config.json"] = json.dumps({**json.loads(files["config.json"]), "stopped": "interrupted"}).encode()
-    rows = files["results.jsonl"].splitlines(keepends=True)
-    files["results.jsonl"] = b"".join(row for row in rows if b'"anchovy-first"' not in row)
-    upload(talk, files)
-    reply = asked(talk, "anchovy-first")
-    assert "The run has no answer to question anchovy-first, which the base commit's golden set has." in reply
-    assert talk.reactions == ["eyes", "-1"]
-
-
 def test_what_an_artifact_says(talk: Conversation, project: Project) -> None:
     """Names that the run made up are shown as text, in cells that they do not end."""
     files = dict(measured(project.root, "worse"))
@@ -119,11 +106,3 @@ def test_what_an_artifact_says(talk: Conversation, project: Project) -> None:
     assert "<b>" not in reply
     assert "@eve" not in reply
     assert "](http://x.test" not in reply
-
-
-def test_a_run_without_a_verdict(talk: Conversation) -> None:
-    """Where the run left nothing, the reply says so, and explains nothing."""
-    reply = asked(talk, "anchovy-first")
-    assert reply.startswith("There is no verdict for [`")
-    assert "left no artifact" in reply
-    assert talk.reactions == ["eyes", "-1"]

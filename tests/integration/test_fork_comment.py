@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -300,27 +299,6 @@ def test_a_run_by_other_means_is_never_green(stage: Stage, change: Callable[[Fil
     assert "/" not in " ".join(told.failure.lines).partition("cannot be read")[2]
 
 
-def other_schema(files: Files) -> None:
-    """Write another version."""
-    files["config.json"] = b"{}"
-
-
-def no_golden(files: Files) -> None:
-    """Leave the questions out."""
-    del files["golden.jsonl"]
-
-
-@pytest.mark.parametrize(("change", "name"), [(other_schema, "config.json: "), (no_golden, "golden.jsonl: ")])
-def test_a_broken_artifact_is_named_by_its_file(stage: Stage, change: Callable[[Files], None], name: str) -> None:
-    """What is wrong with an artifact is told with the file's name alone, and is not the reader's mistake."""
-    files = stage.measured(0)
-    change(files)
-    told = stage.judge(files)
-    assert told.failure is not None
-    assert (told.code, told.failure.label) == (3, "cannot tell")
-    assert " ".join(told.failure.lines).startswith(f"the artifact cannot be read: {name}")
-
-
 @pytest.mark.parametrize(
     ("key", "value", "place"),
     [
@@ -368,17 +346,6 @@ def test_an_artifact_of_an_earlier_attempt_is_none(stage: Stage) -> None:
     assert told.failure is not None
     assert (told.code, told.suite) == (3, "small")
     assert "left no artifact 'raggate-run', so there is nothing to judge" in " ".join(told.failure.lines)
-
-
-def test_an_api_that_never_came_up_is_told_in_its_words(stage: Stage) -> None:
-    """A run that ended before the first question says why, in the log and below a line that says who speaks."""
-    told = stage.judge(stage.measured(3, FAKE_BEHAVIOUR="die_at_start"))
-    assert told.code == 3
-    assert told.failure is not None
-    assert " ".join(told.failure.lines) == "The untrusted run reports that it cannot tell and measured nothing."
-    assert told.failure.log[0] == "what the run itself says:"
-    assert "exited with code 3" in told.failure.log[1]
-    assert told.failure.suite == "small"
 
 
 @pytest.mark.parametrize(("code", "label"), [(2, "usage error"), (3, "cannot tell"), (70, "internal error"), (0, "")])
@@ -441,50 +408,6 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     assert "**Next:** What is above says why" in comment.render_failure(told.failure, Publication())
 
 
-def test_a_configuration_that_is_nowhere_is_no_first_run(stage: Stage) -> None:
-    """Where the change has none either, as where the workflow names another file, its merge begins no gate."""
-    told = stage.judge(stage.measured(0), config="gate.yml").failure
-    assert told is not None
-    assert told.lines == ("neither the base commit nor this change has gate.yml, so there is nothing to judge by",)
-    assert told.exit_code == 2
-    page = comment.render_failure(told, Publication())
-    assert "in the workflow that judges, or add that file" in page
-    assert "first run" not in page
-
-
-def without(stage: Stage, *topics: str) -> str:
-    """Return the golden set without the questions about some notes."""
-    lines = (stage.project.root / "golden.jsonl").read_text().splitlines(keepends=True)
-    return "".join(line for line in lines if not any(f'"{topic}-' in line for topic in topics))
-
-
-def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
-    """Notes that are added, removed and changed are named; other files, and notes that stay, are not."""
-    notes = f"{VAULT}/Notes"
-    change = {f"{notes}/new.md": "# New\n", f"{notes}/gateway.md": None, f"{notes}/handover.md": "# Other\n"}
-    change |= {"golden.jsonl": without(stage, "gateway", "handover")}
-    stage.change(change | {f"{notes}/picture.png": "x", f"{notes}/empty.md": "", f"{VAULT}/.obsidian/a.md": "x"})
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    expected = ("added work/Notes/new.md", "changed work/Notes/handover.md", "removed work/Notes/gateway.md")
-    assert tuple(map(str, told.review.context.preview.vault)) == expected
-    assert told.review.context.preview.problems == told.review.context.preview.breaks == ()
-
-
-def test_a_vault_that_moves_is_compared_by_its_notes(stage: Stage) -> None:
-    """Notes of a vault that the pull request's configuration looks for elsewhere are the same notes."""
-    config = (stage.project.root / "raggate.yml").read_text()
-    moved: dict[str, Any] = {"raggate.yml": config.replace("vault/work", "moved")}
-    for path in sorted((stage.project.root / VAULT / "Notes").glob("*.md")):
-        moved |= {f"{VAULT}/Notes/{path.name}": None, f"moved/Notes/{path.name}": path.read_bytes()}
-    stage.change(moved)
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert (told.review.context.preview.vault, told.review.context.preview.problems) == ((), ())
-
-
 @pytest.mark.parametrize("measured", [True, False])
 def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Path) -> None:
     """From the event to the comment: it names the repository's policy where that was applied, and only there."""
@@ -526,17 +449,6 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     assert "Judged for a merge into main." in written.body
 
 
-def test_what_only_the_base_can_correct(stage: Stage) -> None:
-    """Of files of the base commit it is not said that a push corrects them, or that nothing was measured."""
-    measured, config = stage.measured(0), stage.project.root / "raggate.yml"
-    stage.merge({"raggate.yml": f"{config.read_text()}bogus: 1\n"})
-    told = stage.judge(measured).failure
-    assert told is not None
-    page = comment.render_failure(told, Publication())
-    assert "**Next:** Correct what is named above in the files of the base branch" in page
-    assert not any(words in page for words in ("push again", "Nothing was measured"))
-
-
 @pytest.mark.parametrize(("named", "code"), [("", 2), ("other", 2), ("other, main", 0)])
 def test_a_base_that_the_workflow_does_not_name_is_refused(stage: Stage, named: str, code: int) -> None:
     """A pull request into another branch than the default one is judged only where the workflow names that branch."""
@@ -555,28 +467,6 @@ def test_another_workflow_of_the_same_name_is_refused(stage: Stage, told: str) -
     assert "input `workflow`" in caught.value.hint
     stage.path = f"{path}@refs/pull/7/merge"
     assert stage.judge(stage.measured(0), workflow="rag-gate-too.yml").code == 0
-
-
-def test_a_note_of_a_name_that_no_commit_is_read_with_is_no_pass(stage: Stage) -> None:
-    """A fork's note that would end every run after its merge is told before."""
-    stage.change({f"{VAULT}/a\\b.md": "# B\n"})
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    (problem,) = told.review.context.preview.breaks
-    assert "a\\b.md: this name of a file in the commit cannot be used" in problem
-    assert told.code == 3
-
-
-def test_a_waiver_of_no_question_is_no_pass(stage: Stage) -> None:
-    """A fork's waiver of a question that is not there would end every run after the merge, which is told before."""
-    waiver = "waivers: [{case: nobody, owner: me, reason: because, expires: 2099-01-01}]\n"
-    stage.change({"raggate.yml": stage.project.config.read_text() + waiver})
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert "waivers[0].case: no case 'nobody'" in " ".join(told.review.context.preview.breaks)
-    assert told.code == 3
 
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
@@ -664,16 +554,6 @@ def test_what_github_does_not_answer_is_no_pass(stage: Stage) -> None:
     assert (told.code, told.review.verdict.outcome) == (3, "cannot tell")
 
 
-def test_a_note_whose_name_is_no_utf8_is_no_pass(stage: Stage) -> None:
-    """A fork's note that GitHub cannot name, and that would end every run after its merge, is told before."""
-    stage.change({f"{VAULT}/caf\udce9.md": "# B\n"})
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert "expected the tree" in " ".join(told.review.context.preview.unseen)
-    assert told.code == 3
-
-
 def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork's chain of folders, too much for one answer of GitHub, leaves requests for the comment that says so."""
     cut_short(monkeypatch)
@@ -690,24 +570,6 @@ def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pyte
     assert len(stage.fake.requests) < git_objects.MOST_OF_A_STRANGER + 50
     assert "more than 300 requests to GitHub" in comment.render(told.review, Publication())
     assert told.code == 3
-
-
-def test_a_configuration_of_the_change_that_takes_for_ever_keeps_no_comment_back(stage: Stage) -> None:
-    """A head commit whose configuration other YAML readers need minutes for is told as one with a mistake, at once."""
-    stage.change({"raggate.yml": "suite: " + "1:" * 30_000 + "1\n"})
-    begun = time.process_time()
-    told = stage.judge(stage.measured(0))
-    assert time.process_time() - begun < 20
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert "suite: expected" in " ".join(told.review.context.preview.breaks)
-    assert told.code == told.review.verdict.exit_code == 3
-    assert "would break the gate" in told.review.verdict.headline
-    stage.change({"raggate.yml": "suite: " + "1:" * 520_000 + "1\n"})
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert "expected at most 65536" in " ".join(told.review.context.preview.breaks)
 
 
 def test_only_a_run_of_a_pull_request_is_relayed(stage: Stage) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fakes import github_api
 from fakes.github.calls import Call, Response
-from fakes.github_api import DROP, FakeGitHub, Repository, Submodule, Symlink, status
+from fakes.github_api import FakeGitHub, Repository, Submodule, Symlink, status
 from fakes.truncated import cut_short
 from flavours import EITHER
 from raggate.errors import UsageError
@@ -99,15 +99,6 @@ class TestRead:
         assert source.commit == old
         assert source.describe("raggate.yml") == f"raggate.yml@{old[:12]}"
 
-    def test_strange_names(self, opened: Open) -> None:
-        """A name with characters that mean something in a URL is read as the name it is."""
-        assert opened().read("vault/ä #1?%2e&.md") == b"# Umlaut\n"
-        assert opened().read("vault/empty.md") == b""
-
-    def test_below_a_folder(self, opened: Open) -> None:
-        """Paths are relative to the prefix."""
-        assert opened(prefix="vault/deep/").read("er/b.md") == b"# B\n"
-
     @pytest.mark.parametrize(
         "path",
         ["nowhere.md", "vault", "vault/module", "vault/a.md/b", "vault/link.md/b", "../x", "vault/module/x", "."],
@@ -122,11 +113,6 @@ class TestRead:
         with pytest.raises(UsageError, match=r"vault/link.md@\w{12}: a symbolic link"):
             opened().read("vault/link.md")
 
-    def test_a_pointer_is_refused(self, repository: Repository, opened: Open) -> None:
-        """A file whose content is in Git LFS is named, in place of an error about what the pointer says."""
-        with pytest.raises(UsageError, match=r"golden.jsonl@\w{12}: its content is in Git LFS"):
-            opened(add(repository, {"golden.jsonl": POINTER})).read("golden.jsonl")
-
     def test_a_large_file(self, repository: Repository, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file above 1 MiB is read, and one above the limit is refused before it is downloaded."""
         content = b"x" * ((1 << 20) + 1)
@@ -135,15 +121,6 @@ class TestRead:
         monkeypatch.setattr(Objects, "limits", replace(Objects.limits, file_bytes=1 << 20))
         with pytest.raises(UsageError, match="larger than 1048576 bytes"):
             source.read("big")
-
-    def test_read_twice_asked_once(self, fake: FakeGitHub, opened: Open) -> None:
-        """What was read once is not asked for again: not the commit, not a directory, not a file."""
-        source = opened()
-        source.read("vault/a.md")
-        count = len(fake.requests)
-        source.read("vault/a.md")
-        source.read("vault/deep/copy.md")
-        assert len(fake.requests) == count + 1
 
     @EITHER
     def test_a_token_that_may_not_read(self, opened: Open) -> None:
@@ -168,12 +145,6 @@ class TestRead:
         with pytest.raises(GitHubError):
             opened().read("raggate.yml")
 
-    @pytest.mark.parametrize("commit", ["main", "1234567", "../x", "G" * 40])
-    def test_only_a_full_id(self, opened: Open, commit: str) -> None:
-        """Anything but a full id is refused, as it could mean another commit tomorrow."""
-        with pytest.raises(UsageError, match="not the full id"):
-            opened(commit)
-
     def test_another_content_than_the_id_says(self, repository: Repository, opened: Open) -> None:
         """Bytes that do not have the id that the tree names are not taken."""
         entry = repository.objects.entry(repository.objects.commits[repository.head].tree, "raggate.yml")
@@ -185,12 +156,6 @@ class TestRead:
 
 class TestDirectory:
     """A whole directory."""
-
-    @EITHER
-    def test_everything_that_is_asked(self, fake: FakeGitHub, opened: Open) -> None:
-        """Among all that reading a commit asks there is nothing that either flavour would not take."""
-        opened().directory("vault")
-        assert {request.operation for request in fake.requests} == {"git/get-commit", "git/get-tree", "git/get-blob"}
 
     @EITHER
     def test_everything_in_it(self, opened: Open) -> None:
@@ -208,25 +173,6 @@ class TestDirectory:
         assert (directory / "link.md").readlink() == Path("deep/copy.md")
         assert list((directory / "module").iterdir()) == []
         assert not (directory.parent / "other").exists()
-
-    def test_one_inside_another(self, opened: Open) -> None:
-        """Each path has a place of its own, also when one lies inside another or is the whole repository."""
-        source = opened(prefix="vault/")
-        whole, inner = source.directory("."), source.directory("deep")
-        assert files_below(inner) == {"er/b.md": "# B\n", "copy.md": "# A\n"}
-        assert files_below(whole / "deep") == files_below(inner)
-        assert source.directory("deep") == inner
-
-    @pytest.mark.parametrize("path", ["nowhere", "raggate.yml", "..", "vault/module"])
-    def test_what_is_no_directory(self, opened: Open, path: str) -> None:
-        """What is no directory gives a path that does not exist."""
-        assert not opened().directory(path).exists()
-
-    def test_the_same_content_is_downloaded_once(self, fake: FakeGitHub, opened: Open) -> None:
-        """Of two files with the same content one is asked for."""
-        opened().directory("vault")
-        blobs = [request.path for request in fake.calls("git/get-blob")]
-        assert len(blobs) == len(set(blobs)) == 6
 
     def test_what_the_working_tree_has(self, fake: FakeGitHub, opened: Open, tmp_path: Path) -> None:
         """A file that the working tree has unchanged is not downloaded; a changed one is, and is as committed."""
@@ -256,22 +202,12 @@ class TestDirectory:
         assert list((tmp_path / "scratch").iterdir()) == []
         assert len(files_below(source.directory("vault"))) == 7
 
-    def test_a_lost_answer_is_asked_for_again(self, fake: FakeGitHub, opened: Open) -> None:
-        """One connection that breaks does not end it."""
-        fake.fail_next("git/get-blob", DROP)
-        assert len(files_below(opened().directory("vault"))) == 7
-
     @pytest.mark.parametrize("target", ["../raggate.yml", "/etc/passwd", "deep/../../x", ".."])
     def test_a_link_out_of_it(self, repository: Repository, opened: Open, target: str) -> None:
         """A link that leads out of the directory is refused by name."""
         commit = add(repository, {"vault/deep/out.md": Symlink(f"../{target}" if target[0] != "/" else target)})
         with pytest.raises(UsageError, match=r"vault/deep/out.md@\w{12}: a symbolic link out of"):
             opened(commit).directory("vault")
-
-    def test_a_note_that_is_a_pointer(self, repository: Repository, opened: Open) -> None:
-        """A note whose content is in Git LFS is refused by name."""
-        with pytest.raises(UsageError, match=r"vault/deep/p.md@\w{12}: its content is in Git LFS"):
-            opened(add(repository, {"vault/deep/p.md": POINTER})).directory("vault")
 
     @pytest.mark.parametrize("name", ["vault/../x.md", "vault/./x.md", "vault/a\\..\\b.md", "vault/x\0.md"])
     def test_names_that_lead_out(self, repository: Repository, opened: Open, name: str, tmp_path: Path) -> None:
@@ -368,66 +304,6 @@ class TestVerified:
         monkeypatch.setitem(github_api.OPERATIONS, "git/get-tree", answer)
         with pytest.raises(GitHubError, match="expected a tree whose directories are listed"):
             opened().directory("vault")
-
-
-class TestDiffering:
-    """What the working tree has otherwise."""
-
-    def test_changed_added_and_removed(self, opened: Open, tmp_path: Path) -> None:
-        """Changed, new and missing files and links below the paths are named, and no others."""
-        root = tmp_path / "root"
-        source = opened(root=root)
-        copied = opened().directory("vault")
-        root.mkdir()
-        copied.rename(root / "vault")
-        (root / "raggate.yml").write_text("version: 1\n")
-        (root / "unasked.md").write_text("x")
-        paths = ("raggate.yml", "vault", "baseline.json")
-        assert source.differing(paths) == ()
-        (root / "raggate.yml").write_text("version: 2\n")
-        (root / "baseline.json").write_text("{}")
-        (root / "vault/a.md").unlink()
-        (root / "vault/link.md").unlink()
-        (root / "vault/link.md").symlink_to("a.md")
-        (root / "vault/new").mkdir()
-        (root / "vault/new/ä.md").write_text("x")
-        (root / "vault/deep/er/b.md").write_text("# C\n")
-        assert source.differing(paths) == (
-            "baseline.json",
-            "raggate.yml",
-            "vault/a.md",
-            "vault/deep/er/b.md",
-            "vault/link.md",
-            "vault/new/ä.md",
-        )
-
-    def test_a_link_in_place_of_a_directory(self, opened: Open, tmp_path: Path) -> None:
-        """A working tree that leads elsewhere is not followed: everything counts as changed."""
-        (tmp_path / "root").mkdir()
-        (tmp_path / "root/vault").symlink_to("/")
-        assert "vault/a.md" in opened(root=tmp_path / "root").differing(("vault",))
-
-    def test_in_a_folder(self, opened: Open, tmp_path: Path) -> None:
-        """With a prefix, names are relative to it, as the working tree's are."""
-        (tmp_path / "o.md").write_text("# X\n")
-        assert opened(prefix="other/", root=tmp_path).differing(("o.md",)) == ("o.md",)
-        (tmp_path / "o.md").write_text("# O\n")
-        assert opened(prefix="other/", root=tmp_path).differing(("o.md",)) == ()
-
-    def test_without_a_working_tree(self, fake: FakeGitHub, opened: Open) -> None:
-        """Where there is no working tree nothing differs, and nothing is asked."""
-        assert opened().differing(("vault",)) == ()
-        assert not fake.requests
-
-
-def test_it_is_a_source(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> None:
-    """A commit that the local repository does not have is opened through the API."""
-    token = fake.token({"contents": "read"})
-    with fake.client(token) as github:
-        remote = sources.Remote(workspace=tmp_path, objects=Objects(GitHubRepository(github, NAME)))
-        with sources.at(tmp_path, repository.head, remote) as source:
-            assert source.read("raggate.yml") == b"version: 1\n"
-            assert (source.directory("vault") / "a.md").read_text() == "# A\n"
 
 
 def test_ids_of_sha256() -> None:

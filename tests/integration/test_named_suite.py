@@ -82,13 +82,6 @@ def test_no_suite_is_guessed(talk: Conversation, explained: list[tuple[str, str]
     assert visible(talk.replies[-1]).startswith("It is not clear which suite is meant: pay, web. Begin with its name")
 
 
-def test_the_only_suite_needs_no_name(talk: Conversation, explained: list[tuple[str, str]]) -> None:
-    """Where the list has one suite, a command is about it, with its name or without."""
-    talk.configs = ("services/w*/raggate.yml",)
-    talk.say("/raggate explain q17")
-    assert explained == [("services/web/raggate.yml", "q17")]
-
-
 def test_a_question_of_one_suite_is_explained(talk: Conversation) -> None:
     """The run of that suite is taken out of the artifact of all, which is asked for by its own name."""
     packed = io.BytesIO()
@@ -100,9 +93,3 @@ def test_a_question_of_one_suite_is_explained(talk: Conversation) -> None:
     assert "the artifact has 2 runs of this suite" in visible(talk.replies[-1])
     talk.say("/raggate explain web: q17")
     assert "the artifact has no run of this suite" in visible(talk.replies[-1])
-
-
-def test_the_step_of_a_workflow(talk: Conversation, explained: list[tuple[str, str]]) -> None:
-    """The step takes the list from its input `config`, as the gate's does."""
-    assert talk.step("/raggate explain pay: q17").code == 0
-    assert explained == [("services/pay/raggate.yml", "q17")]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from msgspec.structs import replace
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from flavours import EITHER
@@ -128,13 +127,6 @@ def test_updated_in_place(stage: Stage) -> None:
     assert stage.repository.objects.commits[pull.head_sha].parents == (first.commit.sha,)
 
 
-def test_the_same_again_changes_nothing(stage: Stage) -> None:
-    """Promoting the same run again makes no commit and says so."""
-    first = stage.propose()
-    assert stage.propose() == replace(first, state="unchanged", commit=replace(first.commit, changed=False))  # type: ignore[type-var]
-    assert len(stage.pulls()) == 1
-
-
 def test_put_on_top_of_a_newer_main(stage: Stage) -> None:
     """When main went on with the same baseline, the proposal is put on top of it, which is said, and has one file."""
     stage.propose()
@@ -167,12 +159,6 @@ def test_a_first_baseline(stage: Stage) -> None:
         stage.propose(change)
 
 
-def test_the_baseline_that_is_there(stage: Stage) -> None:
-    """A promotion of what main has already does nothing."""
-    assert stage.propose(stage.change(OLD)) == PullRequestResult(state="nothing")
-    assert not stage.pulls()
-
-
 @pytest.mark.parametrize("merged", [True, False])
 def test_a_closed_pull_request_is_left_closed(stage: Stage, merged: bool) -> None:
     """After a pull request was closed or merged there is a new one, with one file, from the branch that was left."""
@@ -196,17 +182,6 @@ def test_a_fork_of_the_same_branch_is_not_taken(stage: Stage) -> None:
     assert stage.repository.pulls[3].title == "A change"
 
 
-@pytest.mark.parametrize("operation", ["git/create-commit", "git/create-ref"])
-def test_at_once_without_a_branch(stage: Stage, operation: str) -> None:
-    """Of two first promotions at once the one that writes second is refused, and says what stands there."""
-    stage.fake.before(operation, lambda _: stage.propose(stage.change(NEWER, run=6)))
-    with pytest.raises(Moved) as caught:
-        stage.propose(stage.change(NEW, run=5))
-    (pull,) = stage.pulls()
-    assert caught.value.actual == pull.head_sha
-    assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
-
-
 @pytest.mark.parametrize("operation", ["git/create-commit", "git/update-ref", "pulls/get"])
 def test_at_once_with_a_pull_request(stage: Stage, operation: str) -> None:
     """Of two promotions into one pull request at once one is refused, and the other's text and file belong together."""
@@ -219,46 +194,11 @@ def test_at_once_with_a_pull_request(stage: Stage, operation: str) -> None:
     assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
 
 
-def test_at_once_between_branch_and_pull_request(stage: Stage) -> None:
-    """A promotion whose branch was taken further before it could open its pull request does not speak for it."""
-    stage.fake.before("pulls/create", lambda _: stage.propose(stage.change(NEWER, run=6)))
-    with pytest.raises(Moved):
-        stage.propose(stage.change(NEW, run=5))
-    (pull,) = stage.pulls()
-    assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
-
-
-def test_a_pull_request_closed_at_once(stage: Stage) -> None:
-    """A pull request that is closed before its text is written is followed by a new one."""
-    stage.propose()
-    (first,) = stage.pulls()
-    stage.fake.before("pulls/get", lambda _: setattr(first, "state", "closed"))
-    done = stage.propose(stage.change(NEWER, run=6))
-    assert done.state == "created"
-    assert "closed meanwhile" in done.notes[0]
-    assert len(stage.pulls()) == 2
-
-
 def test_a_lost_answer_opens_one_pull_request(stage: Stage) -> None:
     """When the answer to opening the pull request is lost, there is one all the same."""
     stage.fake.fail_next("pulls/create", COMMIT_THEN_DROP)
     assert stage.propose().state == "created"
     assert len(stage.pulls()) == 1
-
-
-@EITHER
-@pytest.mark.parametrize(
-    ("permissions", "line"),
-    [
-        ({"contents": "read", "pull-requests": "write"}, "contents: write"),
-        ({"contents": "write", "pull-requests": "read"}, "pull-requests: write"),
-    ],
-)
-def test_missing_permission(stage: Stage, permissions: dict[str, str], line: str) -> None:
-    """A token that may not is told the line to add."""
-    with pytest.raises(GitHubError) as caught:
-        stage.propose(permissions=permissions)
-    assert line in caught.value.hint
 
 
 def test_the_setting_that_lets_actions_open_pull_requests(stage: Stage) -> None:
@@ -267,12 +207,6 @@ def test_the_setting_that_lets_actions_open_pull_requests(stage: Stage) -> None:
     with pytest.raises(GitHubError) as caught:
         stage.propose()
     assert "Allow GitHub Actions to create and approve pull requests" in caught.value.hint
-
-
-def test_a_protected_main_needs_no_exception(stage: Stage) -> None:
-    """A pull request is opened for a protected branch like for any other."""
-    stage.repository.protect("main")
-    assert stage.propose().state == "created"
 
 
 @EITHER
@@ -289,11 +223,3 @@ def test_branches_can_be_made(stage: Stage, suite: str) -> None:
     """Every name of a suite gives a branch that GitHub takes."""
     change = stage.change(suite=suite)
     assert stage.propose(change).state == "created"
-
-
-def test_branches_differ() -> None:
-    """Suites that could be mistaken for each other have branches of their own."""
-    names = ["a", "A", "a.", "a-", "a..b", "a-.b", "a--b", "a.lock", "a-lock"]
-    assert len({branch_of([name]) for name in names}) == len(names)
-    with pytest.raises(ValueError, match="not the name"):
-        branch_of(["../main"])

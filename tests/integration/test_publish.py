@@ -149,22 +149,6 @@ def test_a_run_without_a_verdict_is_told_too(stage: Stage) -> None:
     assert "raggate.yml:3: no" in visible(body)
 
 
-@EITHER
-def test_quiet_edits_loud_transitions(stage: Stage) -> None:
-    """A second push edits the comment; a lost pass adds a short one; recovery folds that away again."""
-    stage.finish(outcome("pass"))
-    stage.pull.head_sha = "3" * 40
-    stage.finish(outcome("regression"), event={"head": "3" * 40, "run_id": 6})
-    sticky, loud = stage.comments()
-    assert "1111111" in sticky
-    assert "3333333" in sticky
-    assert len(loud) < 1500
-    assert "since the last push" in loud
-    stage.pull.head_sha = "4" * 40
-    stage.finish(outcome("pass"), event={"head": "4" * 40, "run_id": 7})
-    assert [comment.minimized for comment in stage.repository.comments_of(7)] == [None, "resolved"]
-
-
 @pytest.mark.parametrize(
     ("asked", "name", "count"),
     [
@@ -179,25 +163,6 @@ def test_when_to_comment(stage: Stage, asked: str, name: str, count: int) -> Non
     """The workflow chooses: always, only when there is something to tell, or never."""
     stage.finish(outcome(name), comment=asked)
     assert len(stage.comments()) == count
-
-
-@EITHER
-def test_a_token_that_may_only_read(stage: Stage) -> None:
-    """On a fork nothing can be written: it is said with the line that is missing, and the verdict stays what it was."""
-    reporter = stage.finish(outcome("regression"), permissions={"contents": "read", "pull-requests": "read"})
-    assert stage.comments() == []
-    assert reporter.failed
-    said = " ".join(stage.said)
-    assert "pull-requests: write" in said
-    assert stage.url == ""
-
-
-def test_a_push_that_is_not_the_newest_any_more(stage: Stage) -> None:
-    """When the pull request has moved on, the older run says nothing there, and says so in its log."""
-    stage.pull.head_sha = "3" * 40
-    stage.finish(outcome("regression"))
-    assert stage.comments() == []
-    assert "newer push" in stage.said[0]
 
 
 def test_an_outage_changes_nothing(stage: Stage) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from fakes.github_api import FakeGitHub, Repository
 from raggate.github.rest import pulls
-from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"
@@ -50,27 +49,6 @@ UNKNOWN: list[dict[str, Any]] = [{}, {"head_branch": ""}, {"head_repository": ""
 
 
 @pytest.mark.parametrize("known", UNKNOWN, ids=["by branch", "by commit", "by commit alone"])
-def test_the_pull_request_of_the_commit(stage: Stage, known: dict[str, Any]) -> None:
-    """The open pull request whose head is the commit is found, whether or not the branch is known."""
-    assert stage.find_all(**known) == (7,)
-
-
-def test_what_is_told_of_it(stage: Stage) -> None:
-    """Base and head are those of the pull request as GitHub shows it."""
-    with stage.fake.client(stage.fake.token({"pull-requests": "read"})) as github:
-        there = GitHubRepository(github, NAME)
-        found = pulls.find_all(there, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
-    pull = pulls.Pull(
-        number=7,
-        head_sha=stage.head,
-        base_sha=stage.base.head,
-        base_ref="main",
-        head_repository="mona/notes",
-    )
-    assert found == (pull,)
-
-
-@pytest.mark.parametrize("known", UNKNOWN, ids=["by branch", "by commit", "by commit alone"])
 def test_one_that_moved_on(stage: Stage, known: dict[str, Any]) -> None:
     """A pull request with a newer head is not the measured commit's."""
     stage.base.pulls[7].head_sha = stage.fork.add_commit({"a": "y"}, [stage.head], branch="change")
@@ -97,12 +75,3 @@ def test_a_fork_that_is_gone(stage: Stage) -> None:
     """A pull request whose fork was deleted is found by its commit, as one from a fork."""
     stage.base.pulls[7].head_repo = None
     assert stage.find_all(head_repository="", head_branch="") == (7,)
-
-
-def test_a_token_that_may_not(stage: Stage) -> None:
-    """A missing permission is told with the line that grants it, and is not taken for no pull request."""
-    with stage.fake.client(stage.fake.token({"contents": "read"})) as github:
-        there = GitHubRepository(github, NAME)
-        with pytest.raises(GitHubError) as caught:
-            pulls.find_all(there, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
-        assert "pull-requests: write" in caught.value.hint

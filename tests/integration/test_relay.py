@@ -240,13 +240,6 @@ def test_what_the_change_says_of_its_paths_does_not_count(stage: Stage, measured
     assert stage.relay(one_of(measured))["docs"] == NOTHING
 
 
-def test_a_change_takes_no_suite_off_the_list(stage: Stage, measured: Measured) -> None:
-    """A suite whose configuration is deleted is judged by the base's, and is no pass."""
-    stage.change({"services/good/raggate.yml": None})
-    assert stage.relay(one_of(measured))["good"] == NOTHING
-    assert "takes this suite off the list" in visible(stage.comment)
-
-
 def test_a_change_of_many_directories_does_not_use_up_the_requests(stage: Stage, measured: Measured) -> None:
     """A pattern is matched by asking GitHub, which answers all jobs of a repository a thousand times an hour."""
     stage.change({f"services/{number}/file": str(number) for number in range(330)})
@@ -257,24 +250,6 @@ def test_a_change_of_many_directories_does_not_use_up_the_requests(stage: Stage,
     assert len(stage.fake.calls("git/get-tree")) < 330
 
 
-def test_a_commit_is_asked_for_once_for_all_suites(stage: Stage, measured: Measured) -> None:
-    """What base and change are is known after the first suite: a list of many does not use up the requests either."""
-    stage.change({f"services/new{number}/raggate.yml": f"suite: x{number}\n" for number in range(5)})
-    assert len(stage.relay(one_of(measured))) == 8
-    calls = [request for name in ("commit", "tree") for request in stage.fake.calls(f"git/get-{name}")]
-    asked = [request.path for request in calls if not request.query.get("recursive")]
-    assert len(asked) == len({*asked})
-
-
-def test_only_directories_that_differ_are_asked_for(stage: Stage, measured: Measured) -> None:
-    """A list of hundreds of services costs a change to one of them no request for each of the others."""
-    stage.base = str(stage.repository.add_commit({f"services/{n}/x": str(n) for n in range(310)}, [stage.base]))
-    stage.repository.pulls[7].base_sha = stage.base
-    stage.change({"services/5/raggate.yml": "suite: five\n"})
-    ends = stage.relay(one_of(measured))
-    assert set(ends) == {"good", "poor", "docs", "services/5/raggate.yml"}
-
-
 def test_a_change_that_brings_a_suite_has_a_first_run(stage: Stage, measured: Measured) -> None:
     """It is listed under its path, as nothing that the change says of itself is a name, and cannot be told."""
     stage.change({"services/new/raggate.yml": "suite: new\n"})
@@ -282,36 +257,6 @@ def test_a_change_that_brings_a_suite_has_a_first_run(stage: Stage, measured: Me
     assert ends["services/new/raggate.yml"] == NOTHING
     assert ends["good"] == ("pass", 0)
     assert "This is a first run" in visible(stage.comment)
-
-
-@pytest.mark.parametrize("place", ["new", "docs"])
-def test_a_change_that_brings_a_name_that_another_suite_has(stage: Stage, measured: Measured, place: str) -> None:
-    """After its merge no suite would be judged: it is refused as on the first stage, and a push is what corrects it."""
-    text = measured.contents["services/docs/raggate.yml"].decode()
-    stage.change({f"services/{place}/raggate.yml": text.replace("suite: docs", "suite: good")})
-    assert stage.relay(folders(measured.runs)) == {}
-    assert stage.state.outputs["exit-code"] == "2"
-    shown = visible(stage.comment)
-    assert "suite 'good' is named by 2 configurations" in shown
-    assert f"services/{place}/raggate.yml" in shown
-    assert "push again" in shown
-
-
-def test_an_enterprise_server(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An artifact of all suites is judged on Enterprise Server too."""
-    monkeypatch.chdir(tmp_path)
-    with staged(measured, tmp_path, "ghes-3.17") as stage:
-        assert stage.relay(folders(measured.runs)) == {"good": ("pass", 0), "poor": ("regression", 1), "docs": NOT_RUN}
-
-
-def test_a_list_that_cannot_be_made_is_told(stage: Stage, measured: Measured) -> None:
-    """A pattern without a match, and a base that is not judged, are the one comment, and red."""
-    assert stage.relay(folders(measured.runs), config="nowhere/*.yml") == {}
-    assert (stage.state.outputs["verdict"], stage.state.outputs["exit-code"]) == ("usage error", "2")
-    shown = visible(stage.comment)
-    assert "no configuration" in shown
-    assert "a push to this change corrects neither" in shown
-    assert "push again" not in shown
 
 
 def _renamed(files: Files, name: object) -> Files:

@@ -10,7 +10,7 @@ import pytest
 from commanded import NAME, Conversation
 from e2e import grammar
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, status
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell
 
 RECHECK = "/raggate recheck"
 
@@ -31,12 +31,6 @@ def talk(tmp_path: Path) -> Iterator[Conversation]:
 class TestWho:
     """Who may give a command, by the role that GitHub tells of."""
 
-    @pytest.mark.parametrize("who", ["ada", "mai", "root"])
-    def test_who_may_write(self, talk: Conversation, who: str) -> None:
-        """Whoever writes, maintains or administers may; the comment gets eyes first, then a thumb."""
-        assert talk.say(RECHECK, by=who).code == 0
-        assert (talk.attempts, talk.reactions) == (2, ["eyes", "+1"])
-
     @pytest.mark.parametrize("who", ["eve", "tri", "stranger"])
     def test_who_may_not(self, talk: Conversation, who: str) -> None:
         """Nobody else starts anything or gets raggate to write: one thumb down, also for the author of the change."""
@@ -48,11 +42,6 @@ class TestWho:
         talk.repository.roles["helper"] = "admin"
         talk.say(RECHECK, by="helper", person=False)
         assert talk.fake.requests == []
-
-    def test_another_person_than_was_asked_about(self, talk: Conversation) -> None:
-        """The role of an account that is none of a person's counts for nothing, though it may write."""
-        talk.repository.roles["helper[bot]"] = "admin"
-        assert "may not write" in talk.say(RECHECK, by="helper[bot]").message
 
     def test_a_role_that_cannot_be_asked_for(self, talk: Conversation) -> None:
         """Where GitHub does not tell the role, nothing is done."""
@@ -86,14 +75,6 @@ class TestOnce:
         talk.fake.fail_next(operation, COMMIT_THEN_DROP)
         assert talk.say(RECHECK).code == 0
         assert (talk.attempts, len(talk.replies), talk.reactions) == (2, 1, ["eyes", "+1"])
-
-    def test_a_comment_that_is_deleted(self, talk: Conversation) -> None:
-        """A command whose comment is gone by the time is carried out all the same, and answered."""
-        talk.fake.before(
-            "reactions/create-for-issue-comment", lambda _: talk.repository.comments.pop(talk.comment, None)
-        )
-        talk.say(RECHECK)
-        assert (talk.attempts, len(talk.replies)) == (2, 1)
 
 
 def another_commit(talk: Conversation) -> None:
@@ -155,20 +136,6 @@ class TestRecheck:
         talk.say(RECHECK)
         assert {run: len(attempts) for run, attempts in talk.repository.runs.items()} == {9: 1, 12: 2, 13: 1}
 
-    def test_no_such_workflow(self, talk: Conversation) -> None:
-        """Where the gate's workflow is another file, the reply says which input names it, and the step is red."""
-        talk.repository.runs[9][-1]["path"] = ".github/workflows/other.yml"
-        assert talk.say(RECHECK).code == 3
-        assert "there are no runs of a workflow file &#39;rag-gate.yml&#39;" in talk.replies[0].replace("'", "&#39;")
-        assert "input &#96;workflow&#96;" in talk.replies[0]
-
-    def test_a_token_that_may_not(self, talk: Conversation) -> None:
-        """Where the workflow lacks the permission, the reply names it, and the step is red."""
-        talk.permissions["actions"] = "read"
-        assert talk.say(RECHECK).code == 3
-        assert "actions: write" in talk.replies[0]
-        assert talk.reactions == ["eyes", "-1"]
-
 
 class TestOtherComments:
     """What is no command."""
@@ -180,11 +147,6 @@ class TestOtherComments:
         assert "- `/raggate recheck` runs the gate again" in talk.replies[0]
         assert "eve" not in talk.replies[0]
         assert (talk.attempts, talk.reactions) == (1, ["eyes", "-1"])
-
-    def test_another_event(self, talk: Conversation) -> None:
-        """A workflow on another event is told where the whole workflow stands."""
-        with pytest.raises(UsageError, match="issue_comment, not workflow_run"):
-            talk.respond(RECHECK, name="workflow_run")
 
 
 def test_the_step_of_a_workflow(talk: Conversation, tmp_path: Path) -> None:

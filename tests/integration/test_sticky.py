@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -112,16 +111,6 @@ def stage(flavour: str) -> Iterator[Stage]:
 
 
 @EITHER
-def test_everything_that_is_asked(stage: Stage) -> None:
-    """Among all that a run asks on its way there is nothing that either flavour would not take."""
-    for run in (1, 2):
-        stage.repository.add_comment(7, BOT, _text(passed(run)))
-    for push in (passed(3), failed(4), passed(5)):
-        stage.publish(push)
-    assert {*stage.operations()} == {"pulls/get", LIST, GET, POST, PATCH, DELETE, "graphql"}
-
-
-@EITHER
 def test_one_comment_that_later_pushes_edit(stage: Stage) -> None:
     """The first push writes the comment, the second one changes it in place and knows the first."""
     first = stage.publish(passed(1))
@@ -153,15 +142,6 @@ def test_what_is_told_already_can_be_left_alone(stage: Stage) -> None:
     done = stage.publish(failed(1), again=False, render=lambda pushes: "worse\n")
     assert (done.state, stage.comments()[0].body) == ("unchanged", before)
     assert not stage.alerts()
-
-
-def test_the_next_attempt_is_told_by_a_second_stage_too(stage: Stage) -> None:
-    """What is left alone is the same run and attempt: the next attempt, and the next run, are told."""
-    stage.publish(passed(1))
-    assert stage.publish(failed(1, attempt=2), again=False).state == "updated"
-    assert stage.publish(passed(2), again=False).state == "updated"
-    assert newest(stage.comments()[0]) == (2, 1)
-    assert stage.publish(passed(1, attempt=3), again=False).state == "stale"
 
 
 @EITHER
@@ -197,14 +177,6 @@ def test_spoofed_markers_are_ignored(stage: Stage, login: str, kind: str, prefix
     assert len([one for one in stage.comments() if one.id != spoof.id]) == 1
 
 
-def test_a_state_that_cannot_be_read_is_replaced(stage: Stage) -> None:
-    """A comment of raggate's own whose state somebody broke is put right again."""
-    broken = stage.repository.add_comment(7, BOT, f"{marker.comment_line('main')}\n<!-- raggate:state !! -->\nx")
-    assert stage.publish(passed(1)).state == "updated"
-    assert newest(broken) == (1, 1)
-    assert len(stage.comments()) == 1
-
-
 @EITHER
 def test_a_person_has_comments_of_their_own(stage: Stage) -> None:
     """With the token of a person, comments of that person are edited, and the workflow's are not."""
@@ -222,18 +194,6 @@ def test_a_post_whose_end_is_not_known(stage: Stage, fault: Fault, verdict: str)
     stage.fake.fail_next(POST, fault)
     assert stage.publish(failed(1, verdict=verdict)).state == "created"
     assert [newest(one) for one in stage.comments()] == [(1, 1)]
-
-
-@pytest.mark.parametrize("fault", [COMMIT_THEN_DROP, commit_then_status(502), DROP, status(502)])
-def test_a_loud_post_whose_end_is_not_known(stage: Stage, fault: Fault) -> None:
-    """The loud comment comes exactly once as well, and is remembered."""
-    stage.publish(passed(1))
-    stage.fake.fail_next(POST, fault)
-    assert stage.publish(failed(2)).alert_url
-    (alert,) = stage.alerts()
-    state = marker.decode(stage.comments()[0].body)
-    assert state is not None
-    assert state.alert == alert.id
 
 
 def race(stage: Stage, match: str, nth: int, act: Callable[[], object]) -> list[str]:
@@ -305,26 +265,6 @@ def assert_alert_known(stage: Stage) -> None:
     assert [one.id for one in stage.alerts() if one.minimized is None] == [state.alert][: state.alert is not None]
 
 
-@pytest.mark.parametrize("attempt", range(3))
-def test_two_runs_at_once(stage: Stage, attempt: int) -> None:
-    """Two runs that really go on at the same time leave one comment."""
-    errors: list[BaseException] = []
-
-    def run(push: Push) -> None:
-        try:
-            stage.publish(push)
-        except BaseException as error:  # noqa: BLE001  # told by the test, not by the thread
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(failed(number + attempt),)) for number in (5, 9)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    assert len(stage.comments()) == 1
-
-
 @pytest.mark.parametrize("orders", [(5, 9), (9, 5)])
 @pytest.mark.parametrize("point", [(LIST, 2), (GET, 1), (PATCH, 1), (DELETE, 1), (LIST, 3)], ids=str)
 def test_two_comments_become_one(stage: Stage, orders: tuple[int, int], point: tuple[str, int]) -> None:
@@ -334,15 +274,6 @@ def test_two_comments_become_one(stage: Stage, orders: tuple[int, int], point: t
     oldest = stage.comments()[0].id
     race(stage, *point, lambda: stage.publish(failed(orders[0])))
     stage.publish(failed(orders[1]))
-    assert [(one.id, newest(one)) for one in stage.comments()] == [(oldest, (9, 1))]
-
-
-def test_a_run_between_two_comments(stage: Stage) -> None:
-    """A run that is newer than one comment and older than the other keeps the newer text, in the older comment."""
-    for run in (5, 9):
-        stage.repository.add_comment(7, BOT, _text(failed(run)))
-    oldest = stage.comments()[0].id
-    assert stage.publish(failed(7)).state == "stale"
     assert [(one.id, newest(one)) for one in stage.comments()] == [(oldest, (9, 1))]
 
 
@@ -362,17 +293,6 @@ def test_the_last_moment_heals(stage: Stage) -> None:
     assert [newest(one) for one in stage.comments()] == [(5, 1)]
     assert stage.publish(passed(10)).state == "updated"
     assert [newest(one) for one in stage.comments()] == [(10, 1)]
-
-
-def test_an_edit_that_was_overwritten_is_made_again(stage: Stage) -> None:
-    """An older run's edit that lands right after the newer run's is seen and undone."""
-    stage.publish(passed(1))
-    old = _text(passed(5))
-    race(stage, LIST, 2, lambda: setattr(stage.comments()[0], "body", old))
-    assert stage.publish(passed(9)).state == "updated"
-    (comment,) = stage.comments()
-    assert newest(comment) == (9, 1)
-    assert "pass (5, 1) → pass (9, 1)" in comment.body
 
 
 def test_a_comment_that_never_rests(stage: Stage) -> None:
@@ -443,16 +363,6 @@ def test_a_locked_conversation(stage: Stage) -> None:
     assert "is locked" in error.value.hint
 
 
-def test_a_lock_does_not_stop_the_edit(stage: Stage) -> None:
-    """When the loud comment cannot be posted, the comment is brought up to date all the same, and it is said."""
-    stage.publish(passed(1))
-    stage.pull.locked = True
-    told = stage.publish(failed(2))
-    assert (told.state, told.alert_url) == ("updated", None)
-    assert "was not posted" in told.notes[0]
-    assert newest(stage.comments()[0]) == (2, 1)
-
-
 @EITHER
 @pytest.mark.parametrize("standing", [True, False])
 def test_a_token_that_can_only_read(stage: Stage, standing: bool) -> None:
@@ -463,16 +373,6 @@ def test_a_token_that_can_only_read(stage: Stage, standing: bool) -> None:
         stage.publish(failed(2), token=stage.fake.token({"contents": "read", "pull-requests": "read"}))
     assert "`pull-requests: write`" in error.value.hint
     assert len(stage.repository.comments) == (1 if standing else 0)
-
-
-@EITHER
-@pytest.mark.parametrize("permissions", [{"contents": "read"}, {"contents": "read", "pull-requests": "read"}])
-def test_the_first_refusal_names_all_that_is_missing(stage: Stage, permissions: dict[str, str]) -> None:
-    """Who may not even read the pull request is told at once that the job has to write."""
-    with pytest.raises(GitHubError, match="403") as error:
-        stage.publish(passed(1), token=stage.fake.token(permissions))
-    assert "Give the job `pull-requests: write`" in error.value.hint
-    assert ": read`" not in error.value.hint
 
 
 @pytest.mark.parametrize("verdict", ["regression", "invariant broken", "cannot tell", "usage error", "internal error"])
@@ -502,35 +402,6 @@ def test_the_first_failure_is_not_told_twice(stage: Stage) -> None:
     stage.publish(failed(1))
     stage.publish(failed(2))
     assert not stage.alerts()
-
-
-def test_a_cancelled_run_is_not_loud(stage: Stage) -> None:
-    """A run that somebody cancelled neither shouts nor hides that a pass is lost after it."""
-    stage.publish(passed(1))
-    assert stage.publish(failed(2, verdict="interrupted")).alert_url is None
-    assert stage.publish(failed(3)).alert_url
-
-
-def test_a_cancelled_publication_is_taken_up(stage: Stage) -> None:
-    """A loud comment whose run ended before it could be remembered is not posted again by the next."""
-    stage.publish(passed(1))
-    stage.fake.fail_next(PATCH, status(403, {"message": "no"}))
-    with pytest.raises(GitHubError):
-        stage.publish(failed(2))
-    assert stage.publish(failed(2, attempt=2)).alert_url is None
-    assert len(stage.alerts()) == 1
-    stage.publish(passed(3))
-    assert stage.alerts()[0].minimized == "resolved"
-
-
-def test_a_deleted_loud_comment_stays_away(stage: Stage) -> None:
-    """What a person deleted is not posted again, and recovery does not stumble over it."""
-    stage.publish(passed(1))
-    stage.publish(failed(2))
-    del stage.repository.comments[stage.alerts()[0].id]
-    stage.publish(failed(3))
-    assert not stage.alerts()
-    assert stage.publish(passed(4)).notes == ()
 
 
 def test_a_fold_that_fails_is_said(stage: Stage) -> None:

@@ -227,14 +227,6 @@ def test_one_comment_for_all(step: Step) -> None:
     assert "3 suites: 1 regression, 2 pass" in visible(step.state.reporter.summary(limit=1 << 20))
 
 
-def test_a_token_that_may_not_comment(step: Step, capsys: pytest.CaptureFixture[str]) -> None:
-    """What cannot be commented is said with the line of the workflow that allows it, and changes no verdict."""
-    step.may = ()
-    assert step.gate() == 1
-    told = capsys.readouterr()
-    assert "`pull-requests: write`" in told.out + told.err
-
-
 @pytest.mark.parametrize(
     ("error", "code"), [(CannotTell("not ready"), 3), (UsageError("no golden set"), 2), (KeyError("a bug"), 70)]
 )
@@ -320,14 +312,6 @@ def test_two_suites_of_one_name(step: Step) -> None:
     assert step.gate() == 2
     assert names(step) == []
     assert "services/two/raggate.yml" in visible(step.comment())
-
-
-def test_a_suite_that_takes_the_name_of_another(step: Step) -> None:
-    """A change that renames a suite to the name of another is not judged: after its merge nothing would be."""
-    (step.root / "services/docs/raggate.yml").write_text("suite: web\n")
-    assert step.gate() == 2
-    assert names(step) == []
-    assert "services/docs/raggate.yml" in visible(step.comment())
 
 
 def test_a_name_that_git_checks_out_otherwise(step: Step) -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,9 +23,6 @@ from fakes.github_api import (
     Submodule,
     Symlink,
     commit_then_status,
-    primary_limit,
-    secondary_limit,
-    slow,
     status,
 )
 from raggate.text.certificates import checked_by
@@ -46,58 +40,6 @@ def test_the_descriptions_are_valid(flavour: str) -> None:
     description = json.loads((EVENTS.parent / f"{flavour}.json").read_text(encoding="utf-8"))
     # reading it checks it
     assert OpenAPI.from_dict({**description, "servers": [{"url": contract.HOST}]}).spec["paths"]
-
-
-@each_row("flavour", ["api.github.com", "ghes-3.17"])
-def test_answers_of_one_shape_are_checked_once(flavour: str) -> None:
-    """What the fake leaves out of a shape no schema looks at: how long a text is, and how great a number.
-
-    What has a shape that had a problem before is seen nevertheless.
-    """
-    words = (contract.HERE / f"{flavour}.json").read_text(encoding="utf-8")
-    limits = {int(limit) for limit in re.findall(r'"m(?:ax|in)Length": ?(\d+)', words)}
-    assert max(limits) <= contract.SHORT
-    assert not re.findall(r'"m(?:ax|in)imum": ?(\d+)', words)
-    assert not re.findall(r'"(?:exclusiveM\w+|multipleOf|uniqueItems|const)":|"pattern": ?"', words)
-    assert not re.findall(r'"enum": ?\[[^]]*"[^"]*(?:/[0-9]|[0-9a-f]{40}|T[0-9])', words)
-    described = contract.load(flavour)
-    found = described.find("PATCH", f"{R}/issues/7")
-    assert found is not None
-
-    def problems(text: str, **fields: object) -> list[str]:
-        body = {"title": "raggate", "body": text, **fields}
-        return described.request_problems(*found, query=[], body=json.dumps(body).encode())
-
-    text = "word " * 20
-    assert problems(text) == problems(text * 2) == []
-    assert problems(text, state="no such state") != []
-    assert problems(text * 2, state="no such state") != []
-    assert problems(text, assignees={}) != []
-
-
-def test_addresses_of_one_shape_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which comment or commit is asked for is looked at no second time, but whether its number is one at all."""
-    described = contract.Contract(contract.load("api.github.com")._whole)
-    checks = []
-    checked = described._request_problems
-
-    def counted(*given: Any, **named: Any) -> list[str]:
-        checks.append(given)
-        return checked(*given, **named)
-
-    monkeypatch.setattr(described, "_request_problems", counted)
-
-    def problems(path: str, *query: tuple[str, str]) -> list[str]:
-        found = described.find("GET", f"{R}/{path}")
-        assert found is not None
-        return described.request_problems(*found, query=[*query], body=None)
-
-    assert problems("issues/comments/1001") == problems("issues/comments/1002") == []
-    assert problems(f"git/trees/{'1' * 40}") == problems(f"git/trees/{'2' * 40}") == []
-    assert len(checks) == 2
-    assert problems("issues/comments/ten") != []
-    assert problems("issues/comments/1003", ("per_page", "ten")) != []
-    assert problems("issues/comments/1003") == []
 
 
 @pytest.fixture
@@ -231,13 +173,6 @@ def test_the_length_of_comments(client: httpx.Client, text: str, expected: int) 
     assert client.post(f"{R}/issues/7/comments", json={"body": text}).status_code == expected
 
 
-def test_a_locked_conversation_takes_no_comment(repository: Repository, client: httpx.Client) -> None:
-    """Nobody can comment where the conversation is locked."""
-    repository.pulls[7].locked = True
-    assert client.post(f"{R}/issues/7/comments", json={"body": "hi"}).status_code == 403
-    assert not repository.comments
-
-
 @OVER_CONNECTIONS
 @pytest.mark.parametrize(
     ("fault", "kept"), [(DROP, 0), (COMMIT_THEN_DROP, 1), (TRUNCATE, 1), (status(502), 0), (commit_then_status(502), 1)]
@@ -257,39 +192,11 @@ def test_a_fault_before_or_after_the_fact(
     github.assert_clean()
 
 
-def test_rate_limits_speak_as_github(github: FakeGitHub, client: httpx.Client) -> None:
-    """The two limits differ in their headers; the faults are met in order, and then it works again."""
-    github.fail_next(
-        "GET /repos/*", primary_limit(1_800_000_000), secondary_limit(retry_after=7), secondary_limit(code=429)
-    )
-    first, second, third, last = (client.get(R) for _ in range(4))
-    assert (first.status_code, first.headers["x-ratelimit-remaining"]) == (403, "0")
-    assert first.headers["x-ratelimit-reset"] == "1800000000"
-    assert (second.status_code, second.headers["retry-after"]) == (403, "7")
-    assert "secondary rate limit" in second.json()["message"]
-    assert (third.status_code, "retry-after" in third.headers, last.status_code) == (429, False, 200)
-
-
-@OVER_CONNECTIONS
-def test_a_slow_answer_comes_late(github: FakeGitHub, client: httpx.Client) -> None:
-    """A client that does not wait gives up on a slow answer."""
-    github.fail_next("repos/get", slow(5))
-    with pytest.raises(httpx.ReadTimeout):
-        client.get(R, timeout=0.1)
-
-
 def test_a_fault_nobody_met_is_told(github: FakeGitHub) -> None:
     """A test that announces a fault and never runs into it proves nothing."""
     github.fail_next("repos/get", DROP)
     with pytest.raises(AssertionError, match="nothing met"):
         github.assert_clean()
-
-
-def test_a_hook_runs_between_two_requests(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
-    """What another run does in between is there when the request is looked at."""
-    github.before("issues/list-comments", lambda _: repository.add_comment(7, BOT, "from another run"))
-    assert [one["body"] for one in client.get(f"{R}/issues/7/comments").json()] == ["from another run"]
-    assert len(client.get(f"{R}/issues/7/comments").json()) == 1
 
 
 @pytest.mark.parametrize(
@@ -402,40 +309,6 @@ def test_downloads_go_elsewhere_and_want_no_token(
     github.assert_clean()
     assert client.get(place).status_code == 400
     assert [one.operation for one in github.violations] == ["storage"]
-
-
-@OVER_CONNECTIONS
-def test_clients_may_come_all_at_once(github: FakeGitHub, repository: Repository) -> None:
-    """Of many clients that want to create the same branch, one does."""
-    answers: list[int] = []
-
-    def create() -> None:
-        with client_of(github, ALL) as client:
-            answer = client.post(f"{R}/git/refs", json={"ref": "refs/heads/new", "sha": repository.head})
-            answers.append(answer.status_code)
-
-    threads = [threading.Thread(target=create) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(answers) == [201, *[422] * 7]
-    github.assert_clean()
-
-
-@OVER_CONNECTIONS
-def test_requests_are_recorded(github: FakeGitHub, client: httpx.Client) -> None:
-    """A test sees everything a client sent, the token included, and when."""
-    client.post(f"{R}/issues/7/comments?", json={"body": "hi"})
-    request = github.requests[-1]
-    assert (request.method, request.path, request.operation) == (
-        "POST",
-        f"{R}/issues/7/comments",
-        "issues/create-comment",
-    )
-    assert (request.body, request.status) == ({"body": "hi"}, 201)
-    assert request.headers["authorization"].startswith("Bearer ghs_")
-    assert 0 <= time.monotonic() - request.time < 60
 
 
 def test_the_example_events_are_there() -> None:

@@ -9,13 +9,13 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import Any, get_args
+from typing import Annotated, Literal, get_args
 
-from msgspec import Struct
+from msgspec import Meta, Struct, json
 
 from raggate.models.answer import VerdictKind
 from raggate.models.publication import Push
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import dumps
 
 VERSION = 1
 MOST_PUSHES = 10
@@ -28,11 +28,9 @@ MARKER_UNITS = 3000
 VERDICTS = frozenset(get_args(VerdictKind)) | {"usage error", "internal error", "not run"}
 """How a push may have ended: with a verdict, or with the label of what came instead."""
 
-_MOST_NUMBER = 2**53
-_MOST_ATTEMPT = 10**6
+Number = Annotated[int, Meta(ge=0, le=2**53)]
 _SLUG_CHARACTERS = 40
 _DIGEST_CHARACTERS = 12
-_HEAD = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ALERT = re.compile(r"<!-- raggate:alert ([a-z0-9-]{1,80}) ([0-9]{1,16})\.([0-9]{1,7}) -->")
 _STATE = re.compile(r"<!-- raggate:state ([A-Za-z0-9+/]{1,4000}={0,2}) -->")
 
@@ -48,6 +46,20 @@ class State(Struct, frozen=True, kw_only=True):
     suite: str
     pushes: tuple[Push, ...] = ()
     alert: int | None = None
+
+
+class _Push(Struct, array_like=True, forbid_unknown_fields=True):
+    head: Annotated[str, Meta(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})\Z")]
+    verdict: str
+    run: Number
+    attempt: Annotated[int, Meta(ge=0, le=10**6)]
+
+
+class _Stored(Struct, forbid_unknown_fields=True):
+    version: Literal[1]
+    suite: str
+    pushes: Annotated[list[_Push], Meta(max_length=MOST_PUSHES)]
+    alert: Number | None
 
 
 def slug(suite: str) -> str:
@@ -79,11 +91,7 @@ def first_line(body: str) -> str:
 
 
 def encode(state: State) -> str:
-    """Write the two lines a comment begins with, a line break after each.
-
-    Raises:
-        ValueError: for what `decode` would not read.
-    """
+    """Write the two lines a comment begins with; ValueError for what `decode` would not read."""
     pushes = [[push.head, push.verdict, push.run, push.attempt] for push in state.pushes]
     try:
         content = dumps({"version": VERSION, "suite": state.suite, "pushes": pushes, "alert": state.alert})
@@ -102,43 +110,13 @@ def decode(body: str) -> State | None:
     if match is None:
         return None
     try:
-        stored = loads(base64.b64decode(match[1], validate=True))
-        state = _state(stored)
-    except (binascii.Error, ValueError, TypeError):
+        stored = json.decode(base64.b64decode(match[1], validate=True), type=_Stored)
+    except (binascii.Error, ValueError, RecursionError):
         return None
-    return state if comment_line(state.suite) == lines[0] else None
-
-
-def _state(stored: Any) -> State:
-    if not isinstance(stored, dict) or set(stored) != {"version", "suite", "pushes", "alert"}:
-        raise ValueError("not a state")
-    if _number(stored["version"]) != VERSION:
-        raise ValueError("another version")
-    suite, pushes, alert = stored["suite"], stored["pushes"], stored["alert"]
-    if not isinstance(suite, str) or len(dumps(suite)) > MOST_SUITE_BYTES:
-        raise ValueError("not a suite")
-    if not isinstance(pushes, list) or len(pushes) > MOST_PUSHES:
-        raise ValueError("not a list of pushes")
-    return State(
-        suite=suite,
-        pushes=tuple(_push(push) for push in pushes),
-        alert=None if alert is None else _number(alert),
+    known = all(push.verdict in VERDICTS for push in stored.pushes)
+    if not known or len(dumps(stored.suite)) > MOST_SUITE_BYTES or comment_line(stored.suite) != lines[0]:
+        return None
+    pushes = tuple(
+        Push(head=each.head, verdict=each.verdict, run=each.run, attempt=each.attempt) for each in stored.pushes
     )
-
-
-def _push(stored: Any) -> Push:
-    if not isinstance(stored, list) or len(stored) != 4:
-        raise ValueError("not a push")
-    head, verdict, run, attempt = stored
-    if not isinstance(head, str) or not _HEAD.fullmatch(head):
-        raise ValueError("not a commit")
-    if not isinstance(verdict, str) or verdict not in VERDICTS:
-        raise ValueError("not a verdict")
-    return Push(head=head, verdict=verdict, run=_number(run), attempt=_number(attempt, most=_MOST_ATTEMPT))
-
-
-def _number(value: Any, *, most: int = _MOST_NUMBER) -> int:
-    # True is an int, too
-    if type(value) is not int or not 0 <= value <= most:
-        raise ValueError("not a number that is expected")
-    return value
+    return State(suite=stored.suite, pushes=pushes, alert=stored.alert)

@@ -77,23 +77,6 @@ def test_work_that_ignores_signals_is_killed_in_time() -> None:
     assert time.monotonic() - begin < 3
 
 
-def test_a_second_signal_does_not_disturb_the_end() -> None:
-    """Only the first signal is handed on: what the work does to clean up is not interrupted by the next."""
-    body = """
-def work():
-    try:
-        ready()
-        wait()
-    except KeyboardInterrupt:
-        time.sleep(1)
-        return 42"""
-    process = started(body)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
-        process.send_signal(number)
-        time.sleep(0.2)
-    assert ended(process) == 42
-
-
 def test_work_that_is_killed_or_crashes_is_never_a_pass() -> None:
     """A killed child gives 128 and the signal, a crashed one the code of an internal error."""
     assert ended(started("def work():\n    ready()\n    os.kill(os.getpid(), 9)")) == 137

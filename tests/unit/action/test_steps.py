@@ -52,40 +52,6 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return gated
 
 
-@pytest.mark.parametrize(
-    ("event", "against", "judge"),
-    [
-        (PULL, "", BASE),
-        (PULL, "release", "release"),
-        (PULL, "working-tree", None),
-        (PUSH, "", None),
-        (PUSH, "main", "main"),
-    ],
-)
-def test_whose_commit_judges(asked: Any, event: dict[str, Any], against: str, judge: str | None) -> None:
-    """The event's base judges unless an input names another commit, or the working tree; a push has no base."""
-    request, _ = asked(event_of(**event), against=against)
-    assert request.against == judge
-    assert request.introducing is (event is PULL and against == "")
-
-
-@pytest.mark.parametrize(
-    ("event", "inputs", "contained"),
-    [
-        (PUSH, {}, False),
-        (PULL, {}, True),
-        (PULL, {"allow-command": "true"}, False),
-        ({"name": "issue_comment"}, {}, True),
-    ],
-)
-def test_what_may_run_in_the_actions_own_container(
-    asked: Any, event: dict[str, Any], inputs: dict[str, str], *, contained: bool
-) -> None:
-    """Code that nobody has read yet runs in a container of its own, unless the workflow allows it beside the token."""
-    request, _ = asked(event_of(**event), **inputs)
-    assert request.overrides.contained is contained
-
-
 def test_judges_are_not_called_for_a_fork(asked: Any) -> None:
     """What a stranger's change is judged by is the cassette alone: there is no key, and a server would be its own."""
     for event, replayed in ((PULL, False), ({**PULL, "from_fork": True}, True), (PUSH, False)):
@@ -112,13 +78,6 @@ def test_a_run_that_was_measured_before_is_judged(asked: Any, monkeypatch: pytes
     monkeypatch.setattr(stored_check, "check_run", check_run)
     assert asked(event_of(**PULL), run="merged/20260102_030405") == (None, 3)
     assert judged == [(BASE, Path("merged/20260102_030405"))]
-
-
-def test_an_error_becomes_the_exit_code(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """What ends the pipeline without a verdict is told in the log, and the step ends with its code."""
-    _, code = asked(event_of(**PUSH))
-    assert code == 3
-    assert "cannot tell: nothing is measured here" in capsys.readouterr().err
 
 
 def test_reports_outside_the_workspace_are_refused(

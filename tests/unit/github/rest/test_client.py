@@ -124,20 +124,6 @@ def test_a_next_page_elsewhere(link: str, problem: str) -> None:
     assert len(fake.requests) == 1
 
 
-@each_row(("answer", "key"), [({}, None), ([], "items"), ({"items": {}}, "items"), ("x", None)])
-def test_what_is_no_list(answer: object, key: str | None) -> None:
-    """An answer that is no list where one is expected is an error."""
-    with Fake(ok(answer)).client() as github, pytest.raises(GitHubError, match="expected a list"):
-        list(github.pages("/a", key=key))
-
-
-def test_a_list_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list is never cut silently."""
-    monkeypatch.setattr(module, "MOST_ITEMS", 2)
-    with Fake(ok([1, 2, 3])).client() as github, pytest.raises(GitHubError, match="more than 2 entries"):
-        list(github.pages("/a"))
-
-
 def test_waits_follow_the_table() -> None:
     """A read that fails three times is tried again after 1, 4 and 9 seconds, each announced."""
     fake = Fake(httpx.ReadTimeout("slow"), refused(502), httpx.ConnectError("no"), ok([1]))
@@ -176,15 +162,6 @@ def test_an_uncertain_post_that_was_not_done_is_repeated() -> None:
     assert (len(fake.requests), len(looks)) == (4, 4)
 
 
-def test_once_uncertain_always_uncertain() -> None:
-    """After a lost answer it is looked for also when a later try is refused, such as for being there already."""
-    fake = Fake(httpx.ReadTimeout("x"), refused(422, "already exists"))
-    found = iter([None, {"id": 7}])
-    with fake.client() as github:
-        assert github.send("POST", "/repos/o/r/pulls", {}, find_existing=lambda: next(found)) == {"id": 7}
-    assert len(fake.requests) == 2
-
-
 def test_a_look_that_fails_forbids_another_try() -> None:
     """Where nobody knows whether it was done, the error of the POST is raised and it is not repeated."""
     fake = Fake(refused(502, "bad gateway"), refused(401))
@@ -219,14 +196,6 @@ def test_other_writes_are_repeated(method: str) -> None:
     assert [json.loads(request.content) for request in fake.requests] == [{"x": 1}] * 2
 
 
-def test_what_was_deleted_the_first_time_is_deleted() -> None:
-    """A DELETE that finds nothing is an error, but not after a try whose answer was lost."""
-    with Fake(refused(404)).client() as github, pytest.raises(GitHubError):
-        github.send("DELETE", "/a")
-    with Fake(httpx.ReadTimeout("x"), refused(404)).client() as github:
-        assert github.send("DELETE", "/a") is None
-
-
 def test_writes_are_paced() -> None:
     """Between writes passes a second, between what people are notified of three; reads do not wait."""
     fake = Fake(ok())
@@ -249,14 +218,6 @@ def test_graphql() -> None:
             github.graphql("query { a }", {})
     assert str(fake.requests[0].url) == "https://git.example.org/api/graphql"
     assert json.loads(fake.requests[0].content) == {"query": "query { a }", "variables": {"x": 1}}
-
-
-def test_a_mutation_that_may_be_done_twice() -> None:
-    """An uncertain mutation is sent again."""
-    fake = Fake(refused(502), ok({"data": {"a": 1}}))
-    with fake.client() as github:
-        assert github.graphql("mutation { a }", {}) == {"a": 1}
-    assert len(fake.requests) == 2
 
 
 def test_the_token_goes_to_no_other_graphql() -> None:

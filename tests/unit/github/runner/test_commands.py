@@ -31,20 +31,6 @@ def test_values_come_back(tmp_path_factory: pytest.TempPathFactory, values: dict
     }
 
 
-def test_a_later_value_replaces_an_earlier_one(tmp_path: Path) -> None:
-    """What is known early can be written early: the last word counts."""
-    for value in ("interrupted", "pass"):
-        commands.set_values(tmp_path / "file", {"verdict": value})
-    assert grammar.values((tmp_path / "file").read_text()) == {"verdict": "pass"}
-
-
-def test_delimiters_are_never_the_same(tmp_path: Path) -> None:
-    """Every value has a delimiter of 128 random bits, so that no value can end itself."""
-    commands.set_values(tmp_path / "file", dict.fromkeys(("a", "b", "c"), "x"))
-    lines = (tmp_path / "file").read_text().splitlines()
-    assert len({line for line in lines if line.startswith("ghadelimiter_") and len(line) == 13 + 32}) == 3
-
-
 def test_a_value_that_holds_its_delimiter_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A foreseen delimiter is refused, and nothing is written."""
     monkeypatch.setattr("secrets.token_hex", lambda _: "f00")
@@ -78,15 +64,6 @@ def test_summary_is_bounded_and_closed(lines: list[str]) -> None:
             assert kept == "" or kept.endswith("\n")
             if text.count("<details") == text.count("</details"):
                 assert cut.count("<details") <= cut.count("</details")
-
-
-def test_summary_of_a_megabyte_fits(tmp_path: Path) -> None:
-    """Together with what is in the file already a summary never exceeds what the runner shows."""
-    path = tmp_path / "summary"
-    path.write_text("x" * 1000 + "\n")
-    commands.append_summary(path, "| äöü | 1 |\n" * 200_000)
-    commands.append_summary(path, "more\n")
-    assert grammar.SUMMARY_BYTES - 100 < path.stat().st_size <= grammar.SUMMARY_BYTES
 
 
 @given(TEXT, TEXT)
@@ -123,15 +100,6 @@ def test_nothing_is_a_command_while_commands_are_stopped(lines: list[str]) -> No
     assert [note.data for note in found.annotations] == ["after"]
 
 
-def test_commands_are_resumed_after_an_error() -> None:
-    """An exception between the fences does not leave the rest of the log without commands."""
-    written: list[str] = []
-    with pytest.raises(RuntimeError), commands.stopped(written.append):
-        raise RuntimeError
-    written.append("::notice::after")
-    assert len(grammar.Log().feed("\n".join(written) + "\n").annotations) == 1
-
-
 def test_fences_cannot_be_foreseen() -> None:
     """Every fence has a token of 128 bits of its own."""
     written: list[str] = []
@@ -143,28 +111,12 @@ def test_fences_cannot_be_foreseen() -> None:
     assert all(len(token) == 32 for token in tokens)
 
 
-def test_annotation_of_a_line() -> None:
-    """An annotation names file and line, with everything escaped that would end a property."""
-    written = commands.annotation("error", "a,b", "x\ny", path="docs/a:b,c.md", line=7)
-    (note,) = grammar.Log().feed(written + "\n").annotations
-    assert note.properties == {"file": "docs/a:b,c.md", "line": "7", "title": "a,b"}
-    assert note.data == "x\ny"
-
-
 def test_mask_commands() -> None:
     """Every shape has its command of one line, and no shape has two."""
     masks = commands.mask([TOKEN, "50%\nof this", TOKEN])
     assert f"::add-mask::{TOKEN}" in masks
     assert "::add-mask::50%25%0Aof this" in masks
     assert len(masks) == len(set(masks))
-
-
-@given(st.lists(st.text()))
-def test_mask_commands_are_lines(values: list[str]) -> None:
-    """No value breaks out of its command."""
-    assert all(
-        line.startswith("::add-mask::") and "\n" not in line and "\r" not in line for line in commands.mask(values)
-    )
 
 
 def test_what_is_too_short_is_not_masked() -> None:

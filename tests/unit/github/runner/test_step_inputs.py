@@ -33,11 +33,6 @@ def test_both_spellings_are_read(variable: str) -> None:
     assert found == {**step_inputs.DEFAULTS, "api-url": "http://api:9000"}
 
 
-def test_both_spellings_at_once_are_fine_when_they_agree() -> None:
-    """A runner that sets both spellings to one value is understood."""
-    assert step_inputs.read({"INPUT_FAIL-ON": "never", "INPUT_FAIL_ON": "never"})["fail-on"] == "never"
-
-
 @each_row(
     ("environment", "message"),
     [
@@ -76,8 +71,3 @@ def test_no_secret_is_ever_shown(environment: dict[str, str]) -> None:
     assert step_inputs.secrets_as_written({"PATH": "/bin", "INPUT_OUT": "x", **environment}) == list(
         environment.values()
     )
-
-
-def test_no_token_is_nothing_to_mask() -> None:
-    """An empty token gives no value."""
-    assert step_inputs.secrets_as_written({"INPUT_GITHUB-TOKEN": " "}) == []
