@@ -140,7 +140,7 @@ def configuration_page() -> str:
     parts.append(_table(_rows(Config, "", plain, shown)))
     for name, example in SECTIONS.items():
         meaning = _first_sentence(described(Config).get(name, ""))
-        model = _model_in(Config.model_fields[name].annotation) or Config
+        model = model_in(Config.model_fields[name].annotation) or Config
         rows = _rows(model, "", list(model.model_fields), shown)
         parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```", _table(rows)]
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
@@ -159,7 +159,7 @@ def _rows(model: type[BaseModel], prefix: str, names: list[str], shown: dict[typ
         field = model.model_fields[name]
         key = f"{prefix}{name}"
         meaning = _first_sentence(meanings.get(name, ""))
-        inner = _model_in(field.annotation)
+        inner = model_in(field.annotation)
         if inner in shown:
             meaning += f" Its keys are those of `{shown[inner]}`."
         rows.append(f"| `{key}` | {_default(field)} | {meaning} |")
@@ -273,10 +273,11 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the section that a key holds, alone or in a list or mapping."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((model for part in getattr(annotation, "__args__", ()) if (model := _model_in(part))), None)
+    return next((model for part in getattr(annotation, "__args__", ()) if (model := model_in(part))), None)
 
 
 def _default(field: FieldInfo) -> str:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
+import yaml
+from pydantic import BaseModel
+from tools.generate_docs import model_in
 
 from raggate.cli import main
 from raggate.config.gate_settings import DEFAULT_TOLERANCE
+from raggate.config.schema import Config
 from raggate.errors import ExitCode
 
 ROOT = Path(__file__).parents[2]
@@ -169,3 +175,51 @@ def test_the_number_beside_a_key_is_its_default() -> None:
     named = [match for page in (*PAGES, *OTHERS) for match in NUMBER_OF_KEY.findall(page.read_text(encoding="utf-8"))]
     assert len(named) > 2
     assert [(key, number) for key, number in named if defaults.get(key, number) != number] == []
+
+
+_KEY = re.compile(rf"`((?:{'|'.join(Config.model_fields)})(?:\.[a-z_]+)+)`")
+_FILES = (".log", ".md", ".py", ".sh", ".json")
+
+
+def is_key(path: str) -> bool:
+    """Return whether a dotted name is a key of raggate.yml; below a mapping of names everything is."""
+    model: type[BaseModel] | None = Config
+    for name in path.split("."):
+        if model is None:
+            return True
+        if name not in model.model_fields:
+            return False
+        annotation = model.model_fields[name].annotation
+        model = None if "dict" in str(annotation) else model_in(annotation)
+    return True
+
+
+def test_every_key_that_a_page_names_exists() -> None:
+    """Each dotted name of a page that begins with a section of raggate.yml is one of its keys."""
+    named = {(page.name, key) for page in PAGES for key in _KEY.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 100
+    wrong = {(page, key) for page, key in named if not key.endswith(_FILES) and not is_key(key)}
+    assert sorted(wrong) == []
+
+
+def steps(page: Path) -> Iterator[dict[str, Any]]:
+    """Yield the steps of the workflows that a page shows, and of parts of them."""
+    for block in re.findall(r"^ *```yaml\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        document = yaml.safe_load(textwrap.dedent(block))
+        jobs = document.get("jobs", {}).values() if isinstance(document, dict) else [{"steps": document}]
+        for job in jobs:
+            yield from (step for step in job.get("steps", ()) if isinstance(step, dict))
+
+
+def test_every_input_that_a_page_sets_exists() -> None:
+    """Each step of the action that a page shows has only inputs of the action."""
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    shown = [
+        (page.name, name)
+        for page in (*PAGES, *OTHERS)
+        for step in steps(page)
+        if str(step.get("uses", "")).startswith("OWNER/raggate@")
+        for name in step.get("with", {})
+    ]
+    assert len(shown) > 10
+    assert [name for name in shown if name[1] not in inputs] == []
