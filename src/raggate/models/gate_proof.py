@@ -10,8 +10,8 @@ from raggate.models.answer import VerdictKind
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import CompositeEvidence, Reason
 
-FaultKind = Literal["answers", "http", "env", "patch"]
-"""Where a fault is made: in the answers, between raggate and the API, by the API's environment, or in its source."""
+FaultKind = Literal["answers", "env", "patch"]
+"""Where a fault is made: in the answers, by the API's environment, or in its source."""
 
 
 ProofOutcome = Literal["holds", "does not hold", "cannot tell", "interrupted"]

@@ -1,7 +1,6 @@
 """The known faults of answers, of graded sizes: results without a fault in, the same with it out. Pure.
 
-Add one line to FAULTS. A fault acts on parsed responses, so that it is the same whatever the API speaks; what is about
-HTTP itself is in `wire.py`.
+Add one line to FAULTS. A fault acts on parsed responses, so that it is the same whatever the API speaks.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.models.golden import Vault
-from raggate.models.run import Chunk, Response, Result
+from raggate.models.run import Chunk, Failure, Response, Result
 from raggate.text.numbers import percent
 
 Note = tuple[str, str]
@@ -263,6 +262,18 @@ def _misnamed(results: Sequence[Result], vault: Vault) -> list[Result]:
     )
 
 
+def _failed(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
+    """Fail a share of the calls, as an API does that answers with HTTP 500."""
+    hit = struck((f"{result.mode} {result.case_id}" for result in results), share, "calls fail")
+    failure = Failure(kind="status", message="a fault on purpose", status=500)
+    return [
+        replace(result, response=None, failure=failure)
+        if result.response is not None and f"{result.mode} {result.case_id}" in hit
+        else result
+        for result in results
+    ]
+
+
 FAULTS: tuple[AnswerFault, ...] = (
     *_of_notes("notes dropped", _dropped, 0.02, 0.05, 0.1, 0.2, 0.4),
     *_of_notes("notes as they were before", _outdated, 0.05, 0.2, 1.0),
@@ -295,6 +306,10 @@ FAULTS: tuple[AnswerFault, ...] = (
     ),
     *_of_questions("abstains wrongly", abstaining, 0.05, 0.2, 1.0),
     _of_all("never abstains", "all questions", answering),
+    *(
+        AnswerFault(name="calls fail", size=f"{percent(share)} of the calls", apply=partial(_failed, share))
+        for share in (0.01, 0.03, 0.1)
+    ),
 )
 """Every known fault of answers, families together and smaller sizes first."""
 

@@ -27,7 +27,6 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.gate_proof import FaultKind, GateProof, Trial, Untried, Watch
 from raggate.models.golden import Case, Vault
 from raggate.models.scorecard import EPSILON, MetricValue
-from raggate.models.service import Started
 from raggate.models.verdict import CompositeTest
 from raggate.pipeline import run_directory
 from raggate.pipeline.asking import check_modes
@@ -35,7 +34,7 @@ from raggate.pipeline.booted import Booted, Build, Place, booted
 from raggate.pipeline.failure_reports import begun
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
-from raggate.prove import faults, wire
+from raggate.prove import faults
 from raggate.prove.trials import Bench
 from raggate.reports import OF_PROOF
 from raggate.scoring import figures
@@ -165,8 +164,6 @@ def _together(trial: Trial) -> str:
 
 
 def _unchanged(trial: Trial, silent: Sequence[str]) -> str:
-    if trial.kind == "http":
-        return "every answer came, and was the same: retries are counted, and how long an answer takes is not gated"
     if trial.notes:
         which = "its one note" if len(trial.notes) == 1 else f"one of these {len(trial.notes)} notes"
         return f"no question of the suite brings up {which}{_named(silent)}"
@@ -242,8 +239,7 @@ class _Work:
     def __post_init__(self) -> None:
         self._begin = time.monotonic()
         self._questions = ask.questions_of(self._inputs.golden.cases, self._settings.ask.modes)
-        http = 0 if self._no_http else len(wire.FAULTS)
-        self._planned = len(faults.FAULTS) + http + len(self._settings.prove.faults)
+        self._planned = len(faults.FAULTS) + len(self._settings.prove.faults)
 
     @property
     def repeats(self) -> list[Trial]:
@@ -253,15 +249,6 @@ class _Work:
     @property
     def _settings(self) -> Config:
         return self._inputs.config
-
-    @property
-    def _no_http(self) -> str | None:
-        """Say why no fault of HTTP is tried, if that is so."""
-        if self._settings.api.program is not None:
-            return "the API is a program that is run, without HTTP"
-        if self._settings.ask.mcp is not None:
-            return "the API is an MCP server, whose session the proxy would break rather than an answer"
-        return None
 
     def do(self) -> None:
         """Try everything.
@@ -276,7 +263,6 @@ class _Work:
             bench = self.bench = self._measure_clean(live)
             self._repeat(bench, live)
             self._try_answers(bench)
-            self._try_http(bench, live)
         for number, fault in enumerate(self._settings.prove.faults):
             self._try_declared(bench, fault, number)
 
@@ -315,8 +301,8 @@ class _Work:
             interrupted=interrupted,
         )
 
-    def _ask(self, live: Booted, api: Started | None = None) -> AskResult:
-        asked = live.adapter.ask(self._questions, api or live.api, on_result=lambda *_: None)
+    def _ask(self, live: Booted) -> AskResult:
+        asked = live.adapter.ask(self._questions, live.api, on_result=lambda *_: None)
         return replace(asked, results=tuple(map(live.clean, asked.results)))
 
     def _measure_clean(self, live: Booted) -> Bench:
@@ -354,25 +340,6 @@ class _Work:
             notes = fault.notes(vault)
             results = fault.apply(bench.clean, vault)
             self._keep(bench.trial(results, name=fault.name, size=fault.size, notes=notes))
-
-    def _try_http(self, bench: Bench, live: Booted) -> None:
-        if (why := self._no_http) is not None:
-            self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
-            return
-        with wire.proxy(live.api, timeout=self._settings.ask.timeout) as between:
-            asked = self._ask(live, between)
-            # nothing is spoilt yet: where the gate is red all the same, what follows says nothing
-            control = bench.review(asked.results, asked.stopped).verdict
-            if control.outcome != "pass":
-                reasons = wording.some([reason.message for reason in control.reasons])
-                why = f"the API measures differently through the proxy that would cause it: {reasons}"
-                self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
-                return
-            for fault in wire.FAULTS:
-                between.spoil(fault)
-                asked = self._ask(live, between)
-                trial = bench.trial(asked.results, name=fault.name, size=fault.size, kind="http", stopped=asked.stopped)
-                self._keep(trial)
 
     def _try_declared(self, bench: Bench, fault: DeclaredFault, number: int) -> None:
         kind: FaultKind = "env" if fault.patch is None else "patch"

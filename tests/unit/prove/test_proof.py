@@ -89,10 +89,6 @@ SEEN = "a loss of 4 points is seen four times out of five"
             "no question of the suite brings up one of these 2 notes: work/a.md, work/b.md",
         ),
         (
-            {"drop": 0.0, "changed": 0, "kind": "http"},
-            "every answer came, and was the same: retries are counted, and how long an answer takes is not gated",
-        ),
-        (
             {"drop": 0.0, "changed": 0, "notes": ("work/a.md",)},
             "no question of the suite brings up its one note: work/a.md",
         ),
