@@ -51,7 +51,8 @@ class Stage:
             reporter = StepReporter(happened, GitHubRepository(github, NAME), Settings(**asked), self.said.append)
             reporter.prefixes[outcome.config] = prefix
             reporter.finish_suite(outcome)
-            self.url = reporter.finish([outcome])
+            reporter.finish([outcome])
+            self.url = reporter.url
             return reporter
 
     def comments(self) -> list[str]:

@@ -80,7 +80,8 @@ def gate(
     code, error = console.guarded(step.evaluate, runner.environment, steps.fence)
     outcomes = step.outcomes or (suites.ended(SuiteFile(config=inputs["config"], suite=""), code, error),)
     state.error = outcomes[0].error
-    state.outputs = {"comment-url": reporter.finish(outcomes), "verdict": reporter.verdict}
+    reporter.finish(outcomes)
+    state.outputs = {"comment-url": reporter.url, "verdict": reporter.verdict}
     if several:
         # each has its own: what is told of a step with one suite is told of all of them
         state.directory = None

@@ -14,6 +14,7 @@ from raggate.github.fork_comment import ForkRun
 from raggate.github.publish import Settings
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import step_inputs
+from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.text.jsonio import dumps
@@ -43,19 +44,19 @@ def comment(
     fork = ended_run(inputs, event, runner)
     settings = Settings(comment=inputs["comment"], secrets=step_inputs.secrets(inputs))
     failed = False
-    for result in fork_comment.comment(
+    for shown in fork_comment.comment(
         repository,
         fork,
         settings,
         lambda suite, work: console.of_suite(suite, work, runner.environment, steps.fence),
         steps.warn_not_shown,
     ):
-        state.outputs = {"verdict": result.verdict, "exit-code": str(result.code), "comment-url": result.url}
+        state.outputs = {"verdict": shown.verdict, "exit-code": str(shown.code), "comment-url": shown.url}
         if fork.configs:
-            state.outputs["suites"] = dumps([ended(outcome) for outcome in result.outcomes if outcome.suite]).decode()
-        state.summary += result.summary
-        failed |= result.failed
-        say(f"pull request {result.number}: {result.verdict}, {result.url or 'no comment'}")
+            state.outputs["suites"] = dumps([ended(outcome) for outcome in shown.outcomes if outcome.suite]).decode()
+        state.summary += shown.summary(limit=SUMMARY_BYTES)
+        failed |= shown.failed
+        say(f"pull request {shown.event.number}: {shown.verdict}, {shown.url or 'no comment'}")
     if not state.summary:
         state.outputs = {"verdict": "", "exit-code": ""}
         state.summary = f"{fork_comment.NOBODY}.\n"
@@ -70,11 +71,7 @@ def respond(
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: respond` needs it")
     gate = ended_run(inputs, event, runner)
-    response = commands.respond(
-        repository,
-        gate,
-        token=inputs["github-token"],
-    )
+    response = commands.respond(repository, gate, token=inputs["github-token"])
     state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
     state.summary = f"{response.message}.\n"
     say(response.message)

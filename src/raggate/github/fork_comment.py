@@ -26,7 +26,6 @@ from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest import artifact_zip, artifacts, pulls
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
-from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
 from raggate.inputs import sources, suite_list
@@ -110,26 +109,10 @@ class ForkRun(Struct, frozen=True, kw_only=True):
         return f"{self.prefix}{self.config_file.name}"
 
 
-class CommentResult(Struct, frozen=True, kw_only=True):
-    """What became of one pull request: how its suites ended, and where that is told.
-
-    The summary is the page of the step, `verdict` and `code` are those of the worst suite, and `failed` tells whether
-    something could not be shown.
-    """
-
-    number: int
-    outcomes: tuple[SuiteOutcome, ...]
-    verdict: str
-    code: int
-    url: str
-    failed: bool
-    summary: str
-
-
 def comment(
     repository: Repository, fork: ForkRun, settings: Settings, alone: Alone, say: Callable[[str], None]
-) -> Iterator[CommentResult]:
-    """Judge and comment on every open pull request that has the commit, once for all suites."""
+) -> Iterator[StepReporter]:
+    """Judge and comment on every open pull request that has the commit, once for all suites; give what showed it."""
     for pull in find(repository, fork):
         name = fork.artifact if fork.configs else None
         shown = replace(settings, relayed=True)
@@ -142,16 +125,8 @@ def comment(
             outcomes = (SuiteOutcome(config="", suite="", code=failure.exit_code, failure=failure),)
         for outcome in outcomes:
             reporter.prefixes[outcome.config] = _prefix(fork, outcome)
-        url = reporter.finish(outcomes)
-        yield CommentResult(
-            number=pull.number,
-            outcomes=outcomes,
-            verdict=reporter.verdict,
-            code=reporter.code,
-            url=url,
-            failed=reporter.failed,
-            summary=reporter.summary(limit=SUMMARY_BYTES),
-        )
+        reporter.finish(outcomes)
+        yield reporter
 
 
 def _prefix(fork: ForkRun, outcome: SuiteOutcome) -> str:
@@ -269,7 +244,6 @@ def evaluate(
     try:
         base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
         if not has_configuration(base):
-            _check_brought(fork, replace(base, against=pull.head_sha))
             return _without_verdict(_first_run(fork), trusted, name)
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with load_trusted(base, accept) as inputs:
@@ -298,22 +272,14 @@ def _suite(base: InputSource) -> str:
     return suite or base.config_name
 
 
-def _check_brought(fork: ForkRun, change: InputSource) -> None:
-    """Refuse a configuration that the change does not bring either: then merging it begins no gate."""
-    if not has_configuration(change):
-        raise UsageError(
-            f"neither the base commit nor this change has {cut(fork.config_path)}, so there is nothing to judge by",
-            hint="Correct `config` in the workflow that judges, or add that file; `raggate init` writes one.",
-        )
-
-
 def _first_run(fork: ForkRun) -> RunFailure:
     name = cut(fork.config_path)
     return RunFailure(
         label="cannot tell",
         exit_code=int(ExitCode.CANNOT_TELL),
         lines=(f"This is a first run: the base commit has no {name} yet, so there is nothing to judge this run by.",),
-        hint="Merge with this check not yet required, and promote a baseline. From then on it gates.",
+        hint="Merge with this check not yet required, and promote a baseline. From then on it gates. If the change "
+        "does not bring that file, correct `config` in the workflow that judges.",
         suite=fork.config_file.name,
     )
 

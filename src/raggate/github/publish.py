@@ -59,7 +59,7 @@ class StepReporter:
         name: tells a step with a list from the others that comment on the pull request; None for one configuration.
 
     `outcomes` holds how the suites ended, once they have, `prefixes` the directory of each configuration in the
-    repository (empty or `folder/`), and `failed` tells whether something could not be shown.
+    repository (empty or `folder/`), `url` the address of the comment, and `failed` whether something was not shown.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class StepReporter:
         self.outcomes: tuple[SuiteOutcome, ...] = ()
         self.prefixes: dict[str, str] = {}
         self.failed = False
+        self.url = ""
         self._name = name
         self._say = say
         self._warnings = 0
@@ -97,22 +98,22 @@ class StepReporter:
         except (RaggateError, ValueError) as error:
             self._could_not("write the issue about the branch", error)
 
-    def finish(self, outcomes: Sequence[SuiteOutcome]) -> str:
-        """Comment on the pull request. Returns the address; empty if there is no comment."""
+    def finish(self, outcomes: Sequence[SuiteOutcome]) -> None:
+        """Comment on the pull request."""
         self.outcomes = tuple(outcomes)
         number = self.event.number
         if self.repository is None or number is None or not self.settings.comments_on(self.event):
-            return ""
+            return
         try:
             published = sticky.publish(self.repository, number=number, update=self._update())
         except (RaggateError, ValueError) as error:
             self._could_not("comment on the pull request", error)
-            return ""
+            return
         for note in published.notes:
             self._warn(note)
         if published.state in _WHY_NOT:
             self._warn(f"did not comment on pull request {number}: {_WHY_NOT[published.state]}")
-        return published.url or ""
+        self.url = published.url
 
     @property
     def code(self) -> int:

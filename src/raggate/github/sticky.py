@@ -52,13 +52,11 @@ class Published(Struct, frozen=True, kw_only=True):
 
     Attributes:
         state: what was done. `stale`: a newer push is being judged, or was. `closed`: the pull request is.
-        alert_url: address of the loud comment that was posted.
         notes: what went wrong without being in the way, one sentence each.
     """
 
     state: Literal["created", "updated", "unchanged", "stale", "closed", "not-needed"]
-    url: str | None = None
-    alert_url: str | None = None
+    url: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -105,7 +103,6 @@ class _Upsert:
         self._wrote: Literal["created", "updated"] | None = None
         self._made: Comment | None = None
         self._alert_made: Comment | None = None
-        self._open: int | None = None
         self._recovered: tuple[Comment, ...] = ()
         self._notes: list[str] = []
 
@@ -169,7 +166,6 @@ class _Upsert:
         pushes = (*before[1 - marker.MOST_PUSHES :], self._update.push)
         alert = self._alert(target, conversation, state.alert if state else None, before)
         body = self._body(State(suite=self._update.suite, pushes=pushes, alert=alert))
-        self._open = alert
         if self._replace(target, body):
             self._wrote = "updated" if self._made is None or self._made.id != target.id else self._wrote
             self._clear(conversation)
@@ -235,7 +231,7 @@ class _Upsert:
     def _stale(self, newest: Comment, state: State | None) -> Published:
         if self._alert_made and (state is None or state.alert != self._alert_made.id):
             self._thread.remove(self._alert_made.id)
-        return Published(state="stale", url=newest.url or None, notes=tuple(dict.fromkeys(self._notes)))
+        return Published(state="stale", url=newest.url, notes=tuple(dict.fromkeys(self._notes)))
 
     def _done(self, comment: Comment) -> Published:
         for alert in self._recovered:
@@ -245,8 +241,7 @@ class _Upsert:
                 self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
         return Published(
             state=self._wrote or "unchanged",
-            url=comment.url or None,
-            alert_url=self._alert_made.url if self._alert_made and self._alert_made.id == self._open else None,
+            url=comment.url,
             notes=tuple(dict.fromkeys(self._notes)),
         )
 
