@@ -137,11 +137,11 @@ def configuration_page() -> str:
     ]
     shown: dict[type[BaseModel], str] = {}
     plain = [name for name in Config.model_fields if name not in SECTIONS]
-    parts.append(_table(_rows(Config, "", plain, shown)))
+    parts.append(_table(_rows(Config, "", plain, shown, {})))
     for name, example in SECTIONS.items():
         meaning = _first_sentence(described(Config).get(name, ""))
         model = model_in(Config.model_fields[name].annotation) or Config
-        rows = _rows(model, "", list(model.model_fields), shown)
+        rows = _rows(model, "", list(model.model_fields), shown, {})
         parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```", _table(rows)]
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
     return "\n\n".join(parts) + "\n"
@@ -151,10 +151,16 @@ def _table(rows: list[str]) -> str:
     return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows])
 
 
-def _rows(model: type[BaseModel], prefix: str, names: list[str], shown: dict[type[BaseModel], str]) -> list[str]:
-    """Return a row for each key of a model, each followed by the keys within it unless they were shown before."""
-    rows = []
+def _rows(
+    model: type[BaseModel], prefix: str, names: list[str], shown: dict[type[BaseModel], str], said: dict[str, str]
+) -> list[str]:
+    """Return a row for each key of a model, each followed by the keys within it unless they were shown before.
+
+    `said` holds the rows of the section so far with the place of each: keys that say the same share one row.
+    """
+    rows: list[str] = []
     meanings = described(model)
+    alike: dict[str, list[str]] = {}
     for name in names:
         field = model.model_fields[name]
         key = f"{prefix}{name}"
@@ -162,16 +168,24 @@ def _rows(model: type[BaseModel], prefix: str, names: list[str], shown: dict[typ
         inner = model_in(field.annotation)
         if inner in shown:
             meaning += f" Its keys are those of `{shown[inner]}`."
+        row = f"{name} | {_default(field)} | {meaning} |"
+        if row in said and inner is None and not field.is_required():
+            alike.setdefault(said[row], []).append(f"`{key}`")
+            continue
+        said.setdefault(row, prefix.removesuffix("."))
         rows.append(f"| `{key}` | {_default(field)} | {meaning} |")
         if inner is not None and inner not in shown:
             shown[inner] = key
-            rows += _rows(inner, f"{key}{NAMED.get(name, '')}.", list(inner.model_fields), shown)
+            rows += _rows(inner, f"{key}{NAMED.get(name, '')}.", list(inner.model_fields), shown, said)
+    rows += [f"| {', '.join(keys)} | | as in `{before}` |" for before, keys in alike.items()]
     return rows
 
 
 def _first_sentence(text: str) -> str:
-    """Return a text up to the first full stop that a capital, or nothing, follows."""
-    return re.split(r"(?<=[a-z0-9`)*]\.)\s+(?=[A-Z`])", " ".join(text.split()))[0]
+    """Return a text up to its first full stop or semicolon, unless what follows is about another value."""
+    sentence = re.split(r"(?<=[a-z0-9`)*]\.)\s+(?=[A-Z`])", " ".join(text.split()))[0]
+    first, semicolon, rest = sentence.partition("; ")
+    return f"{first}." if semicolon and not rest.startswith("`") else sentence
 
 
 WORKED = """\
@@ -187,21 +201,27 @@ A question has two gold supports, both needed. The API returns five chunks: no, 
 """One list with its values; tests/unit/test_generated_docs.py computes them."""
 
 
+ARROWS = {"higher": "↑", "lower": "↓"}
+"""Which values are better, as a sign."""
+
+
 def metrics_page() -> str:
     """Give the formula, the range and the source of every metric."""
     rows = [_row(f"{name}_at_<k>" if metric.ranked else name, metric) for name, metric in METRICS.items()]
     labels = [
-        f"| `{name}` | {_cell(metric.formula)} | {_range(1, binary=metric.binary)}, {metric.direction} | "
-        f"{_cell(metric.null)} | {_cell(metric.source)} |"
+        f"| `{name}` | {_cell(metric.formula)} | {_range(1, binary=metric.binary)} {ARROWS[metric.direction]} | "
+        f"{_cell(metric.null)} |"
         for name, metric in LABEL_METRICS.items()
     ]
-    head = "| metric | formula | values, better | does not apply | source |\n|---|---|---|---|---|\n"
+    head = "| metric | formula | values | does not apply | source |\n|---|---|---|---|---|\n"
+    of_labels = "| metric | formula | values | does not apply |\n|---|---|---|---|\n"
     return (
         "\n\n".join(
             [
                 "# Metrics",
                 NOTE,
                 WORKED,
+                "↑ means that higher is better, ↓ that lower is.",
                 "A chunk matches a gold support if three things hold: the note is the same, the support's heading "
                 "path is the chunk's or encloses it ([as people read "
                 "headings](golden-set.md#when-two-headings-are-one)), and one of the support's snippets is in the "
@@ -219,7 +239,7 @@ def metrics_page() -> str:
                 "## Human labels",
                 "`raggate labels` computes these, see [labelling.md](labelling.md#labels-of-other-tools). K is a "
                 "number, or the judged chunks of each query.",
-                head + "\n".join(labels),
+                of_labels + "\n".join(labels),
             ]
         )
         + "\n"
@@ -261,12 +281,12 @@ def metric_facts(metric: Metric) -> dict[str, str]:
 
 def _row(name: str, metric: Metric) -> str:
     facts = metric_facts(metric)
-    values = f"{_range(highest(metric.judged), binary=metric.binary)}, {metric.direction}"
+    values = f"{_range(highest(metric.judged), binary=metric.binary)} {ARROWS[metric.direction]}"
     return f"| `{name}` | {_cell(facts['Formula'])} | {values} | {_cell(facts['Null'])} | {_cell(facts['Source'])} |"
 
 
 def _range(most: float, *, binary: bool) -> str:
-    return "0 or 1" if binary else f"0 to {setting(most)}"
+    return "0/1" if binary else f"0–{setting(most)}"
 
 
 def _cell(text: str) -> str:
