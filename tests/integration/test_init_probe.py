@@ -185,7 +185,7 @@ def test_a_command_keeps_the_vault_that_it_names(root: Path, monkeypatch: pytest
     mcp = {"tool": "search", "arguments": {"query": "{question}"}, "response": {"chunks": chunks}}
     api = {"command": {"run": ["notes-mcp", "{vault.notes}"], "stdio": True}}
     monkeypatch.setattr(first_config, "_sections", lambda *_: {"api": api, "ask": {"adapter": "mcp", "mcp": mcp}})
-    known = first_config.Known(stdio="notes-mcp notes", there=first_config.there(root, root / "notes"))
+    known = first_config.Known(probe="notes-mcp notes", there=first_config.there(root, root / "notes"))
     written = yaml.safe_load(first_config.text_of(root, known, None) or "")
     assert (written["vault"], written["api"]) == ({"notes": "notes"}, api)
 
@@ -293,7 +293,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
     (root / "notes" / "work").mkdir()
     (root / "notes" / "work" / "Keys.md").write_text("# Keys\n\nThe spare key is under the mat.\n")
     command = f"{sys.executable} -S {DATA.parent / 'fakes' / 'mcp_server.py'} notes"
-    done = raggate(root, "init", "--stdio", command, "--vault", "notes", "--question", "spare key")
+    done = raggate(root, "init", "--probe", command, "--vault", "notes", "--question", "spare key")
     assert done.code == 0, done.out + done.err
     written = (root / "raggate.yml").read_text()
     assert "'{vault.notes}'], stdio: true}}" in written
@@ -318,16 +318,15 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
         (("--probe", "http://127.0.0.1:1/x", "--header", "X-Key: {env.GITHUB_TOKEN}"), "not the runner's"),
         (("--probe", "http://127.0.0.1:1/x", "--header", "Host: evil"), "that raggate does not set"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--map", "id=x"), "are not for --preset"),
-        (("--stdio", "x", "--probe", "http://127.0.0.1:1"), "--stdio starts an MCP server"),
-        (("--stdio", "x 'y"), "--stdio: No closing quotation"),
-        (("--stdio", " "), "--stdio: expected a command"),
-        (("--stdio", "no-such-program-here"), "no command 'no-such-program-here' on PATH"),
+        (("--probe", "x 'y"), "--probe: No closing quotation"),
+        (("--probe", " "), "--probe: expected an address"),
+        (("--probe", "no-such-program-here"), "no command 'no-such-program-here' on PATH"),
         (("--probe", "http://127.0.0.1:1/x", "--body", "{"), "--body: unexpected end of data at column 2"),
         (("--probe", "http://127.0.0.1:1/x", "--body", "[1]"), "--body: expected a JSON object"),
         (("--probe", "http://127.0.0.1:1/x", "--body", '{"q": "key"}'), "--body: expected {question} in it"),
         (("--probe", "http://127.0.0.1:1/x", "--body", '{"q": "{question}{mode}"}'), "--body: expected no {mode}"),
         (("--probe", "http://127.0.0.1:1/x", "--health", "up"), "--health: expected a path such as /livez"),
-        (("--stdio", "x", "--body", '{"q": "{question}"}'), "--body and --health are not for it"),
+        (("--probe", "x", "--body", '{"q": "{question}"}'), "--body and --health need an address"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--health", "/up"), "are not for --preset"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path"), "--map: expected part=path"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path=a["), "--map rel_path: expected a path such as"),

@@ -30,12 +30,13 @@ _EXAMPLE_NOTES = "golden/vault/notes"
 _UNNAMED = "notes"
 _VAULT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _EXPOSE = re.compile(r"^[ \t]*EXPOSE[ \t]+([1-9][0-9]{0,4})(?:/tcp)?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_HOST = re.compile(r"[\w.-]+:\d+(/|$)")
+"""What begins an address whose scheme is forgotten, which is no command."""
 _LEVELS_DEEP = 4
 _MOST_FILES = 20_000
 _MOST_GOLDEN_BYTES = 16 << 20
 _FIRST_BYTES = 1 << 16
 _FOREIGN = frozenset(("node_modules", "vendor", "venv", "site-packages", "__pycache__"))
-_PROBE = "`raggate init --probe URL` calls an API."
 _ANY_QUESTION = "What are these notes about?"
 
 
@@ -140,49 +141,29 @@ NOTHING = There()
 
 
 class Known(Guarded, Struct, frozen=True, kw_only=True):
-    """What somebody said of the API.
+    """What somebody said of the API, each as the flag of its name has it; `environment` is raggate's own."""
 
-    Attributes:
-        preset: the engine that it is.
-        there: the questions and notes that it is measured by.
-        url: where it runs.
-        question: what it is asked; empty for the name of a note.
-        fields: where parts of a chunk stand, each as `part=path`.
-        headers: what it wants, each as `Name: value`.
-        stdio: the command of an MCP server that is started, as a shell has it.
-        tool: the tool of an MCP server that searches.
-        body: the JSON body that it is asked with.
-        health: the path that answers 200 when it is up.
-        environment: raggate's own.
-    """
-
-    preset: str | None = None
     there: There = NOTHING
-    url: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    preset: str | None = None
+    probe: str = ""
     question: str = ""
     fields: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
-    stdio: str | None = None
     tool: str = ""
     body: str = ""
     health: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def called(self) -> bool:
-        """Whether an API is called."""
-        return self.url is not None or self.stdio is not None
+    def url(self) -> str:
+        """Where the API runs; empty if it is started."""
+        return self.probe if "://" in self.probe or _HOST.match(self.probe) else ""
 
     @property
     def address(self) -> str:
         """The address that the API was called at, without a path; empty if none was."""
-        parts = urlsplit(self.url or "")
+        parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}" if self.url else ""
-
-    @property
-    def requested(self) -> bool:
-        """Whether something was said of the requests that it takes."""
-        return bool(self.headers or self.body or self.health)
 
 
 def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
@@ -197,14 +178,14 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
     from raggate.config import schema
 
     _check(known)
-    if known.preset is None and not known.called:
+    if known.preset is None and not known.probe:
         return None
     if known.preset is not None:
-        text = _head(directory, known.there, "") + preset(known.preset, known.url)
+        text = _head(directory, known.there, "") + preset(known.preset, known.probe)
     else:
         sections = _discovered(directory, known, choose)
         # the command of a server that is started has the name of the vault in it
-        name = _named_in(sections) if known.stdio is None else ""
+        name = _named_in(sections) if known.url else ""
         text = _head(directory, known.there, name) + block(sections, _LEVELS)
     schema.load(text.encode(), "raggate.yml")
     return text
@@ -223,17 +204,17 @@ def example(directory: Path, there: There, text: str) -> str:
 
 def _check(known: Known) -> None:
     """Refuse what makes no sense together."""
-    if not known.called and (known.question or known.fields or known.tool or known.requested):
+    of_requests = known.headers or known.body or known.health
+    if (known.question or known.fields or known.tool or of_requests) and not known.probe:
         flags = "--question, --map, --header, --tool, --body and --health"
-        raise UsageError(f"{flags} are for --probe", hint=_PROBE)
-    if known.preset is not None and (known.fields or known.tool or known.requested or known.stdio):
+        raise UsageError(f"{flags} are for --probe", hint="`raggate init --probe URL` calls an API.")
+    if (known.fields or known.tool or of_requests) and known.preset is not None:
         raise UsageError(
-            "--map, --header, --tool, --body, --health and --stdio are not for --preset",
+            "--map, --header, --tool, --body and --health are not for --preset",
             hint="It is a file: change it where your API differs.",
         )
-    if known.stdio is not None and (known.url is not None or known.requested):
-        flags = "--probe, --header, --body and --health"
-        raise UsageError(f"--stdio starts an MCP server, which has no address: {flags} are not for it")
+    if of_requests and not known.url:
+        raise UsageError("--header, --body and --health need an address: `--probe http://localhost:8000`")
     if known.health and not known.health.startswith("/"):
         raise UsageError(f"--health: expected a path such as /livez, found {known.health!r}")
 
@@ -246,7 +227,7 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
 
     headers = headers_of(_headers(known.headers), known.environment)
     wanted = Wanted(
-        url=known.url or "",
+        url=known.url,
         question=question_of(known),
         notes=_notes(known.there.vaults),
         fields=_fields(known.fields),
@@ -258,7 +239,7 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
         health=known.health,
     )
     sections = _sections(directory, known, wanted)
-    port = _exposed(directory) if known.url is not None else None
+    port = _exposed(directory) if known.url else None
     if port is not None:
         api = {key: value for key, value in sections["api"].items() if key != "url"}
         sections["api"] = {"container": {"build": {"context": "."}, "port": port}, **api}
@@ -289,7 +270,7 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
     from raggate.pipeline.tool_discovery import discover_started
     from raggate.text.files import scratch_directory
 
-    if known.stdio is None:
+    if known.url:
         return discover(wanted)
     vaults = {name or _UNNAMED: path.resolve() for name, path in known.there.vaults.items()}
     with scratch_directory() as out:
@@ -304,17 +285,17 @@ def _words(known: Known) -> list[str]:
         UsageError: for none, and for quotes that are not closed.
     """
     try:
-        words = shlex.split(known.stdio or "")
+        words = shlex.split(known.probe)
     except ValueError as error:
-        raise UsageError(f"--stdio: {error}") from None
+        raise UsageError(f"--probe: {error}") from None
     if not words:
-        raise UsageError("--stdio: expected a command, such as 'notes-mcp notes'")
+        raise UsageError("--probe: expected an address, or the command of an MCP server, such as 'notes-mcp notes'")
     names = {path.resolve(): f"{{vault.{name or _UNNAMED}}}" for name, path in known.there.vaults.items()}
     # not so the program itself
     return [words[0], *(names.get(Path(word).resolve(), word) for word in words[1:])]
 
 
-def preset(name: str, url: str | None) -> str:
+def preset(name: str, url: str) -> str:
     """Return the sections `api` and `ask` of a preset, with another address where one is given.
 
     Raises:
@@ -330,7 +311,7 @@ def preset(name: str, url: str | None) -> str:
         known = ", ".join(sorted(shelf))
         raise UsageError(f"--preset: expected one of {known}; found {name!r}{suggestion(name, shelf)}")
     text = shelf[name].read_text(encoding="utf-8")
-    if url is None:
+    if not url:
         return text
     if urlsplit(url).path.strip("/"):
         raise UsageError(

@@ -57,11 +57,11 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 )
 @click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
 @click.option("--preset", metavar="NAME", help="Write what a known engine is asked: opensearch, weaviate, r2r, …")
-@click.option("--probe", "url", metavar="URL", help="Call the API that runs there, and write what it is asked.")
 @click.option(
-    "--stdio",
-    metavar="COMMAND",
-    help="Start this MCP server, and write what its search tool is asked: 'notes-mcp notes'.",
+    "--probe",
+    default="",
+    metavar="URL|COMMAND",
+    help="Call the API that runs there, or start this MCP server, and write what it is asked.",
 )
 @click.option("--tool", default="", metavar="NAME", help="The tool of an MCP server that searches the notes.")
 @click.option(
@@ -105,7 +105,7 @@ def init(
 
     there = first_config.there(directory, vault)
     api = first_config.Known(**known, there=there, environment=environment)
-    if api.called:
+    if api.probe:
         # nothing is asked for what would not be written
         check_terms(directory, action, owners, there=there, force=force)
     choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
@@ -117,7 +117,7 @@ def init(
     for name in first_config.sent_variables(config) if config is not None else ():
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
         click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
-    if api.called:
+    if api.probe:
         _try_out(directory, api, environment)
     return Answer(Initialised(written=tuple(written)))
 

@@ -43,7 +43,7 @@ TRIED: dict[str, str] = json.loads((ANSWERS / "tried.json").read_bytes())
 """Preset -> the software and version whose real answer is in the file of that name; the others are documented."""
 
 
-def loaded(name: str, url: str | None = None) -> Config:
+def loaded(name: str, url: str = "") -> Config:
     """Read the configuration that a preset makes."""
     text = "suite: notes\nvault: {notes: notes}\n" + first_config.preset(name, url)
     return schema.load(text.encode(), "raggate.yml")
@@ -158,4 +158,4 @@ def test_another_address() -> None:
 def test_an_unknown_preset() -> None:
     """All there are are named, and the nearest."""
     with pytest.raises(UsageError, match=r"expected one of basic-memory, .*chroma.*did you mean 'opensearch'"):
-        first_config.preset("opensarch", None)
+        first_config.preset("opensarch", "")
