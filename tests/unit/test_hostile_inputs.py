@@ -21,7 +21,7 @@ from raggate.gate import baseline
 from raggate.github.rest import artifact_zip
 from raggate.github.runner import event
 from raggate.inputs import golden, headings
-from raggate.inputs.note_labels import Notes
+from raggate.inputs.notes import Notes
 from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Result
 from raggate.pipeline import run_directory

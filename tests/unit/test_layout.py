@@ -83,7 +83,7 @@ PURE = (
     "text/headings.py",
     "text/escape.py",
     "labels/",
-    "inputs/note",
+    "inputs/notes.py",
     *PURE_FAULTS,
     *PURE_LABELS,
 )

@@ -326,7 +326,7 @@ def preset(name: str, url: str) -> str:
 
 def question_of(known: Known) -> str:
     """Return the question that was given, or one that every search of these notes answers: a sentence of one."""
-    from raggate.inputs.note_words import first_sentence
+    from raggate.inputs.notes import first_sentence
 
     asked = known.question or known.there.question
     if asked or not known.there.vaults:

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from raggate.config.probe_settings import Principal, Private, bare_tag, marking
 from raggate.errors import UsageError
 from raggate.inputs.headings import front_matter_of
-from raggate.inputs.note_labels import Notes
-from raggate.inputs.note_words import bare, shingles, words
+from raggate.inputs.notes import Notes, bare, shingles, words
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Leak, LeakPart, Reference, Response, Run
 from raggate.text.headings import inside_place

@@ -15,7 +15,7 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.inputs import headings
 from raggate.inputs.headings import SectionNames
-from raggate.inputs.note_words import words
+from raggate.inputs.notes import words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.lint import LintFinding
 from raggate.text import yamlio

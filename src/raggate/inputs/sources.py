@@ -196,7 +196,7 @@ def at(root: Path, revision: str | None, remote: Remote | None = None, folder: s
         return
     if not root.is_dir() and (remote is None or remote.objects is None):
         raise UsageError(f"no directory {cut(root.name or str(root))}")
-    checkout = git.find(root, remote.workspace if remote else None)
+    checkout = _checkout(root, remote)
     prefix = prefix_of(root, checkout, remote.workspace if remote else None)
     with ExitStack() as stack:
         scratch = stack.enter_context(scratch_directory())
@@ -207,9 +207,12 @@ def at(root: Path, revision: str | None, remote: Remote | None = None, folder: s
 
 def top_of(root: Path, remote: Remote | None) -> Path | None:
     """Return the directory that a revision's files lie below on this machine; None where that is not known."""
-    workspace = remote.workspace if remote else None
-    checkout = git.find(root, workspace)
-    return checkout.top if checkout else workspace
+    checkout = _checkout(root, remote)
+    return checkout.top if checkout else remote.workspace if remote else None
+
+
+def _checkout(root: Path, remote: Remote | None) -> git.Checkout | None:
+    return git.find(root, remote.workspace if remote else None)
 
 
 def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None) -> str:
@@ -233,7 +236,7 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
     # loaded with what checks the values of stored files
     from raggate.models.provenance import Checkout
 
-    checkout = git.find(root, remote.workspace if remote else None)
+    checkout = _checkout(root, remote)
     commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
     if checkout is None or commit is None:
         return Checkout()
@@ -243,7 +246,7 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
 
 def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tuple[str, ...]:
     """Name the tracked files of a checkout that are otherwise than in a commit; none outside git."""
-    checkout = git.find(root, remote.workspace if remote else None)
+    checkout = _checkout(root, remote)
     if checkout is None:
         return ()
     with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
@@ -252,7 +255,7 @@ def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tupl
 
 def commit_of(root: Path, remote: Remote | None = None) -> str | None:
     """Return the full id of the commit that is checked out, without a look at the files; None outside git."""
-    checkout = git.find(root, remote.workspace if remote else None)
+    checkout = _checkout(root, remote)
     return git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
 
 
@@ -264,7 +267,7 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, se
     Args:
         seen: what `head` says of it right now; None to ask.
     """
-    checkout = git.find(root, remote.workspace if remote else None)
+    checkout = _checkout(root, remote)
     try:
         seen = head(root, remote) if seen is None else seen
         if checkout is None or seen.commit is None:

@@ -217,7 +217,7 @@ def _read_all(
 def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Config:
     hint = NO_CONFIG if source.commit is None else _NOT_YET
     name = source.place(where.config_name)
-    return accept(schema.load(_read(source, where.config_name, hint), name), name)
+    return accept(schema.load(_needed(source, where.config_name, hint).data, name), name)
 
 
 def _notes(source: sources.Source, settings: Config, cases: Golden, beside: Vault | None) -> Vault:
@@ -234,7 +234,7 @@ def _golden(source: sources.Source, where: InputSource, settings: Config) -> Gol
     """Read the questions of the suite; the whole file must be in order all the same."""
 
     def refuse(key: yamlio.Path, text: str) -> UsageError:
-        data, name = _read(source, where.config_name, NO_CONFIG), source.place(where.config_name)
+        data, name = _needed(source, where.config_name, NO_CONFIG).data, source.place(where.config_name)
         return schema.refused(data, name, key, text)
 
     lines, name = _lines(source, settings.golden, _NO_GOLDEN), source.place(settings.golden)
@@ -251,18 +251,7 @@ def _has(source: sources.Source, path: str) -> bool:
 
 
 def _find_baseline(source: sources.Source, settings: Config) -> StoredFile | None:
-    path = settings.baseline_path
-    try:
-        return _baseline_file(source, path)
-    except FileNotFoundError:
-        if source.directory(path).is_dir():
-            raise _a_directory(source, path, "Key 'baseline' names the baseline file.") from None
-        return None
-
-
-def _baseline_file(source: sources.Source, path: str) -> StoredFile:
-    data = source.read(path)
-    return StoredFile(name=source.describe(path), data=data, commit=source.commit, place=source.place(path))
+    return _stored(source, settings.baseline_path, "Key 'baseline' names the baseline file.")
 
 
 def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | None:
@@ -273,43 +262,37 @@ def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | Non
 
 def _find_canary(source: sources.Source, settings: Config) -> StoredFile | None:
     canary = settings.judging.canary if settings.judging is not None else None
-    if canary is None:
-        return None
     hint = "Key 'judges.canary.file' names the answers that people graded."
-    file = _stored(source, canary.file, hint)
-    if file is None:
-        raise UsageError(f"{source.place(canary.file)}: no such file", hint=hint)
-    return file
-
-
-def _stored(source: sources.Source, path: str, hint: str) -> StoredFile | None:
-    try:
-        return StoredFile(name=source.place(path), data=source.read(path), commit=source.commit)
-    except FileNotFoundError:
-        if source.directory(path).is_dir():
-            raise _a_directory(source, path, hint) from None
-        return None
+    return None if canary is None else _needed(source, canary.file, hint)
 
 
 def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile | None:
-    """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
+    """Read a baseline that was named by hand: from the commit that judges, if the checkout holds it."""
     if where.baseline_file is None:
         return None
     on_disk = isinstance(source, sources.WorkTree) and not source.confined
     path = None if on_disk else where.own_baseline
     if path is None:
         return StoredFile(name=str(where.baseline_file), data=read_file(where.baseline_file, most_bytes=MOST_BYTES))
-    try:
-        return _baseline_file(source, path)
-    except FileNotFoundError:
-        raise _missing(source, path, "A baseline in the checkout is read from the commit that judges.") from None
+    return _needed(source, path, "A baseline in the checkout is read from the commit that judges.")
 
 
-def _read(source: sources.Source, path: str, hint: str) -> bytes:
+def _stored(source: sources.Source, path: str, hint: str) -> StoredFile | None:
+    """Read a file that may be missing; a directory in its place is an error."""
     try:
-        return source.read(path)
+        data = source.read(path)
     except FileNotFoundError:
-        raise _missing(source, path, hint) from None
+        if source.directory(path).is_dir():
+            raise _missing(source, path, hint) from None
+        return None
+    return StoredFile(name=source.describe(path), data=data, commit=source.commit, place=source.place(path))
+
+
+def _needed(source: sources.Source, path: str, hint: str) -> StoredFile:
+    file = _stored(source, path, hint)
+    if file is None:
+        raise _missing(source, path, hint)
+    return file
 
 
 def _lines(source: sources.Source, path: str, hint: str) -> Iterator[bytes]:
@@ -320,13 +303,8 @@ def _lines(source: sources.Source, path: str, hint: str) -> Iterator[bytes]:
 
 
 def _missing(source: sources.Source, path: str, hint: str) -> UsageError:
-    if source.directory(path).is_dir():
-        return _a_directory(source, path, hint)
-    return UsageError(f"{source.place(path)}: no such file", hint=hint)
-
-
-def _a_directory(source: sources.Source, path: str, hint: str) -> UsageError:
-    return UsageError(f"{source.place(path)}: a directory, where a file is expected", hint=hint)
+    problem = "a directory, where a file is expected" if source.directory(path).is_dir() else "no such file"
+    return UsageError(f"{source.place(path)}: {problem}", hint=hint)
 
 
 def _directory(source: sources.Source, name: str, path: str) -> Path:

@@ -23,7 +23,7 @@ from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.noise import noisy
 from raggate.inputs import expressions, git, sources, vault
-from raggate.inputs.note_labels import Notes
+from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.golden import EVERYTHING, Case, Choice, Golden, Selection, by_id

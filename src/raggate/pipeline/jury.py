@@ -260,7 +260,7 @@ def stored_replies(file: StoredFile | None) -> dict[str, Line]:
     Raises:
         UsageError: naming file and line, for what is no reply.
     """
-    return cassette.read(file.data, file.name) if file is not None else {}
+    return cassette.read(file.data, file.place or file.name) if file is not None else {}
 
 
 def replies_at(path: Path) -> dict[str, Line]:
@@ -282,7 +282,7 @@ def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | N
     """
     if file is None or settings.canary is None:
         return None
-    return canary.read(file.data, file.name, settings.canary.floor)
+    return canary.read(file.data, file.place or file.name, settings.canary.floor)
 
 
 def place(root: Path, path: str) -> Path:

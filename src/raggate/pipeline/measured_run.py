@@ -14,7 +14,7 @@ from raggate.errors import Interrupted
 from raggate.gate.other_systems import compat_scores
 from raggate.inputs import leaks, sources
 from raggate.inputs.leaks import private_notes
-from raggate.inputs.note_labels import Notes
+from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case, Selection, places_of
 from raggate.models.provenance import Provenance, RunCommand, modes_of

@@ -11,7 +11,7 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate.filled_fields import examine
 from raggate.inputs import golden, vault
-from raggate.inputs.note_labels import Notes
+from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.run import LabelledResult, Result

@@ -11,7 +11,7 @@ from msgspec import Struct
 from raggate.errors import CannotTell
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
-from raggate.inputs.note_labels import Notes
+from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.gate_proof import FaultKind, Trial

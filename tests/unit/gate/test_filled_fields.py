@@ -11,7 +11,7 @@ from builders import make_case, make_chunk, make_config, make_failure, make_labe
 from mapped_api import example
 from raggate.errors import ExitCode
 from raggate.gate.filled_fields import examine, prefix_of
-from raggate.inputs.note_labels import Notes
+from raggate.inputs.notes import Notes
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk
 from raggate.models.smoke_test import SmokeTest

@@ -13,7 +13,7 @@ from probed import make_probe
 from raggate.config.probe_settings import Principal, Private
 from raggate.inputs import leaks
 from raggate.inputs.leaks import private_notes
-from raggate.inputs.note_labels import Notes
+from raggate.inputs.notes import Notes
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Leak, LeakPart, ProbeKind, Probing, Reference, Response, Run
 from tables import each_row

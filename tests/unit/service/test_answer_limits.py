@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import fields, replace
 
-from raggate.inputs.note_labels import NoteTitles
-from raggate.inputs.note_words import NoteWords
+from raggate.inputs.notes import NoteTitles, NoteWords
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, Reference, Response, Result
 from raggate.scoring import score

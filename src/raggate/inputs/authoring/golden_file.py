@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from raggate.inputs import golden
-from raggate.inputs.note_words import words
+from raggate.inputs.notes import words
 from raggate.models.golden import Case, Support
 from raggate.text.jsonio import as_dict
 

@@ -18,7 +18,7 @@ from raggate.inputs.authoring.golden_file import id_of_words, with_cases
 from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, WordSearch, passages
 from raggate.inputs.authoring.question_sets import Needed, Question
 from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
-from raggate.inputs.note_words import words
+from raggate.inputs.notes import words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from raggate.errors import UsageError
 from raggate.inputs import headings
-from raggate.inputs.note_words import bare, has_text, words
+from raggate.inputs.notes import bare, has_text, words
 from raggate.models.golden import Golden, Support, Vault
 from raggate.models.run import CUT, Chunk
 from raggate.text.headings import Elements, closest, elements, fold, is_path, without_attributes, written

@@ -22,7 +22,7 @@ from raggate.inputs import golden
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
 from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
 from raggate.inputs.lint import ALIKE, alike, leaks
-from raggate.inputs.note_words import bare, words
+from raggate.inputs.notes import bare, words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text.jsonio import dumps, loads
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from raggate.inputs import headings
 from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, passages
 from raggate.inputs.authoring.proposals import CaseCheck, Proposal, in_turns, not_asked
-from raggate.inputs.note_words import words
+from raggate.inputs.notes import words
 from raggate.models.golden import Case, Golden, Vault
 
 LONGEST = 300
