@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from msgspec import Meta, Struct, convert
 
 from raggate.errors import FileError, UsageError
 from raggate.judges.replies import distinct
 from raggate.models.judging import JudgeRequest, Reply
 from raggate.text.files import read_file, write_file, writing
 from raggate.text.jsonio import as_dict, dump_line, loads
-from raggate.text.quote import first_problem
+from raggate.text.quote import cut
 
 MOST_BYTES = 512 << 20
 """The largest cassette that is read."""
@@ -34,18 +34,16 @@ About = dict[str, str | bool | list[str]]
 """What a line tells people of its request: nothing that could not be written again as it was read."""
 
 
-class Line(BaseModel):
+class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of a cassette: a reply, and what it is a reply to."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     model: str
     build: str
     endpoint: str
     prompt: str
     template: str
-    seed: Annotated[int, Field(ge=0, lt=1 << 31)]
+    seed: Annotated[int, Meta(ge=0, lt=1 << 31)]
     about: About
     reply: Reply
 
@@ -67,7 +65,7 @@ class Line(BaseModel):
 
     def written(self) -> bytes:
         """Return the line as it stands in the file."""
-        return dump_line({**self.model_dump(exclude={"reply"}), "reply": as_dict(self.reply)})
+        return dump_line(as_dict(self))
 
 
 def line_of(request: JudgeRequest, reply: Reply) -> Line:
@@ -98,13 +96,11 @@ def read(data: bytes, name: str) -> dict[str, Line]:
         if not text.strip():
             continue
         try:
-            line = Line.model_validate_json(text)
+            line = convert(loads(text), Line)
             # of two values of a key a reviewer may see the other one
             json.loads(text, object_pairs_hook=distinct)
-        except ValidationError as error:
-            raise FileError(f"{name}:{number}", first_problem(error), hint=_HINT) from None
         except ValueError as error:
-            raise FileError(f"{name}:{number}", str(error), hint=_HINT) from None
+            raise FileError(f"{name}:{number}", cut(error), hint=_HINT) from None
         lines[line.key] = line
     return lines
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -14,7 +13,7 @@ from raggate.judges.canary import CanarySet
 from raggate.judges.grader import Grader
 from raggate.judges.prompts import Material, material_of
 from raggate.judges.scores import Panel, names_of, templates_of
-from raggate.judges.session import Asker
+from raggate.judges.session import Asker, Bench
 from raggate.models.judging import (
     Canary,
     Coverage,
@@ -82,21 +81,6 @@ def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool 
     return any(disagree(*pair) for pair in pairs) if pairs else None
 
 
-class Askers(Protocol):
-    """The ways to ask: `first` takes what the cassette holds; `fresh` calls all the same, where calls are allowed."""
-
-    @property
-    def first(self) -> Asker:
-        """Asks the cassette, and then the server."""
-
-    @property
-    def fresh(self) -> Asker:
-        """Asks the server, whatever the cassette holds."""
-
-    def called(self) -> bool:
-        """Return whether any call was made so far."""
-
-
 class SpotPlan(Struct, frozen=True, kw_only=True):
     """How many answers are judged twice, by which seed they are drawn, and by whom; None for the first judge again."""
 
@@ -154,7 +138,7 @@ class JudgedRun(Struct, frozen=True, kw_only=True):
 async def judge_run(
     items: Sequence[LabelledResult],
     plan: Plan,
-    askers: Askers,
+    askers: Bench,
     on_item: Callable[[int], None] = lambda _: None,
 ) -> JudgedRun:
     """Judge the answers of a run, and the judges.
@@ -192,7 +176,7 @@ async def _all(materials: Sequence[Material], panel: Panel, on_item: Callable[[i
     return tuple(await asyncio.gather(*map(judgements_of, materials)))
 
 
-async def _canary(plan: Plan, askers: Askers) -> Canary | None:
+async def _canary(plan: Plan, askers: Bench) -> Canary | None:
     if plan.canary is None:
         return None
     scores = None if askers.called() else await canaries.agreement(plan.canary.cases, plan.panel(askers.first))

@@ -9,19 +9,18 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
-from msgspec import Struct, field
-from pydantic import Field, ValidationError
+from msgspec import Meta, Struct, ValidationError, convert, field
 
 from raggate.config.judge_settings import IN_POINTS, Endpoint, JudgingMode
 from raggate.models.provenance import Fingerprint
-from raggate.text.jsonio import JsonObject, Shape, Stored, as_dict, dumps
+from raggate.text.jsonio import JsonObject, Stored, as_dict, dumps
 
 MOST_TOKENS = 1_000_000_000
 """The largest count of tokens that is believed of one reply."""
 
-TokenCount = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+TokenCount = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]
 
 Role = Literal["system", "user", "assistant"]
 
@@ -168,14 +167,12 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(dumps(whole)).hexdigest()
 
 
-class Reply(Stored, frozen=True, kw_only=True):
+class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a server replied: the text, who it says answered, and the tokens it counted, None where it tells none.
 
-    `cut_off` says that the text ended because it may not be longer.
+    `cut_off` says that the text ended because it may not be longer. A cassette has no further keys: whoever reviews it
+    must not be shown what is not read.
     """
-
-    # whoever reviews a cassette must not be shown what is not read
-    further_keys: ClassVar[Literal["ignore", "forbid"]] = "forbid"
 
     text: str
     model: str = ""
@@ -465,7 +462,7 @@ class JudgingSummary(Stored, frozen=True, kw_only=True):
         if stored is None:
             return None
         try:
-            return _SUMMARY.validate_python(stored)
+            return convert(stored, cls)
         except ValidationError:
             return None
 
@@ -473,6 +470,3 @@ class JudgingSummary(Stored, frozen=True, kw_only=True):
     def usage(self) -> Usage:
         """What all replies took."""
         return Usage.total(coverage.usage for coverage in self.scores.values())
-
-
-_SUMMARY: Shape[JudgingSummary] = Shape(JudgingSummary)

@@ -25,6 +25,7 @@ from raggate.inputs.lint import ALIKE, alike, leaks
 from raggate.inputs.notes import bare, words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text.jsonio import dumps, loads
+from raggate.text.quote import cut
 
 MOST_KEY_WORDS = 5
 MOST_ANSWER = 300
@@ -361,7 +362,7 @@ def load(data: bytes, name: str) -> list[Kept]:
             case = golden.read_case(dumps(row.case), number)
         except (ValueError, TypeError) as error:
             hint = "Remove the line, or the file: `raggate golden propose` writes a new one."
-            raise UsageError(f"{name}:{number}: {error}", hint=hint) from None
+            raise UsageError(f"{name}:{number}: {cut(error)}", hint=hint) from None
         kept[row.id] = Kept(Proposal(row.id, row.source, row.answer, case), row.state)
     return list(kept.values())
 

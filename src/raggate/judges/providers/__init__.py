@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from raggate.judges.providers.anthropic import AnthropicMessages
-from raggate.judges.providers.github_models import GitHubModels
 from raggate.judges.providers.http_call import HttpCall
-from raggate.judges.providers.openai_chat import OpenAIChat
+from raggate.judges.providers.openai_chat import GitHubModels, OpenAIChat
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
 
 PROVIDERS: dict[str, Provider] = {

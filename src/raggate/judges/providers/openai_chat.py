@@ -66,3 +66,11 @@ def _refusal(choice: dict[str, Any], message: dict[str, Any]) -> NotJudged | Non
     if not isinstance(content, str) or not content.strip():
         return NotJudged(reason="refused", detail=f"the reply has no text (finish_reason {quoted(finish)})")
     return None
+
+
+class GitHubModels(OpenAIChat):
+    """`POST https://models.github.ai/inference/chat/completions`."""
+
+    def url(self, base_url: str) -> str:
+        """Return the address of the endpoint."""
+        return f"{base_url.rstrip('/')}/chat/completions"
