@@ -141,7 +141,10 @@ def configuration_page() -> str:
     for name, example in SECTIONS.items():
         meaning = _first_sentence(described(Config).get(name, ""))
         model = model_in(Config.model_fields[name].annotation) or Config
-        rows = _rows(model, "", list(model.model_fields), shown, {})
+        alike = {frozenset(_choices(field)) for field in model.model_fields.values()}
+        if len(alike) == 1 and len(model.model_fields) > 1 and (values := sorted(*alike)):
+            meaning += f" Each is one of {', '.join(f'`{value}`' for value in values)}."
+        rows = _rows(model, "", list(model.model_fields), shown, {}, choices=len(alike) > 1)
         parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```", _table(rows)]
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
     return "\n\n".join(parts) + "\n"
@@ -152,7 +155,13 @@ def _table(rows: list[str]) -> str:
 
 
 def _rows(
-    model: type[BaseModel], prefix: str, names: list[str], shown: dict[type[BaseModel], str], said: dict[str, str]
+    model: type[BaseModel],
+    prefix: str,
+    names: list[str],
+    shown: dict[type[BaseModel], str],
+    said: dict[str, str],
+    *,
+    choices: bool = True,
 ) -> list[str]:
     """Return a row for each key of a model, each followed by the keys within it unless they were shown before.
 
@@ -168,15 +177,15 @@ def _rows(
         inner = model_in(field.annotation)
         if inner in shown:
             meaning += f" Its keys are those of `{shown[inner]}`."
-        row = f"{name} | {_default(field)} | {meaning} |"
+        row = f"{name} | {_default(field, choices=choices)} | {meaning} |"
         if row in said and inner is None and not field.is_required():
             alike.setdefault(said[row], []).append(f"`{key}`")
             continue
         said.setdefault(row, prefix.removesuffix("."))
-        rows.append(f"| `{key}` | {_default(field)} | {meaning} |")
+        rows.append(f"| `{key}` | {_default(field, choices=choices)} | {meaning} |")
         if inner is not None and inner not in shown:
             shown[inner] = key
-            rows += _rows(inner, f"{key}{NAMED.get(name, '')}.", list(inner.model_fields), shown, said)
+            rows += _rows(inner, f"{key}{NAMED.get(name, '')}.", list(inner.model_fields), shown, said, choices=choices)
     rows += [f"| {', '.join(keys)} | | as in `{before}` |" for before, keys in alike.items()]
     return rows
 
@@ -300,16 +309,19 @@ def model_in(annotation: Any) -> type[BaseModel] | None:
     return next((model for part in getattr(annotation, "__args__", ()) if (model := model_in(part))), None)
 
 
-def _default(field: FieldInfo) -> str:
-    """Return the default of a field; of one of several values all of them, the default first."""
+def _choices(field: FieldInfo) -> list[str]:
+    return [part for part in getattr(field.annotation, "__args__", ()) if isinstance(part, str)]
+
+
+def _default(field: FieldInfo, *, choices: bool) -> str:
+    """Return the default of a field; of one of several values all of them if wanted, the default first."""
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
     if isinstance(value, BaseModel) or value in (None, [], {}, ()):
         return ""
-    choices = [part for part in getattr(field.annotation, "__args__", ()) if isinstance(part, str)]
     shown = [f"`{dumps(value).decode()}`"] if not isinstance(value, str) or not value else [f"`{value}`"]
-    return ", ".join(shown + [f"`{part}`" for part in choices if part != value])
+    return ", ".join(shown + [f"`{part}`" for part in _choices(field) if choices and part != value])
 
 
 PAGES: dict[str, Callable[[], str]] = {
