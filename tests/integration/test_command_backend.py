@@ -7,7 +7,6 @@ import os
 import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -190,37 +189,6 @@ class TestBoot:
                     client.post("/api/v1/ask", json={"question": "towel"})
             assert eventually(api.died)
             assert api.died().message == "exited with code 9"
-
-
-class TestPort:
-    """The port that another process took in the meantime."""
-
-    def test_one_more_port(self, bring_up, settings, monkeypatch):
-        """When the chosen port was taken meanwhile, the API is started once more on another one."""
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            free = command._free_port
-            ports = itertools.chain([taken.getsockname()[1]], iter(free, None))
-            monkeypatch.setattr(command, "_free_port", lambda: next(ports))
-            context, _ = bring_up(settings())
-            with context as api:
-                assert api.base_url != f"http://127.0.0.1:{taken.getsockname()[1]}"
-                assert httpx.get(f"{api.base_url}/api/health", verify=PLAIN).status_code == 200
-
-    def test_not_for_ever(self, bring_up, settings, monkeypatch):
-        """When the second port is taken, too, the API counts as dead, with its log."""
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            monkeypatch.setattr(command, "_free_port", lambda: taken.getsockname()[1])
-            with pytest.raises(CannotTell, match="exited with code 1 before it was ready") as caught:
-                bring_up(settings())[0].__enter__()
-        assert "Address already in use" in caught.value.log[-1]
-
-    def test_words_are_not_enough(self, place, settings):
-        """An API that only speaks of a port in use is not started again."""
-        code = "import sys; print('metrics: address already in use'); sys.exit(4)"
-        with command.start(settings(code=code), place) as api:
-            assert eventually(api.died)
-            assert api.died().message == "exited with code 4"
-        assert (place.out / "api.log").read_text().count("metrics") == 1
 
 
 class TestPlaceholders:

@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from raggate import plugins
 from raggate.config.effects import OTHER, Looser, fewer
-from raggate.config.mapped_fields import ResponseFields
-from raggate.config.mapped_settings import Mapped
+from raggate.config.mapped_settings import Mapped, ResponseFields
 from raggate.config.mcp_settings import Mcp
 from raggate.config.probe_settings import Probes
 from raggate.config.question_settings import NO_MODE, distinct_modes

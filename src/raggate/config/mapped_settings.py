@@ -1,4 +1,4 @@
-"""How any JSON API is asked: the `ask.mapped` section of raggate.yml as frozen models. Its answer: `mapped_fields`."""
+"""Any JSON API, how it is asked and where everything stands in its answers: the section `ask.mapped`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,229 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from raggate.config.effects import Looser, more
-from raggate.config.mapped_fields import Condition, OnePath, ResponseFields
 from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, check_template, names
-from raggate.config.values import Text
+from raggate.config.values import Name, Text
+from raggate.text import field_paths
+from raggate.text.quote import suggestion
+
+_IN_CHUNK = (
+    *("id", "doc_id", "rel_path", "heading_path", "text"),
+    *("score", "score_vector", "score_lexical", "rank", "vault"),
+)
+_MOST_PATHS = 10
+_SEVERAL = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _MOST_PATHS},
+        {"type": "null"},
+    ]
+}
+_STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
+
+
+StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
+
+
+def _field_path(written: str) -> str:
+    field_paths.parse(written)
+    return written
+
+
+def _single(written: str) -> str:
+    if field_paths.parse(written).many:
+        raise ValueError("expected a path to one value, without [*]")
+    return written
+
+
+def _one_or_several(value: Any) -> Any:
+    paths = [value] if isinstance(value, str) else value
+    if value is None:
+        return value
+    if type(paths) is not list or not 1 <= len(paths) <= _MOST_PATHS or not all(type(path) is str for path in paths):
+        raise ValueError(f"expected a path, or a list of 1 to {_MOST_PATHS} paths")
+    return [_field_path(path) for path in paths] if paths is value else _field_path(value)
+
+
+def _scalar(value: Any) -> Any:
+    if value is not None and type(value) not in (str, bool, int, float):
+        raise ValueError("expected text, a number, true, false or null")
+    return value
+
+
+FieldPath = Annotated[str, AfterValidator(_field_path)]
+OnePath = Annotated[str, AfterValidator(_single)]
+HeadingPath = Annotated[Any, AfterValidator(_one_or_several), WithJsonSchema(_SEVERAL)]
+Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+
+
+class Condition(SettingsModel):
+    """A condition on a field of the answer. Without `equals` and `empty` the field must be true or false."""
+
+    path: OnePath
+    """The field."""
+    equals: Annotated[list[Scalar], Field(min_length=1)] | None = None
+    """True when the field is one of these values. 1 and true are different values."""
+    empty: bool = False
+    """True when the field is missing, null, blank text, or an empty list or mapping."""
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Condition:
+        if self.empty and self.equals is not None:
+            raise ValueError("expected at most one of 'equals' and 'empty'")
+        return self
+
+
+class ChunkFields(SettingsModel):
+    """The fields of a retrieved chunk; paths start at the chunk.
+
+    One with `[*]` starts at the body as `list` does, and leads to what a chunk stands in: with a list
+    `groups[*].hits[*]`, `groups[*].file` is the file of the chunk's group.
+    """
+
+    list: FieldPath | None = None
+    """The list of chunks in the body, best first: `data.hits`, or `groups[*].hits[*]` to join several lists."""
+    columns: dict[Name, OnePath] | None = None
+    """Parallel lists, instead of `list`: name -> path of the list. The names are then the keys of a chunk."""
+    none: Condition | None = None
+    """When the answer has no chunks, so that the list may be missing. Otherwise one that is missing is no answer."""
+    id: FieldPath | None = None
+    """The id, text or a whole number. Default: a hash of the other fields that identify the chunk."""
+    doc_id: FieldPath | None = None
+    """The id of the document, text or a whole number."""
+    rel_path: FieldPath | None = None
+    """The path of the note."""
+    path_prefix: Text | None = None
+    """A prefix to remove from paths; with `{vault}`, as in `/vaults/{vault}/`, it gives the vault too."""
+    heading_path: HeadingPath = None
+    """The headings above the chunk: a text, or a list, outermost first. Missing or null means none. Where each level is
+    a field of its own, a list of paths, outermost first: `[meta."Header 1", meta."Header 2"]`."""
+    heading_separator: Annotated[Text, Field(min_length=1)] | None = None
+    """The separator between headings in a text, if it is not ` > `."""
+    text: FieldPath | None = None
+    """The text."""
+    score: FieldPath | None = None
+    """The score the list is ordered by, higher is better. Missing or null means none, here and in the next two."""
+    score_vector: FieldPath | None = None
+    """The score of the vector search."""
+    score_lexical: FieldPath | None = None
+    """The score of the lexical search."""
+    rank: FieldPath | None = None
+    """The rank that the API reports, from 1. Missing or null means none."""
+    vault: FieldPath | None = None
+    """The vault. Missing or null means unknown."""
+
+    @model_validator(mode="after")
+    def _named(self) -> ChunkFields:
+        if (self.list is None) == (not self.columns):
+            raise ValueError("expected exactly one of 'list' and 'columns'")
+        if self.id is None and self.doc_id is None and self.rel_path is None:
+            raise ValueError("expected at least one of 'id', 'doc_id' and 'rel_path'")
+        check_template(self.path_prefix or "", ("vault",))
+        return self
+
+    @model_validator(mode="after")
+    def _in_the_list(self) -> ChunkFields:
+        for name, written in self._written():
+            path = field_paths.parse(written)
+            if path.many and not (self.list and field_paths.begins_as(path, field_paths.parse(self.list))):
+                raise ValueError(f"expected {name!r} without [*], or to begin as 'list' does; found {written!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _of_columns(self) -> ChunkFields:
+        for name, written in self._written() if self.columns else ():
+            steps = field_paths.parse(written).steps
+            column = str(steps[0]) if steps else ""
+            if column and column not in (self.columns or {}):
+                meant = suggestion(column, self.columns or {})
+                raise ValueError(f"expected {name!r} to begin with a name of 'columns', found {column!r}{meant}")
+        return self
+
+    def _written(self) -> Iterator[tuple[str, str]]:
+        """Yield the paths of all parts, each with the name of its part."""
+        for name in _IN_CHUNK:
+            paths = getattr(self, name)
+            yield from (
+                (name, path) for path in ([] if paths is None else [paths] if isinstance(paths, str) else paths)
+            )
+
+
+class ReferenceFields(SettingsModel):
+    """The fields of a reference that an answer cites; paths start at the reference."""
+
+    list: FieldPath
+    """The list of references in the body. Missing or null means an empty list."""
+    rel_path: OnePath
+    """The path of the note; `$` when the reference is the path itself. `path_prefix` of the chunks is removed."""
+    heading_path: OnePath | None = None
+    """The headings, read like those of chunks."""
+    chunk_index: OnePath | None = None
+    """The number of the chunk in its note. Missing or null means 0."""
+    vault: OnePath | None = None
+    """The vault. Missing or null means unknown."""
+
+
+class Duration(SettingsModel):
+    """A duration and its unit."""
+
+    path: OnePath
+    """The field. Missing or null means not reported."""
+    unit: Literal["ns", "us", "ms", "s"]
+    """The unit."""
+
+
+class Stream(SettingsModel):
+    """An answer sent as several documents, which are collected by kind: kind -> list of documents."""
+
+    format: Literal["ndjson", "sse"]
+    """`ndjson`: one JSON document per line. `sse`: server-sent events, whose data is JSON or text."""
+    by: OnePath | None = None
+    """The field with a document's kind. Default: the event's name; lines of JSON then become one list, at `$`."""
+
+
+class ResponseFields(SettingsModel):
+    """The fields of a response with status 200.
+
+    A path is keys set apart by dots, `[n]` for one item of a list from 0, `[2:5]` for some and `[*]` for all. `$` is
+    the value itself, and `"odd.key"` a key with other characters than letters, digits, `_`, `-`, `@`, `:` and `/`.
+    """
+
+    stream: Stream | None = None
+    """How a streamed answer is read. Default: the answer is one JSON document."""
+    errors: OnePath | None = None
+    """The field that reports an error: unless it is missing, null, false, 0 or empty, the call has failed.
+    Default: a list `errors` whose items have a `message`, as GraphQL has it, and what a stream calls
+    `error`."""
+    chunks: ChunkFields
+    """The retrieved chunks."""
+    answer: FieldPath | None = None
+    """The answer, read unless `ask.retrieval_only`; several texts are joined. It may be missing or null if the API
+    abstained."""
+    abstained: Condition | None = None
+    """When the API declined to answer. `empty` is not applied with `ask.retrieval_only`."""
+    abstain_reason: OnePath | None = None
+    """Why it declined. Missing or null means no reason."""
+    grounded: Condition | None = None
+    """When the API says that its answer rests on the chunks."""
+    references: ReferenceFields | None = None
+    """The references of the answer, read unless `ask.retrieval_only`."""
+    latency: dict[StepName, Duration] = {}
+    """Durations by step; names end in `_ms`, such as `total_ms` and `retrieval_ms`."""
+    selected_folders: FieldPath | None = None
+    """The folders that were searched, as `vault/path`. Missing or null means not reported."""
+    available_folders: FieldPath | None = None
+    """The folders that could have been."""
+    folder_reasoning: OnePath | None = None
+    """Why these folders were selected, which the page of a run shows."""
+    coverage: dict[Name, OnePath] = {}
+    """Numbers or text about the index, such as `docs_processed` and `index_version`."""
+
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")
 """What `{...}` may name in a path, a query and a body."""
-
-PAGE_PLACEHOLDERS = ("page", "offset", "cursor")
-"""What it may name as well where answers come in pages: the number of the page, the chunks so far, and the cursor."""
 
 CHUNK_PLACEHOLDERS = ("id", "doc_id", "rel_path", "vault")
 """What it may name in a request for one chunk."""
@@ -31,7 +242,7 @@ _PATH = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*")
 
 
 def _template(text: str) -> str:
-    check_template(text, (*PLACEHOLDERS, *PAGE_PLACEHOLDERS))
+    check_template(text, PLACEHOLDERS)
     return text
 
 
@@ -53,10 +264,6 @@ def json_template(value: Any) -> Any:
         ValueError: for another placeholder, and for what JSON does not have.
     """
     return _checked_json(value, PLACEHOLDERS)
-
-
-def _paged_json(value: Any) -> Any:
-    return _checked_json(value, (*PLACEHOLDERS, *PAGE_PLACEHOLDERS))
 
 
 def _chunk_json(value: Any) -> Any:
@@ -159,7 +366,7 @@ class AskRequest(SettingsModel):
     """The path; values of placeholders are percent-encoded."""
     query: dict[Text, Template] = {}
     """The query. An entry that is only a placeholder is left out when the case has no value for it."""
-    body: Annotated[dict[str, Any] | None, AfterValidator(_paged_json)] = None
+    body: Annotated[dict[str, Any] | None, AfterValidator(json_template)] = None
     """The JSON body. Entries are left out as in `query`."""
 
     @model_validator(mode="after")
@@ -178,21 +385,6 @@ class AskRequest(SettingsModel):
 def _used(path: str, query: dict[str, str], body: object) -> set[str]:
     texts = (path, *query.values(), *(leaf for leaf in leaves(body) if isinstance(leaf, str)))
     return {name for text in texts for name in names(text)}
-
-
-class Pages(SettingsModel):
-    """How an answer goes on: it is asked for page after page until there are as many chunks as were asked for.
-
-    The request of the question says which page it wants, by `{page}`, `{offset}` (the number of chunks so far) or
-    `{cursor}`, which is left out of the first request.
-    """
-
-    cursor: OnePath | None = None
-    """The field of an answer that `{cursor}` of the next request repeats. Missing, null or empty: that was the last."""
-    first: Literal[0, 1] = 1
-    """The number of the first page."""
-    most: Annotated[int, Field(ge=2, le=100)] = 10
-    """The most pages of one question."""
 
 
 class ChunkRequest(SettingsModel):
@@ -249,21 +441,10 @@ class Mapped(SettingsModel):
     """Variables of raggate's own environment that headers may use. The API sees them, and may repeat them."""
     ask: AskRequest
     """The request that asks a question."""
-    pages: Pages | None = None
-    """How an answer goes on. Default: it is whole."""
     response: ResponseFields
     """The fields of the answer."""
     chunk: ChunkRequest | None = None
     """A request for the text of each chunk, or for the path of its note. Default: the answer has them."""
-
-    @model_validator(mode="after")
-    def _sound_pages(self) -> Mapped:
-        used = self.ask.placeholders() & {*PAGE_PLACEHOLDERS}
-        if bool(used) != (self.pages is not None):
-            raise ValueError("expected 'pages' with {page}, {offset} or {cursor} in 'ask', and with nothing else")
-        if ("cursor" in used) != (self.pages is not None and self.pages.cursor is not None):
-            raise ValueError("expected 'pages.cursor' with {cursor} in 'ask', and with nothing else")
-        return self
 
     @model_validator(mode="after")
     def _sound_chunks(self) -> Mapped:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from raggate.config.effects import Looser, more
-from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import (
     IndexFields,
+    ResponseFields,
     UrlPath,
     json_template,
     leaves,

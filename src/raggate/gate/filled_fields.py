@@ -8,7 +8,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from raggate.config.mapped_fields import ChunkFields
+from raggate.config.mapped_settings import ChunkFields
 from raggate.config.schema import Config
 from raggate.gate.headings import unsplit
 from raggate.inputs.headings import heading_paths

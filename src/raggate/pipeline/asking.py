@@ -26,7 +26,7 @@ from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports.progress import Progress
 from raggate.scoring import noise, repeats, score
 from raggate.scoring.repeats import Repeated
-from raggate.service.adapters.mapped_request import filled_text, variables
+from raggate.service.adapters.mapped import filled_text, variables
 from raggate.service.ask import ended_early, questions_of
 from raggate.text import redact
 from raggate.text.numbers import counted, lot

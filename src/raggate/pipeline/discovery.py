@@ -15,13 +15,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 
-from raggate.config.mapped_fields import Stream
+from raggate.config.mapped_settings import Stream
 from raggate.config.values import HttpUrl
 from raggate.errors import CannotTell, UsageError
 from raggate.pipeline import tool_discovery
 from raggate.pipeline.tool_discovery import Wanted, check_fields, chunks_of, shape_of
 from raggate.service.adapters.ask import fetch
-from raggate.service.adapters.mapped_request import filled_json, filled_query
+from raggate.service.adapters.mapped import filled_json, filled_query
 from raggate.service.discovery import openapi
 from raggate.service.discovery.openapi import SIGNS, Reply, Request, engine_at
 from raggate.service.discovery.shapes import Shape

@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from raggate.config.mapped_fields import ChunkFields
+from raggate.config.mapped_settings import ChunkFields
 from raggate.config.service_settings import CommandBackend
 from raggate.errors import CannotTell, UsageError
 from raggate.gate.filled_fields import prefix_of
 from raggate.models.service import Workspace
-from raggate.service.adapters.mapped_request import filled_json
+from raggate.service.adapters.mapped import filled_json
 from raggate.service.backends import command
 from raggate.service.discovery import mcp_tools, shapes
 from raggate.service.discovery.given import Headers

@@ -15,8 +15,7 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Response
-from raggate.service.adapters.mapped import MappedAdapter
-from raggate.service.adapters.mapped_request import filled_json, values_of
+from raggate.service.adapters.mapped import MappedAdapter, filled_json, values_of
 from raggate.service.adapters.mcp import McpAdapter
 from tables import each_row
 

@@ -339,33 +339,6 @@ class TestReady:
         """An index larger than the vault is that of another vault, or an old one: nothing is asked of it."""
         assert "6 documents, but the vault has 5 notes" in bring_up(Script(state(6, 9))).error.message
 
-    def test_it_moves_with_the_api(self, bring_up):
-        """Looks follow the base URL when the API moves to another port."""
-        asked = []
-        api = FakeApi()
-
-        def look(client: httpx.Client, ready: Readiness) -> IndexState:
-            asked.append(str(client.base_url))
-            api.base_url = "http://127.0.0.1:10"
-            return DONE
-
-        assert bring_up(look, api=api).error is None
-        assert asked[:2] == ["http://127.0.0.1:9", "http://127.0.0.1:10"]
-
-    def test_a_look_at_the_old_port_is_left(self, bring_up):
-        """A look that hangs at the port that the API has left does not hold the wait up."""
-        api = FakeApi()
-
-        def look(client: httpx.Client, ready: Readiness) -> IndexState:
-            if api.base_url.endswith(":9"):
-                api.base_url = "http://127.0.0.1:10"
-                raise Hangs
-            return DONE
-
-        outcome = bring_up(look, api=api)
-        assert outcome.error is None
-        assert outcome.seconds < 1
-
     def test_url_starts_nothing(self, bring_up):
         """With `api.url` no backend is used and nothing is torn down."""
         outcome = bring_up(Script(DONE), url="http://rag.test:9000")
@@ -471,6 +444,19 @@ class TestTimeout:
         """An index that is not finished in time is told with how far it came."""
         outcome = bring_up(timeout=2, index_state=Script(state(3, 8, indexing=True)))
         assert "it is still indexing, 3 of 5 documents, 8 chunks" in outcome.message
+
+    def test_the_last_look_is_cut_short(self, bring_up, clock):
+        """A look that the deadline cuts short says nothing: the one before it tells how far the API is."""
+        indexing = state(4, indexing=True)
+
+        def looks(client: httpx.Client, ready: Readiness) -> IndexState:
+            if clock.now() < 1000.9:
+                return indexing
+            clock.seconds = 1001.0
+            raise httpx.ReadTimeout("the deadline")
+
+        message = bring_up(looks, timeout=1).message
+        assert message == "the API was not ready after 1 s: it is still indexing, 4 of 5 documents"
 
     def test_an_index_that_never_settles(self, bring_up):
         """An index that grew and has not settled in time is not taken as final, and is said to change."""

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import ChunkRequest, IndexRequest, Pages
-from raggate.config.service_settings import Readiness
+from raggate.config.mapped_settings import ChunkRequest, IndexRequest
+from raggate.config.service_settings import ENVIRONMENT, PLACEHOLDER, Readiness, names
 from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask import fetch_state, parsed, problem_of, status_text
-from raggate.service.adapters.mapped_request import (
-    filled_json,
-    filled_path,
-    filled_query,
-    filled_text,
-    values_of,
-    variables,
-)
 from raggate.service.adapters.mapped_response import (
     Prefixes,
     body_of,
     heading_path_at,
     holds,
     note_at,
-    prefixes,
     read,
     refuse_errors,
     state_of,
@@ -39,7 +30,7 @@ from raggate.service.adapters.mapped_response import (
 )
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
-from raggate.text.field_paths import ABSENT, Absent, Entry, WrongShape, below, find, parse
+from raggate.text.field_paths import ABSENT, Entry
 from raggate.text.http_client import httpx
 from raggate.text.quote import quoted
 
@@ -52,50 +43,119 @@ MAX_URL = 32_000
 _STREAMS = {"ndjson": "application/x-ndjson, application/json", "sse": "text/event-stream"}
 
 
-class Page(Struct, frozen=True, kw_only=True):
-    """Which page is asked for: how many came before it, how many chunks they held, and the cursor, if there is one."""
-
-    before: int = 0
-    offset: int = 0
-    cursor: str | int | Absent = ABSENT
-
-    def values(self, pages: Pages | None) -> dict[str, Any]:
-        """Return what its placeholders stand for."""
-        number = self.before + (pages.first if pages is not None else 1)
-        return {"page": number, "offset": self.offset, "cursor": self.cursor}
+Values = Mapping[str, Any]
+"""What each placeholder stands for; ABSENT for what the case does not say."""
 
 
-FIRST = Page()
+_SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 
 
-def next_page(page: Page, pages: Pages, root: Any, *, came: int, wanted: int) -> Page | None:
-    """Return the page after one; None where no other is to be asked for.
+def values_of(case: Case, mode: str, settings: Ask) -> Values:
+    """Return what the placeholders of a question stand for."""
+    return {
+        "question": case.question,
+        "k": case.k or settings.k,
+        "mode": mode,
+        "vaults": list(case.vaults) or ABSENT,
+        "folders": list(case.folders) or ABSENT,
+        "detail": case.detail or ABSENT,
+        "case_id": case.id,
+    }
+
+
+def filled_json(template: Any, values: Values) -> Any:
+    """Fill a JSON template. A text that is one placeholder becomes its value; entries without a value are left out."""
+    if isinstance(template, str):
+        name = _only(template)
+        return filled_text(template, values) if name is None else values[name]
+    if isinstance(template, list):
+        return [value for item in template if (value := filled_json(item, values)) is not ABSENT]
+    if isinstance(template, dict):
+        pairs = ((key, filled_json(item, values)) for key, item in template.items())
+        return {key: value for key, value in pairs if value is not ABSENT}
+    return template
+
+
+def filled_query(template: Mapping[str, str], values: Values) -> dict[str, str]:
+    """Fill a query. An entry that is one placeholder without a value is left out."""
+    kept = {key: text for key, text in template.items() if (name := _only(text)) is None or values[name] is not ABSENT}
+    return {key: filled_text(text, values) for key, text in kept.items()}
+
+
+def filled_path(template: str, values: Values) -> str:
+    """Fill a path; what stands for a placeholder can be one step of it at most."""
+    return _filled(template, values, _step)
+
+
+def filled_text(template: str, values: Values) -> str:
+    """Fill a text: lists are joined by commas, what has no value is nothing."""
+    return _filled(template, values, str)
+
+
+def _filled(template: str, values: Values, written: Callable[[str], str]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for match in PLACEHOLDER.finditer(template):
+        name = match[1]
+        pieces += template[position : match.start()], match[0][0] if name is None else written(_text(values[name]))
+        position = match.end()
+    return "".join((*pieces, template[position:]))
+
+
+def _only(template: str) -> str | None:
+    """Return the name of the placeholder that is all of a text, if that is so."""
+    match = PLACEHOLDER.fullmatch(template)
+    return match[1] if match else None
+
+
+def _text(value: Any) -> str:
+    if value is ABSENT:
+        return ""
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def _step(text: str) -> str:
+    # a step of dots alone would be taken for the directory above
+    return "%2E" * len(text) if text in {".", ".."} else quote(text, safe="")
+
+
+def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:
+    """Return what paths may begin with, longest first, and the vault that tells."""
+    if not written:
+        return ()
+    if "vault" not in names(written):
+        return ((filled_text(written, {}), None),)
+    pairs = [(filled_text(written, {"vault": name}), name) for name in vault_names]
+    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
+
+
+def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: str) -> dict[str, str]:
+    """Return the variables that headers name, by placeholder.
+
+    Args:
+        key: where the headers stand in the configuration, for messages.
 
     Raises:
-        ValueError: when the cursor is none, or the one before.
+        UsageError: for a variable that is not set, or that no header can hold.
     """
-    after = replace(page, before=page.before + 1, offset=page.offset + came)
-    if not came or after.offset >= wanted or after.before >= pages.most:
-        return None
-    if pages.cursor is None:
-        return after
-    path = parse(pages.cursor)
-    cursor = find(path, root)
-    if cursor is ABSENT or cursor in (None, "", False):
-        return None
-    if type(cursor) not in (str, int):
-        raise WrongShape(below("", path), "text or a whole number", cursor)
-    if cursor == page.cursor:
-        raise ValueError(f"{below('', path)}: expected the next page, found the one that was asked for")
-    return replace(after, cursor=cursor)
-
-
-def with_page(response: Response, more: Response) -> Response:
-    """Put a further page behind an answer: its chunks, and the times that it took. What else it says is that again."""
-    steps = {**response.latency, **more.latency}
-    latency = {step: response.latency.get(step, 0.0) + more.latency.get(step, 0.0) for step in steps}
-    unasked = response.unasked or more.unasked
-    return replace(response, chunks=response.chunks + more.chunks, latency=latency, unasked=unasked)
+    values: dict[str, str] = {}
+    for header, template in headers.items():
+        for name in names(template):
+            if not name.startswith(ENVIRONMENT):
+                continue
+            variable = name.removeprefix(ENVIRONMENT)
+            # a final line end is easily stored with a secret
+            value = environment.get(variable, "").strip()
+            if not value:
+                raise UsageError(
+                    f"the environment variable {variable}, which {key}.{header} needs, is not set",
+                    hint=f"Set it, on GitHub as `env: {{{variable}: ...}}` of the step. "
+                    "Pull requests from forks get no secrets.",
+                )
+            if not _SENDABLE.fullmatch(value):
+                raise UsageError(f"the environment variable {variable} has characters that no header can have")
+            values[name] = value
+    return values
 
 
 def chunk_call(request: ChunkRequest, chunk: Chunk, headers: Mapping[str, str]) -> Call:
@@ -163,21 +223,24 @@ class MappedAdapter:
         Raises:
             UsageError: when the question makes a URL that is too long.
         """
-        return self._page(case, mode, FIRST)
+        request = self._mapped.ask
+        values = values_of(case, mode, self._settings)
+        path, query = filled_path(request.path, values), filled_query(request.query, values)
+        if len(path) + len(urlencode(query)) > MAX_URL:
+            raise UsageError(
+                f"case {quoted(case.id)} makes a URL of more than {MAX_URL} characters",
+                hint="Send {question} in ask.mapped.ask.body.",
+            )
+        body = None if request.body is None else filled_json(request.body, values)
+        headers = {**self._accepted(), **self._headers(case.k or self._settings.k, mode)}
+        return Call(method=request.method, path=path, query=query, json=body, headers=headers)
 
     def dialogue(self, case: Case, mode: str) -> Dialogue:
-        """Ask one case in one mode: page by page, and then what each chunk lacks, where the settings say so."""
-        wanted, page, pages = case.k or self._settings.k, FIRST, self._mapped.pages
-        root, response = self._read((yield self.call(case, mode)), case)
-        came = len(response.chunks)
-        while pages and (following := next_page(page, pages, root, came=came, wanted=wanted)):
-            page = following
-            root, more = self._read((yield self._page(case, mode, page)), case)
-            came = len(more.chunks)
-            response = with_page(response, more)
+        """Ask one case in one mode, and then for what each chunk lacks, if the settings say so."""
+        response = self.parse((yield self.call(case, mode)), case)
         if self._mapped.chunk is None:
             return response
-        headers = self._headers(wanted, mode)
+        headers = self._headers(case.k or self._settings.k, mode)
         return replace(response, chunks=(yield from self._completed(response.chunks, self._mapped.chunk, headers)))
 
     def _completed(
@@ -196,32 +259,15 @@ class MappedAdapter:
             filled.append(with_parts(chunk, request, bodies[key], self._mapped.response.errors, self._prefixes))
         return tuple(filled)
 
-    def _page(self, case: Case, mode: str, page: Page) -> Call:
-        request = self._mapped.ask
-        values = {**values_of(case, mode, self._settings), **page.values(self._mapped.pages)}
-        path, query = filled_path(request.path, values), filled_query(request.query, values)
-        if len(path) + len(urlencode(query)) > MAX_URL:
-            raise UsageError(
-                f"case {quoted(case.id)} makes a URL of more than {MAX_URL} characters",
-                hint="Send {question} in ask.mapped.ask.body.",
-            )
-        body = None if request.body is None else filled_json(request.body, values)
-        headers = {**self._accepted(), **self._headers(case.k or self._settings.k, mode)}
-        return Call(method=request.method, path=path, query=query, json=body, headers=headers)
-
     def parse(self, body: bytes, case: Case) -> Response:
         """Read a 200 body. Whatever no path leads to is ignored.
 
         Raises:
             ValueError: when something is missing or of another kind: where, what was expected and found, which case.
         """
-        return self._read(body, case)[1]
-
-    def _read(self, body: bytes, case: Case) -> tuple[Any, Response]:
         fields, retrieval_only = self._mapped.response, self._settings.retrieval_only
         try:
-            root = body_of(body, fields.stream)
-            return root, read(root, fields, self._prefixes, retrieval_only=retrieval_only)
+            return read(body_of(body, fields.stream), fields, self._prefixes, retrieval_only=retrieval_only)
         except ValueError as error:
             raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
 

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from raggate.config.mapped_fields import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, Stream
-from raggate.config.mapped_settings import IndexFields
-from raggate.config.service_settings import names
+from raggate.config.mapped_settings import (
+    ChunkFields,
+    Condition,
+    Duration,
+    IndexFields,
+    ResponseFields,
+    Stream,
+)
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import generated, parsed
-from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.transport import UNNAMED, Events
 from raggate.text import headings, jsonio
@@ -39,16 +43,6 @@ ERROR = "error"
 """The name, or kind, of what a stream reports an error by."""
 
 
-def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:
-    """Return what paths may begin with, longest first, and the vault that tells."""
-    if not written:
-        return ()
-    if "vault" not in names(written):
-        return ((filled_text(written, {}), None),)
-    pairs = [(filled_text(written, {"vault": name}), name) for name in vault_names]
-    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
-
-
 def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_only: bool) -> Response:
     """Read a parsed body of a response with status 200. Whatever no path leads to is ignored.
 
@@ -66,7 +60,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     return Response(
         chunks=chunks,
         answer=None if retrieval_only or fields.answer is None else _answer(root, fields),
-        references=() if retrieval_only else _references(root, fields.references, beginnings),
+        references=() if retrieval_only else _references(root, fields, beginnings),
         abstained=abstained,
         abstain_reason=_optional_text(fields.abstain_reason, Entry("", root)) or None,
         grounded=None if fields.grounded is None else holds(fields.grounded, root),
@@ -224,13 +218,12 @@ def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
     else:
         named = jsonio.dumps([vault, doc_id, rel_path, heading_path, text])
         chunk_id = sha256(named).hexdigest()[:32]
-    rank = whole(fields.rank, at)
     return Chunk(
         chunk_id=chunk_id,
         rel_path=rel_path,
         heading_path=heading_path,
         text=text,
-        rank=None if rank is None else rank + 1 - fields.rank_from,
+        rank=whole(fields.rank, at),
         score_final=_number(fields.score, at),
         score_vector=_number(fields.score_vector, at),
         score_lexical=_number(fields.score_lexical, at),
@@ -284,7 +277,8 @@ def _heading_path(given: Sequence[str]) -> str:
     return headings.written(titles)
 
 
-def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes) -> tuple[Reference, ...]:
+def _references(root: Any, response: ResponseFields, beginnings: Prefixes) -> tuple[Reference, ...]:
+    fields, separator = response.references, response.chunks.heading_separator
     if fields is None:
         return ()
     references = []
@@ -294,7 +288,7 @@ def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes)
             Reference(
                 vault=_optional_text(fields.vault, at) or vault or "",
                 rel_path=rel_path,
-                heading_path=heading_path_at(fields.heading_path, at, fields.heading_separator),
+                heading_path=heading_path_at(fields.heading_path, at, separator),
                 chunk_index=whole(fields.chunk_index, at) or 0,
             )
         )

@@ -19,8 +19,8 @@ from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import IndexState, Started
 from raggate.service import ask, misses
-from raggate.service.adapters.mapped_request import filled_json, filled_text, values_of, variables
-from raggate.service.adapters.mapped_response import Prefixes, prefixes, read, state_of
+from raggate.service.adapters.mapped import filled_json, filled_text, prefixes, values_of, variables
+from raggate.service.adapters.mapped_response import Prefixes, read, state_of
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
 from raggate.service.mcp import exchange, protocol

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from raggate.config.service_settings import BUILD_SECONDS, CommandBackend
+from raggate.config.service_settings import BUILD_SECONDS, CommandBackend, Service
 from raggate.errors import CannotTell, SettingError, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
-from raggate.service.backends.group import Filler
+from raggate.service.backends import engine, group, images, networking
+from raggate.service.backends.group import Filler, Group
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import Guarded
-
-if TYPE_CHECKING:
-    from raggate.service.mcp.pipes import Pipes
-
-from raggate.config.service_settings import Service
-from raggate.service.backends import engine, group, images, networking
-from raggate.service.backends.group import Group
 
 KEY = "api.command"
 _MOST_PORTS = 32
@@ -34,8 +26,6 @@ _MOST_PORTS = 32
 
 STDIO_URL = "http://stdio"
 """Stands for the address of a server that has none."""
-_PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
-_AT_ONCE = 10.0
 
 
 @contextmanager
@@ -92,9 +82,8 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
     """Build and start the API; on leaving, everything that was started is gone, whatever happened.
 
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
-    that of the build steps in `build.log`. When it ends at once because another process took the port meanwhile, it is
-    started once more on another port; `base_url` is then a different one. Services are up before anything is built.
-    With `stdio` it has no port: it is spoken to through `pipes`, and only its standard error is in the log.
+    that of the build steps in `build.log`. Services are up before anything is built. With `stdio` it has no port: it is
+    spoken to through `pipes`, and only its standard error is in the log.
 
     Raises:
         UsageError: for an unknown placeholder, a working directory that does not exist, or a `run` that cannot be
@@ -116,15 +105,15 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
         if plan.build:
             with Log(workspace.out / "build.log", workspace.secrets) as build_log:
                 _build(group, plan, build_log)
-
-        def launch(port: int) -> ManagedProcess:
-            return _run(group, _plan(settings, workspace, port, addresses), log, spoken_to=settings.stdio)
-
-        api = _spoken_to(launch, log, lost) if settings.stdio else _Api(launch, port, log, lost)
+        child = _run(group, plan, log, spoken_to=settings.stdio)
+        if not settings.stdio:
+            yield _Api(child, f"http://127.0.0.1:{port}", log, lost)
+            return
+        api = _SpokenTo(child, log, lost)
         try:
             yield api
         finally:
-            api.stay_dead()
+            api.pipes.close()
 
 
 class _Plan(Guarded, Struct, frozen=True, kw_only=True):
@@ -135,57 +124,10 @@ class _Plan(Guarded, Struct, frozen=True, kw_only=True):
 
 
 class _Api:
-    def __init__(
-        self, launch: Callable[[int], ManagedProcess], port: int, log: Log, lost: Callable[[], ProcessExit | None]
-    ) -> None:
-        self._launch = launch
-        self._lost = lost
-        self._port = port
-        self._log = log
-        self._may_move = True
-        self._child = launch(port)
-        self._begun = time.monotonic()
+    """A process that was started, which is spoken to at a port of this machine."""
 
-    @property
-    def base_url(self) -> str:
-        """Scheme, host and port."""
-        return f"http://127.0.0.1:{self._port}"
-
-    def died(self) -> ProcessExit | None:
-        """Return how the process or one of its services ended, or None while they run."""
-        ended = self._child.ended()
-        if ended is None:
-            return self._lost()
-        if not self._port_was_taken():
-            return ended
-        self._port = _free_port()
-        self._child = self._launch(self._port)
-        return self._child.ended()
-
-    def log_tail(self) -> tuple[str, ...]:
-        """Return the last lines of its output, oldest first. Untrusted text."""
-        self._child.ended()
-        return self._log.tail()
-
-    def stay_dead(self) -> None:
-        """Never start again."""
-        self._may_move = False
-
-    def _port_was_taken(self) -> bool:
-        if not self._may_move or time.monotonic() - self._begun > _AT_ONCE:
-            return False
-        self._may_move = False
-        # the words alone are not enough: an API that had served must never be revived behind the back of the run
-        return any(_PORT_TAKEN.search(line) for line in self._log.tail(50)) and not _is_free(self._port)
-
-
-class _SpokenTo:
-    """A server that is spoken to over its standard input and output, which ends with them."""
-
-    base_url = STDIO_URL
-
-    def __init__(self, child: ManagedProcess, pipes: Pipes, log: Log, lost: Callable[[], ProcessExit | None]) -> None:
-        self.pipes = pipes
+    def __init__(self, child: ManagedProcess, base_url: str, log: Log, lost: Callable[[], ProcessExit | None]) -> None:
+        self.base_url = base_url
         self._child = child
         self._log = log
         self._lost = lost
@@ -195,37 +137,26 @@ class _SpokenTo:
         return self._child.ended() or self._lost()
 
     def log_tail(self) -> tuple[str, ...]:
-        """Return the last lines of its standard error, oldest first. Untrusted text."""
+        """Return the last lines of its output, oldest first. Untrusted text."""
         self._child.ended()
         return self._log.tail()
 
-    def stay_dead(self) -> None:
-        """Tell it to end."""
-        self.pipes.close()
 
+class _SpokenTo(_Api):
+    """One that is spoken to over its standard input and output, which ends with them."""
 
-def _spoken_to(launch: Callable[[int], ManagedProcess], log: Log, lost: Callable[[], ProcessExit | None]) -> _SpokenTo:
-    # loaded only for those who use it
-    from raggate.service.mcp.pipes import Pipes
+    def __init__(self, child: ManagedProcess, log: Log, lost: Callable[[], ProcessExit | None]) -> None:
+        # loaded only for those who use it
+        from raggate.service.mcp.pipes import Pipes
 
-    child = launch(0)
-    return _SpokenTo(child, Pipes(*child.pipes, log.feed), log, lost)
+        super().__init__(child, STDIO_URL, log, lost)
+        self.pipes = Pipes(*child.pipes, log.feed)
 
 
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
 
 
 def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: Mapping[str, str]) -> _Plan:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import re
 import secrets
 import stat
 import time
@@ -17,19 +15,12 @@ from raggate.errors import CannotTell
 from raggate.service import signals
 from raggate.text.quote import cut
 
-_PROC = Path("/proc")
-_SCOPE = ("sys/kernel/random/boot_id", "self/ns/pid", "self/ns/time")
-_LIFE = re.compile(r"(?P<scope>[0-9a-f-]+ \d+ \d+) (?P<process>[1-9]\d{0,8}) (?P<start>\d{1,20})", re.ASCII)
-
-
 OLDEST_API = (1, 41)
 """Docker 20.10; older engines lack private IPC by default."""
 INSTANCE = "raggate.instance"
 """Label with a random value per start, so that two runs of one job never take each other's containers."""
 STEP = "raggate.step"
 """Label with a random value per step of a job, which only its own post step knows as well."""
-PROCESS = "raggate.process"
-"""Label with what names the process that has created it, where that can be known for good."""
 STEP_VARIABLE = "STATE_STEP"
 """Holds that value: the runner sets it for the post step, from what the step has saved; the step sets it itself."""
 CALL_SECONDS = 60.0
@@ -45,51 +36,6 @@ _SOCKET = "unix:///var/run/docker.sock"
 _ELSEWHERE = "Or start the API yourself: `api.url` takes one that runs, `api.command` without `services` a process."
 Client = Any
 """A `docker.APIClient`; the library has no types."""
-
-
-def own() -> str | None:
-    """Name this process by boot, namespaces of numbers and of time, number, and start; None where that is not known."""
-    scope, start = _scope(), _start(os.getpid())
-    return f"{scope} {os.getpid()} {start}" if scope and start else None
-
-
-def is_over(life: str) -> bool:
-    """Return whether the process of that name is dead for certain.
-
-    It is never of one that may live: of another boot, machine or container, or whose start cannot be read. Any text is
-    taken; one that names no process is nobody's end.
-    """
-    named = _LIFE.fullmatch(life)
-    if named is None or named["scope"] != _scope():
-        return False
-    number = int(named["process"])
-    try:
-        # /proc may hide the processes of other users; this does not
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return _start(number) not in {None, named["start"]}
-
-
-def _scope() -> str | None:
-    boot, numbers, clock = (_PROC / name for name in _SCOPE)
-    try:
-        if str((_PROC / "self").readlink()) != str(os.getpid()):
-            return None  # it shows the processes of another container
-        return f"{boot.read_text(encoding='ascii').strip()} {numbers.stat().st_ino} {clock.stat().st_ino}"
-    except (OSError, ValueError):
-        return None
-
-
-def _start(process: int) -> str | None:
-    """Return the time of a process's start in ticks since the boot."""
-    try:
-        # the name before it may hold anything, spaces and parentheses too
-        return (_PROC / str(process) / "stat").read_bytes().rpartition(b")")[2].split()[19].decode("ascii")
-    except (OSError, IndexError, ValueError):
-        return None
 
 
 @contextlib.contextmanager
@@ -208,8 +154,7 @@ def labels(environment: Mapping[str, str]) -> dict[str, str]:
         "raggate.job": environment.get("GITHUB_JOB") or "local",
         "raggate.repository": environment.get("GITHUB_REPOSITORY") or "local",
     }
-    life = own()
-    return {**known, **step_label(environment), **({PROCESS: life} if life else {}), INSTANCE: instance}
+    return {**known, **step_label(environment), INSTANCE: instance}
 
 
 def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -243,30 +188,6 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
     if failed:
         raise CannotTell(f"not everything could be removed: {'; '.join(failed)}")
     return tuple(removed)
-
-
-def sweep_dead(client: Client, say: Callable[[str], None]) -> None:
-    """Remove what runs have left behind whose process is certainly dead, and say what; nothing else is touched.
-
-    What cannot be removed is said too: the next start tries again.
-    """
-    asked = {"label": PROCESS}
-    try:
-        left = [
-            *client.containers(all=True, filters=asked),
-            *client.networks(filters=asked),
-            *(client.volumes(filters=asked)["Volumes"] or ()),
-        ]
-    except engine_errors() as error:
-        say(f"could not look for what killed runs have left: {reason(error)}")
-        return
-    for life in {str((item.get("Labels") or {}).get(PROCESS)) for item in left}:
-        if is_over(life):
-            removed, failed = remove_labelled(client, {PROCESS: life}, grace=0)
-            for line in removed:
-                say(f"removed {line}, which a killed run had left behind")
-            for line in failed:
-                say(f"could not clean up: {line}")
 
 
 def tear_down(environment: Mapping[str, str], wanted: Mapping[str, str], say: Callable[[str], None]) -> None:

@@ -32,7 +32,6 @@ from raggate.text.redact import Guarded
 
 _DRAIN = 0.5
 _MOST_PROCESSES = 1024
-_HEALTH_SECONDS = 0.5
 _LAYER = "rw,noexec,nosuid,nodev,mode=1777"
 
 
@@ -77,8 +76,7 @@ def hardened(client: Client, settings: Contained, image: str, *, internal: bool)
 class Running:
     """A container that was started, its log, and how it ended.
 
-    Two threads with connections of their own wait for output and for the end; a third looks at the image's health
-    check where there is one. They end with the container.
+    Two threads with connections of their own wait for output and for the end. They end with the container.
 
     Args:
         client: the engine.
@@ -119,8 +117,6 @@ class Running:
         self._reader = threading.Thread(target=self._follow, name=f"log of {name}", daemon=True)
         self._reader.start()
         threading.Thread(target=self._wait, name=f"end of {name}", daemon=True).start()
-        if _has_health_check(client, container):
-            threading.Thread(target=self._look_at_health, name=f"health of {name}", daemon=True).start()
 
     def ended(self) -> ProcessExit | None:
         """Return how it ended, or None while it runs. Once it has ended, its last output is in the log."""
@@ -161,27 +157,6 @@ class Running:
         except ValueError:
             name = ""
         return ProcessExit(message=f"exited with code {code}{name}", code=code)
-
-    def _look_at_health(self) -> None:
-        try:
-            with connected(self._environment) as client:
-                while self._ended is None:
-                    health = client.inspect_container(self.id)["State"].get("Health") or {}
-                    if health.get("Status") == "unhealthy":
-                        last = (health.get("Log") or [{}])[-1]
-                        output = cut(last.get("Output") or "", limit=200)
-                        message = f"was found unhealthy by its image's health check ({output})"
-                        self._ended = ProcessExit(message=message)
-                    time.sleep(_HEALTH_SECONDS)
-        except engine_errors(CannotTell):
-            return  # what waits for the end says so
-
-
-def _has_health_check(client: Client, container: str) -> bool:
-    try:
-        return bool(client.inspect_container(container)["State"].get("Health"))
-    except engine_errors():
-        return False
 
 
 class Filler:
@@ -260,8 +235,7 @@ def services(key: str, settings: Mapping[str, Service], workspace: Workspace) ->
 def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
     """Connect to the engine for some containers; on leaving, containers, networks and volumes are gone.
 
-    What earlier runs have left is gone at the beginning, when they were killed. Every relaxed limit is said. The output
-    of a container goes to `<name>.log` of the run directory.
+    Every relaxed limit is said. The output of a container goes to `<name>.log` of the run directory.
 
     Raises:
         CannotTell: when no engine answers.
@@ -273,8 +247,6 @@ def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
     with ExitStack() as stack:
         client = stack.enter_context(engine.connected(workspace.environment))
         own = networking.own(client)
-        if not workspace.in_action:  # there the post step sweeps
-            engine.sweep_dead(client, workspace.say)
         logs = {name: stack.enter_context(Log(workspace.out / f"{name}.log", workspace.secrets)) for name in parts}
         stack.callback(_undo, workspace, {engine.INSTANCE: labels[engine.INSTANCE]})
         yield Group(client=client, own=own, parts=parts, workspace=workspace, labels=labels, logs=logs)

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from raggate.config.service_settings import BUILD_SECONDS, Build, Contained
 from raggate.errors import CannotTell, SettingError
 from raggate.models.service import Workspace
@@ -23,22 +21,14 @@ from raggate.service.backends.processes import Log
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 
-_LIMITED = re.compile(r"toomanyrequests|too many requests|\brate limit|\b429\b", re.IGNORECASE)
 _TEMPORARY = re.compile(
     r"no such host|dial tcp|\b(?:timeout|timed out|deadline|refused|reset|50[0234])\b|(?-i:\bEOF\b)", re.IGNORECASE
 )
-_INVALID = re.compile(r"invalid reference|repository name must be|invalid tag format", re.IGNORECASE)
-_OTHER_MACHINE = re.compile(r"no match(?:ing manifest)? for|does not match the specified platform", re.IGNORECASE)
-_REFUSED = re.compile(r"\b(?:unauthorized|authentication required|denied|forbidden|no basic auth)\b", re.IGNORECASE)
-_MISSING = re.compile(r"\b(?:not found|manifest unknown|does not exist|no such image|name unknown)\b", re.IGNORECASE)
-_URL = re.compile(r"https?://[^\s\"]*")
-_DIGEST = re.compile(r"\bsha256:[0-9a-f]+")
-_PRIVATE = (
-    "Is the name right? raggate pulls without credentials: for a private image, log in and `docker pull` it in a step "
-    "before; it is then used as it is."
+"""What the engine says when a registry does not answer: only that may be different at the next attempt."""
+_PULL_HINT = (
+    "Is the name right, in lower case, and made for this machine's processor? raggate pulls without credentials, which "
+    "a registry may limit: for a private image, log in and `docker pull` it in a step before."
 )
-
-
 _TRIES = 3
 _PULL_SECONDS = 600.0
 _SILENCE = 120.0
@@ -50,68 +40,6 @@ _INSTEAD = (
     "an image in place of `build`; `api.command` and `api.url` need neither, see docs/containers.md."
 )
 _RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
-
-
-class Lasting(Struct, frozen=True):
-    """A problem that does not go away by trying again: what follows the image's name in a sentence, and what to do."""
-
-    problem: str
-    hint: str
-
-
-_LASTING = (
-    (_INVALID, Lasting("is no name of an image", "Expected a name such as ghcr.io/acme/api:1.2, in lower case.")),
-    (
-        _OTHER_MACHINE,
-        Lasting(
-            "is not made for this machine's processor",
-            "Build the image for the platform that raggate runs on too, or run raggate on one that the image has.",
-        ),
-    ),
-    (_REFUSED, Lasting("may not be pulled, or does not exist (not authorised)", _PRIVATE)),
-    (_MISSING, Lasting("does not exist (not found)", _PRIVATE)),
-)
-_LIMIT = Lasting(
-    "may not be pulled for now: the registry's rate limit is reached",
-    "The registry counts pulls without credentials by address. Log in and `docker pull` it in a step before, or try "
-    "again later.",
-)
-
-
-def lasting(name: str, why: str) -> Lasting | None:
-    """Say what is wrong when trying again cannot help; None when it can, or nothing is known of it."""
-    words = _without(name, why)
-    if _LIMITED.search(words):
-        return _LIMIT
-    if _TEMPORARY.search(words):
-        return None
-    return next((problem for pattern, problem in _LASTING if pattern.search(words)), None)
-
-
-def unanswered(name: str, why: str) -> bool:
-    """Return whether the registry could not be reached, or did not do its work."""
-    return _TEMPORARY.search(_without(name, why)) is not None
-
-
-def _without(name: str, why: str) -> str:
-    """Cut addresses, digests and the image's name out: they may hold any word."""
-    path = name.partition("@")[0]
-    # a colon before a slash is that of a port
-    head, slash, last = path.rpartition("/")
-    repository = f"{head}{slash}{last.partition(':')[0]}"
-    tag = last.partition(":")[2] or "latest"
-    first, _, rest = repository.partition("/")
-    hosted = bool(rest) and (bool({".", ":"} & set(first)) or first == "localhost")
-    inner = rest if hosted else repository
-    names = {repository, inner, f"library/{inner}", f"docker.io/{repository}", f"docker.io/library/{inner}"}
-    tagged = {f"{spelling}:{tag}" for spelling in names}
-    # a name of one word stands alone only where the engine says what it is about
-    alone = {spelling for spelling in names if "/" in spelling} | {f"for {inner}", f"repository {inner}"}
-    hosts = {first, first.partition(":")[0]} if hosted else set()
-    words = _DIGEST.sub(" ", _URL.sub(" ", why))
-    for spelling in (*sorted(tagged, key=len, reverse=True), *sorted(alone | hosts, key=len, reverse=True)):
-        words = re.sub(rf"(?<![\w./-]){re.escape(spelling)}(?![\w/-]|\.\w)", " ", words)
-    return words
 
 
 def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspace) -> str:
@@ -209,13 +137,12 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
             why = cut(error) if isinstance(error, Failed) else reason(error)
         else:
             return
-        if (problem := lasting(name, why)) is not None:
-            raise CannotTell(f"{key}.image: {name!r} {problem.problem}: {why}", hint=problem.hint)
+        if _TEMPORARY.search(why) is None:
+            raise CannotTell(f"{key}.image: {name!r} could not be pulled: {why}", hint=_PULL_HINT)
         if attempt < _TRIES and time.monotonic() < end:
             _pause(attempt)
-    silent = "; the registry does not answer" if unanswered(name, why) else ""
     raise CannotTell(
-        f"{key}.image: {name!r} could not be pulled in {_TRIES} attempts{silent}: {why}",
+        f"{key}.image: {name!r} could not be pulled in {_TRIES} attempts; the registry does not answer: {why}",
         hint="Try again later, or pull it in a step before.",
     )
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from raggate.config.mapped_settings import leaves
 from raggate.config.service_settings import ENVIRONMENT, SentVariable, check_headers, names
 from raggate.errors import UsageError
-from raggate.service.adapters.mapped_request import filled_text, variables
+from raggate.service.adapters.mapped import filled_text, variables
 from raggate.text import jsonio
 from raggate.text.redact import Guarded
 

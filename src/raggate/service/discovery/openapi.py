@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.config.mapped_fields import Stream
+from raggate.config.mapped_settings import Stream
 from raggate.service.adapters.mapped_response import body_of
 from raggate.service.discovery.shapes import (
     COUNT,

@@ -40,9 +40,6 @@ func main() {
 		os.Exit(4)
 	case "eat":
 		eat()
-	case "sick": // a health check that fails
-		fmt.Println("sick of it")
-		os.Exit(1)
 	case "bomb":
 		bomb()
 	case "sleep":

@@ -13,8 +13,18 @@ from pydantic import ValidationError
 
 from mapped_api import MappedAsk, adapter, example, mapped
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_fields import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, Stream
-from raggate.config.mapped_settings import AskRequest, HealthRequest, IndexRequest, Mapped
+from raggate.config.mapped_settings import (
+    AskRequest,
+    ChunkFields,
+    Condition,
+    Duration,
+    HealthRequest,
+    IndexRequest,
+    Mapped,
+    ReferenceFields,
+    ResponseFields,
+    Stream,
+)
 from raggate.config.service_settings import described
 from raggate.errors import UsageError
 from raggate.models.golden import Case
@@ -202,9 +212,9 @@ def test_a_level_that_is_no_text_fails_the_call() -> None:
 
 
 def test_a_chunk_has_all_its_parts() -> None:
-    """Ids may be numbers, ranks may count from 0, and optional parts may be null."""
-    hit = {"id": 7, "d": 8, "p": "x/a.md", "r": 0, "v": 0.5, "l": None, "s": 2, "w": "home", "t": ""}
-    paths = {"doc_id": "d", "rel_path": "p", "path_prefix": "x/", "rank": "r", "rank_from": 0, "score": "s"}
+    """Ids may be numbers, and optional parts may be null."""
+    hit = {"id": 7, "d": 8, "p": "x/a.md", "r": 1, "v": 0.5, "l": None, "s": 2, "w": "home", "t": ""}
+    paths = {"doc_id": "d", "rel_path": "p", "path_prefix": "x/", "rank": "r", "score": "s"}
     found = chunk(hit, **paths, score_vector="v", score_lexical="l", vault="w", text="t")
     assert found == Chunk(
         chunk_id="7",
@@ -252,7 +262,7 @@ def test_what_stands_beside_a_list_is_read_for_each_of_its_chunks() -> None:
 def test_a_rank_beyond_all_counting_fails_the_call() -> None:
     """The largest that JSON can be read with is one that no file can hold once ranks count from 1."""
     with pytest.raises(ValueError, match=r"\[0\].r: expected a whole number up to 9007199254740992, found 18446744"):
-        chunk({"id": "x", "r": 2**64 - 1}, rank="r", rank_from=0)
+        chunk({"id": "x", "r": 2**64 - 1}, rank="r")
 
 
 def test_without_an_id_chunks_are_known_by_what_they_are() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mapped_api import adapter, mapped
-from raggate.config.mapped_fields import Stream
+from raggate.config.mapped_settings import Stream
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.service.adapters import mapped_response

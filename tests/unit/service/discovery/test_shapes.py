@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from raggate.config.mapped_fields import ChunkFields
+from raggate.config.mapped_settings import ChunkFields
 from raggate.service.discovery.shapes import recognise
 from raggate.text.field_paths import find_all, parse
 from tables import each_row

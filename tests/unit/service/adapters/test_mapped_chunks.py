@@ -1,4 +1,4 @@
-"""Answers of mapped APIs that go on: pages of chunks, and a request for what each chunk holds."""
+"""A request for what each chunk of a mapped API holds."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CASE = Case(id="c1", question="Where?", answerable=True, k=5)
 Answer = Callable[[Call], Any]
 
 
-def asked(answer: Answer, query: dict[str, str] | None = None, **sections: Any) -> tuple[Response, list[Call]]:
+def asked(answer: Answer, **sections: Any) -> tuple[Response, list[Call]]:
     """Ask one question of an API that answers calls so; give the response and the calls."""
-    request = {"method": "GET", "path": "/s", "query": {"q": "{question}", **(query or {})}}
+    request = {"method": "GET", "path": "/s", "query": {"q": "{question}"}}
     chunks = {"list": "hits", "id": "id", **sections.pop("chunks", {})}
     settings = mapped(ask=request, response={"chunks": chunks}, headers={"X-Key": "k"}, pass_env=[], **sections)
     dialogue = adapter(settings).dialogue(CASE, "hybrid")
@@ -39,62 +39,6 @@ def asked(answer: Answer, query: dict[str, str] | None = None, **sections: Any) 
 def hits(*ids: int) -> list[dict[str, Any]]:
     """Return chunks of these ids."""
     return [{"id": str(number)} for number in ids]
-
-
-def ids(response: Response) -> str:
-    """Write the ids of a response's chunks."""
-    return "".join(chunk.chunk_id for chunk in response.chunks)
-
-
-def test_pages_by_number() -> None:
-    """Page after page is asked for until there are as many chunks as were asked for."""
-    by_page = {"0": hits(1, 2), "1": hits(3, 4), "2": hits(5, 6), "3": hits(7)}
-    response, calls = asked(lambda call: {"hits": by_page[call.query["p"]]}, {"p": "{page}"}, pages={"first": 0})
-    assert ids(response) == "123456"
-    assert [call.query["p"] for call in calls] == ["0", "1", "2"]
-
-
-def test_the_times_of_all_pages_count() -> None:
-    """What the API says of its own time is the sum over the pages, and one that generated is enough to say so."""
-    chunks = {"list": "hits", "id": "id"}
-    settings = mapped(
-        ask={"method": "GET", "path": "/s", "query": {"q": "{question}", "p": "{page}"}},
-        response={"chunks": chunks, "latency": {"retrieval_ms": {"path": "ms", "unit": "ms"}}, "answer": "said"},
-        pages={"most": 2},
-    )
-    dialogue = adapter(settings, retrieval_only=True).dialogue(CASE, "hybrid")
-    next(dialogue)
-    dialogue.send(json.dumps({"hits": hits(1), "ms": 3}).encode())
-    with pytest.raises(StopIteration) as ended:
-        dialogue.send(json.dumps({"hits": hits(2), "ms": 4, "said": "Words."}).encode())
-    assert (ended.value.value.latency, ended.value.value.unasked) == ({"retrieval_ms": 7.0}, True)
-
-
-def test_pages_by_offset_end_with_an_empty_one() -> None:
-    """An empty page is the end, however many were asked for."""
-    by_offset = {"0": hits(1, 2), "2": hits(3), "3": []}
-    response, calls = asked(lambda call: {"hits": by_offset[call.query["from"]]}, {"from": "{offset}"}, pages={})
-    assert (ids(response), len(calls)) == ("123", 3)
-
-
-@each_row("last", [None, "", False, ...])
-def test_pages_by_cursor(last: Any) -> None:
-    """The cursor of an answer is repeated by the next request, is not in the first, and ends where there is none."""
-    by_cursor: dict[str | None, Any] = {None: {"hits": hits(1), "next": "b"}, "b": {"hits": hits(2), "next": last}}
-    by_cursor["b"] = {key: value for key, value in by_cursor["b"].items() if value is not ...}
-    pages = {"cursor": "next"}
-    response, calls = asked(lambda call: by_cursor[call.query.get("after")], {"after": "{cursor}"}, pages=pages)
-    assert (ids(response), [call.query.get("after") for call in calls]) == ("12", [None, "b"])
-
-
-def test_pages_that_never_end_are_bounded() -> None:
-    """No more pages than configured are asked for, and a cursor that leads nowhere breaks the protocol."""
-    response, calls = asked(lambda _: {"hits": hits(1)}, {"p": "{page}"}, pages={"most": 3})
-    assert (len(response.chunks), len(calls)) == (3, 3)
-    with pytest.raises(ValueError, match="next: expected the next page, found the one that was asked for"):
-        asked(lambda _: {"hits": hits(1), "next": "a"}, {"after": "{cursor}"}, pages={"cursor": "next"})
-    with pytest.raises(ValueError, match="next: expected text or a whole number"):
-        asked(lambda _: {"hits": hits(1), "next": {}}, {"after": "{cursor}"}, pages={"cursor": "next"})
 
 
 def test_each_chunk_is_asked_for_its_text() -> None:
@@ -170,10 +114,6 @@ def test_an_error_beside_a_text_fails_the_question(body: object, errors: str | N
 @each_row(
     ("sections", "said"),
     [
-        ({"query": {"p": "{page}"}}, "expected 'pages' with {page}"),
-        ({"pages": {}}, "expected 'pages' with {page}"),
-        ({"query": {"p": "{cursor}"}, "pages": {}}, "expected 'pages.cursor' with {cursor}"),
-        ({"query": {"p": "{page}"}, "pages": {"cursor": "x"}}, "expected 'pages.cursor' with {cursor}"),
         ({"chunk": {"path": "/c", "text": "t"}}, "expected {id} or another placeholder"),
         ({"chunk": {"path": "/c/{question}", "text": "t"}}, "found {question}"),
         ({"chunk": {"path": "/c/{id}"}}, "expected at least one of 'text', 'heading_path' and 'rel_path'"),
@@ -192,7 +132,7 @@ def test_an_error_beside_a_text_fails_the_question(body: object, errors: str | N
     ],
 )
 def test_settings_that_make_no_sense_are_refused(sections: dict[str, Any], said: str) -> None:
-    """What is paged without saying so, or the other way round, is an error when the configuration is read."""
+    """A request for a chunk that could not be made, or says nothing, is an error when the configuration is read."""
     with pytest.raises(ValidationError) as caught:
         asked(lambda _: {"hits": []}, **sections)
     assert said in str(caught.value)
@@ -200,19 +140,19 @@ def test_settings_that_make_no_sense_are_refused(sections: dict[str, Any], said:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["hits", "id", "next", "t"]), inner),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["hits", "id", "t"]), inner),
     max_leaves=8,
 )
 
 
 @tried(40)
-@given(st.lists(JSON | st.just({"hits": [{"id": "1"}], "next": "n"}), min_size=1, max_size=6))
+@given(st.lists(JSON | st.just({"hits": [{"id": "1"}]}), min_size=1, max_size=6))
 def test_whatever_comes_it_ends(answers: list[Any]) -> None:
     """Any answers give a response or a ValueError, after a bounded number of calls."""
     left = iter([*answers, *[{"hits": []}] * 300])
     chunk = {"path": "/c/{id}", "text": "t"}
     try:
-        _, calls = asked(lambda _: next(left), {"p": "{cursor}"}, pages={"cursor": "next"}, chunk=chunk)
+        _, calls = asked(lambda _: next(left), chunk=chunk)
         assert len(calls) < 300
     except ValueError:
         pass
