@@ -137,18 +137,6 @@ class Compared(DiffDocument, frozen=True, kw_only=True):
     run_directory: Path
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
-    """How a check ended.
-
-    Attributes:
-        outcome: its verdict.
-        exit_code: its exit code.
-    """
-
-    outcome: VerdictKind
-    exit_code: int
-
-
 class Demonstrated(Struct, frozen=True, kw_only=True):
     """What the demo showed.
 
@@ -161,8 +149,8 @@ class Demonstrated(Struct, frozen=True, kw_only=True):
 
     directory: Path | None
     questions: int
-    good: Outcome
-    broken: Outcome
+    good: VerdictKind
+    broken: VerdictKind
 
 
 class Probed(Struct, frozen=True, kw_only=True):

@@ -164,19 +164,25 @@ def show_review(
         promoting: writes the command line that makes a run directory the baseline.
     """
     from raggate.pipeline import rerun
-    from raggate.reports import terminal
     from raggate.reports.parts.advice import log_place
 
     place = log_place(review.run)
     # before the report, which ends with the verdict
     _say_log(review.run.log, fence, more=f" (all of them: {place})" if place else "")
-    # a log breaks its lines itself, and is searched line by line
-    text = terminal.render(review, width=max(width(), 60), color=output.coloured(environment), wrap=sys.stdout.isatty())
-    click.echo(text, color=True)
+    click.echo(rendered(review, environment), color=True)
     comparison = review.comparison
     click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'report.html')))}, and summary.md")
     if comparison.baseline is None and not comparison.no_baseline and rerun.promotable(review):
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
+
+
+def rendered(review: Review, environment: Mapping[str, str]) -> str:
+    """Return a verdict as it is printed."""
+    from raggate.reports import terminal
+
+    # a log breaks its lines itself, and is searched line by line
+    wrap = sys.stdout.isatty()
+    return terminal.render(review, width=max(width(), 60), color=output.coloured(environment), wrap=wrap)
 
 
 def check_suite(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import io
-import os
+import json
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
@@ -16,7 +16,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.cli import console, output
+from raggate.cli import console
 from raggate.cli.options import PATH
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.models.answer import Answer
@@ -24,7 +24,7 @@ from raggate.text.escape import log_line
 from raggate.text.files import writing
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Demonstrated, Outcome
+    from raggate.cli.answers import Demonstrated
     from raggate.models.scorecard import Scorecard
     from raggate.models.verdict import Review
     from raggate.pipeline.request import Request
@@ -77,17 +77,15 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrat
         click.echo(f"{verdict.headline}\nverdict: {verdict.outcome} (exit {verdict.exit_code})")
         click.echo(f"\nA broken change: {BROKEN.title}.\n{_difference(BROKEN)}")
         broken = _check(request, service, BROKEN)
-        _show(broken, environment)
+        # no command does it again once the files are removed
+        run = replace(broken.run, provenance=replace(broken.run.provenance, reproduce=""))
+        click.echo(console.rendered(replace(broken, run=run), environment), color=True)
     click.echo(log_line(_files_left(keep)))
     click.echo("Next: `raggate init --probe URL` writes the configuration for an API of yours that is running.")
     kept = directory if keep is not None else None
-    return Answer(Demonstrated(directory=kept, questions=questions, good=_outcome(good), broken=_outcome(broken)))
-
-
-def _outcome(review: Review) -> Outcome:
-    from raggate.cli.answers import Outcome
-
-    return Outcome(outcome=review.verdict.outcome, exit_code=int(review.verdict.exit_code))
+    return Answer(
+        Demonstrated(directory=kept, questions=questions, good=good.verdict.outcome, broken=broken.verdict.outcome)
+    )
 
 
 @contextmanager
@@ -95,31 +93,21 @@ def _directory(keep: Path | None) -> Iterator[Path]:
     """Return an empty directory, which is removed afterwards unless it is to be kept.
 
     Raises:
-        UsageError: for one to keep that is not empty, or cannot be written.
+        UsageError: for one to keep that is there already, or cannot be made.
     """
     if keep is None:
-        import tempfile
-
         with tempfile.TemporaryDirectory(prefix="raggate-demo-") as temporary:
             yield Path(temporary)
         return
+    if keep.exists():
+        raise UsageError(f"--keep: {keep} exists already", hint="Name a directory that does not exist yet.")
     with writing(keep):
-        occupied = keep.exists() and (not keep.is_dir() or any(keep.iterdir()))
-    if occupied:
-        raise UsageError(
-            f"--keep: {keep} exists and is not an empty directory",
-            hint="Name a directory that does not exist yet.",
-        )
-    with writing(keep):
-        keep.mkdir(parents=True, exist_ok=True)
-        if not os.access(keep, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        keep.mkdir(parents=True)
     yield keep
 
 
 def _write_files(directory: Path) -> str:
     """Write the service with its notes, questions and configuration, and give the source of the service."""
-    import json
     from importlib.resources import as_file, files
 
     with as_file(files("raggate.cli") / "demo_files") as source:
@@ -163,19 +151,6 @@ def _check(request: Request, service: str, change: Change) -> Review:
     if review.verdict.exit_code != change.expected:
         raise CannotTell(f"the demo did not go as planned: {review.verdict.headline}", log=review.run.log)
     return review
-
-
-def _show(review: Review, environment: dict[str, str]) -> None:
-    from raggate.reports import terminal
-
-    # a log breaks its lines itself, and is searched line by line
-    # no command does it again once the files are removed
-    run = replace(review.run, provenance=replace(review.run.provenance, reproduce=""))
-    color = output.coloured(environment)
-    text = terminal.render(
-        replace(review, run=run), width=max(console.width(), 60), color=color, wrap=sys.stdout.isatty()
-    )
-    click.echo(text, color=True)
 
 
 def _difference(change: Change) -> str:
