@@ -217,11 +217,12 @@ ARROWS = {"higher": "↑", "lower": "↓"}
 def metrics_page() -> str:
     """Give the formula, the range and the source of every metric."""
     rows = [_row(f"{name}_at_<k>" if metric.ranked else name, metric) for name, metric in METRICS.items()]
-    labels = [
-        f"| `{name}` | {_cell(metric.formula)} | {_range(1, binary=metric.binary)} {ARROWS[metric.direction]} | "
-        f"{_cell(metric.null)} |"
-        for name, metric in LABEL_METRICS.items()
-    ]
+    labels, before = [], ""
+    for name, metric in LABEL_METRICS.items():
+        null = "as above" if len(metric.null) > len("as above") and metric.null == before else _cell(metric.null)
+        values = f"{_range(1, binary=metric.binary)} {ARROWS[metric.direction]}"
+        labels.append(f"| `{name}` | {_cell(metric.formula)} | {values} | {null} |")
+        before = metric.null
     head = "| metric | formula | values | does not apply | source |\n|---|---|---|---|---|\n"
     of_labels = "| metric | formula | values | does not apply |\n|---|---|---|---|\n"
     return (
