@@ -160,7 +160,7 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
 def band_of(baseline: Baseline, mode: str, metric: str) -> Band | None:
     """How far a metric moved in the baseline's run, as if it went from 0 to 1; None where it tells of no noise."""
     band = _seen(baseline)[1].get(mode, {}).get(metric)
-    if band is None or band.moved is None or not band.cases:
+    if band is None or not band.cases:
         return None
     return replace(band, moved=band.moved / highest(metric))
 
@@ -192,7 +192,7 @@ def lost_share(band: Band) -> float:
     # loaded with the nouns of labels, and needed for noisy APIs alone
     from raggate.labels.intervals import wilson
 
-    moved = min(band.moved or 0.0, band.cases)
+    moved = min(band.moved, band.cases)
     return wilson(moved, band.cases).lower / 2 if moved > EPSILON else 0.0
 
 

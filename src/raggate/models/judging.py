@@ -394,7 +394,7 @@ class CanaryAgreement(Stored, frozen=True, kw_only=True):
     Attributes:
         cases: cases that people graded.
         judged: those that the judges graded too.
-        answers: how many different answers are among those; 0 in runs from before they were counted.
+        answers: how many different answers are among those.
         kappa: Cohen's, with quadratic weights; None where it is not defined.
         low: the lower end of its 95% interval, and `high` the upper one.
     """

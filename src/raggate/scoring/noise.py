@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import comb, isfinite
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from raggate.models.provenance import Fingerprint
@@ -19,20 +19,27 @@ KEY = "noise"
 _CONFIDENCE = 0.95
 
 
-class Band(Struct, frozen=True, kw_only=True):
-    """Where the means of one metric in one mode lay.
+Whole = Annotated[int, Meta(ge=0)]
+_Kind = TypeVar("_Kind")
 
-    `low` and `high` are the lowest and the highest mean of a run; of the `cases` that the metric applies to, `differ`
-    had not the same value in all runs. `moved` is the sum over the cases of the mean difference between two of their
-    answers, failed calls left out: of a metric that is 0 or 1, how many flip between two runs on average. None in
-    files from before it was kept.
+
+class Band(Struct, frozen=True, array_like=True):
+    """Where the means of one metric in one mode lay, over the `cases` that it applies to.
+
+    `low` and `high` are the lowest and the highest mean of a run. `differ` cases had not the same value in all runs.
+    `moved` is the sum over the cases of the mean difference between two of their answers, failed calls left out: of a
+    metric that is 0 or 1, how many flip between two runs on average.
     """
 
     low: float
     high: float
-    differ: int
-    cases: int
-    moved: float | None = None
+    differ: Whole
+    cases: Whole
+    moved: Annotated[float, Meta(ge=0)]
+
+    def __post_init__(self) -> None:
+        if self.differ > self.cases or not self.low <= self.high or not isfinite(self.high - self.low + self.moved):
+            raise ValueError("numbers that do not fit each other")
 
     @property
     def spread(self) -> float:
@@ -47,38 +54,31 @@ Bands = Mapping[str, Mapping[str, Band]]
 class Noise(Struct, frozen=True, kw_only=True):
     """The bands of `runs` equal runs; `measured` is when they began, ISO 8601."""
 
-    runs: int
+    runs: Annotated[int, Meta(ge=2)]
     measured: str
     bands: Bands
 
     @property
     def moves(self) -> bool:
-        """Whether any value was not the same in all runs, failed calls left out where that is known."""
-        return any(band.differ and band.moved != 0 for metrics in self.bands.values() for band in metrics.values())
+        """Whether any value was not the same in all runs, failed calls left out."""
+        return any(band.differ and band.moved for metrics in self.bands.values() for band in metrics.values())
 
     @classmethod
     def of(cls, fingerprint: Any) -> Self | None:
         """Read it from a fingerprint, which may come from anywhere; None when it holds none that can be."""
-        stored = fingerprint.get(KEY) if isinstance(fingerprint, dict) else None
-        if not isinstance(stored, dict):
-            return None
-        runs, measured, modes = (stored.get(name) for name in ("runs", "measured", "bands"))
-        if not (type(runs) is int and runs > 1 and isinstance(measured, str) and isinstance(modes, dict)):
-            return None
-        return cls(runs=runs, measured=measured, bands=read_bands(modes))
+        return read(fingerprint, KEY, cls)
 
     def stored(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
         return {"runs": self.runs, "measured": self.measured, "bands": stored_bands(self.bands)}
 
 
-def read_bands(stored: object) -> Bands:
-    """Read bands from what may come from anywhere; those that cannot be read are left out."""
-    return {
-        mode: {metric: band for metric, values in metrics.items() if (band := _band(values)) is not None}
-        for mode, metrics in (stored.items() if isinstance(stored, dict) else ())
-        if isinstance(metrics, dict)
-    }
+def read(fingerprint: Any, key: str, kind: type[_Kind]) -> _Kind | None:
+    """Read a part of a fingerprint, which may come from anywhere; None if it is not what it should be."""
+    try:
+        return convert(fingerprint.get(key) if isinstance(fingerprint, dict) else None, kind)
+    except ValidationError:
+        return None
 
 
 def stored_bands(bands: Bands) -> dict[str, Any]:
@@ -87,11 +87,7 @@ def stored_bands(bands: Bands) -> dict[str, Any]:
 
 
 def measure(answers: Collection[Sequence[CaseScore]], measured: str) -> Noise | None:
-    """Compute the bands of all metrics.
-
-    Returns:
-        None where there are fewer than two runs, or a question lacks one.
-    """
+    """Compute the bands of all metrics; None for fewer than two runs, or if a question lacks one."""
     runs = max(map(len, answers), default=0)
     if runs < 2 or any(len(scores) != runs for scores in answers):
         return None
@@ -160,18 +156,4 @@ def _fixed(value: float) -> float:
 
 
 def _stored(band: Band) -> list[float]:
-    moved = [] if band.moved is None else [_fixed(band.moved)]
-    return [_fixed(band.low), _fixed(band.high), band.differ, band.cases, *moved]
-
-
-def _band(stored: object) -> Band | None:
-    if not (isinstance(stored, list | tuple) and len(stored) in {4, 5}):
-        return None
-    low, high, differ, cases, *moved = stored
-    if not (type(differ) is int and type(cases) is int and 0 <= differ <= cases):
-        return None
-    if not all(type(value) in {int, float} and isfinite(value) for value in (low, high, *moved)) or low > high:
-        return None
-    if any(value < 0 for value in moved):
-        return None
-    return Band(low=low, high=high, differ=differ, cases=cases, moved=moved[0] if moved else None)
+    return [_fixed(band.low), _fixed(band.high), band.differ, band.cases, _fixed(band.moved)]

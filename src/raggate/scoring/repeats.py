@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from math import isfinite
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from raggate.models.metric_names import HIT, at_depth
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import first_hit, labelled, ranking
-from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
+from raggate.scoring.noise import Bands, Noise, Whole, read, stored_bands
 from raggate.text.jsonio import as_dict
 from raggate.text.numbers import lot
 
@@ -33,7 +31,7 @@ EACH_MODE = " (counted in each mode)"
 MAX_TIMES = 20
 """How often a question can be asked at most."""
 _KEPT_NAMES = 100
-_HIT_NAME = re.compile(f"{at_depth(HIT, 0)[:-1]}[0-9]{{1,4}}")
+_HIT_NAME = f"^{at_depth(HIT, 0)[:-1]}[0-9]{{1,4}}$"
 
 
 def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = PERSISTENCE) -> float:
@@ -87,15 +85,19 @@ class Repeated(Struct, frozen=True, kw_only=True):
             several times its noise tells that.
     """
 
-    asked: int
-    failed: int
-    differ: int
+    asked: Annotated[int, Meta(ge=1)]
+    failed: Whole
+    differ: Whole
     questions: tuple[str, ...] = ()
-    times: int = 2
-    modes: int = 1
-    overlap: float | None = None
-    flips: Mapping[str, int] = field(default_factory=dict)
+    times: Annotated[int, Meta(ge=2, le=MAX_TIMES)] = 2
+    modes: Annotated[int, Meta(ge=1)] = 1
+    overlap: Annotated[float, Meta(ge=0, le=1)] | None = None
+    flips: Mapping[Annotated[str, Meta(pattern=_HIT_NAME)], Whole] = field(default_factory=dict)
     bands: Bands = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.failed + self.differ > self.asked or max((len(self.questions), *self.flips.values())) > self.differ:
+            raise ValueError("counts that do not fit each other")
 
     @property
     def counting(self) -> str:
@@ -110,28 +112,7 @@ class Repeated(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, fingerprint: Any) -> Self | None:
         """Read it from a fingerprint, which may come from anywhere; None when it holds none that can be."""
-        stored = fingerprint.get(KEY) if isinstance(fingerprint, dict) else None
-        if not isinstance(stored, dict):
-            return None
-        asked, failed, differ, times = (stored.get(name) for name in ("asked", "failed", "differ", "times"))
-        if not (type(asked) is int and type(failed) is int and type(differ) is int):
-            return None
-        if not (min(failed, differ) >= 0 and asked > 0 and failed + differ <= asked):
-            return None
-        names, overlap, flips, modes = (stored.get(name) for name in ("questions", "overlap", "flips", "modes"))
-        questions = names if isinstance(names, list | tuple) else ()
-        return cls(
-            asked=asked,
-            failed=failed,
-            differ=differ,
-            questions=tuple(map(str, questions))[:differ],
-            # files from before everything could be asked more often do not say it
-            times=times if type(times) is int and 2 <= times <= MAX_TIMES else 2,
-            modes=modes if type(modes) is int and modes >= 1 else 1,
-            overlap=overlap if type(overlap) is float and isfinite(overlap) and 0 <= overlap <= 1 else None,
-            flips=_counts(flips, differ),
-            bands=read_bands(stored.get("bands")),
-        )
+        return read(fingerprint, KEY, cls)
 
     def stored(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
@@ -140,16 +121,6 @@ class Repeated(Struct, frozen=True, kw_only=True):
         if self.modes == 1:
             del stored["modes"]
         return {**stored, "bands": stored_bands(self.bands)} if self.bands else stored
-
-
-def _counts(stored: object, most: int) -> dict[str, int]:
-    if not isinstance(stored, dict):
-        return {}
-    return {
-        name: count
-        for name, count in stored.items()
-        if isinstance(name, str) and _HIT_NAME.fullmatch(name) and type(count) is int and 0 <= count <= most
-    }
 
 
 def noisy(fingerprint: Mapping[str, Any]) -> bool:

@@ -22,7 +22,7 @@ from tables import each_row
 
 def noise(**spreads: float) -> dict[str, Any]:
     """Return a fingerprint that tells how far five equal runs lay apart in each metric."""
-    bands = {name: Band(low=0.5, high=0.5 + spread, differ=3, cases=20) for name, spread in spreads.items()}
+    bands = {name: Band(low=0.5, high=0.5 + spread, differ=3, cases=20, moved=3) for name, spread in spreads.items()}
     return {KEY: Noise(runs=5, measured="2026-03-04T05:06:07Z", bands={"hybrid": bands}).stored()}
 
 
@@ -111,7 +111,7 @@ def test_what_a_promoted_run_will_let_pass() -> None:
 BEST = {"hit_at_5": 1.0, "groundedness": 5.0}
 
 
-def band(moved: float | None, cases: int) -> Band:
+def band(moved: float, cases: int) -> Band:
     """Return a band by how much moved in it."""
     return Band(low=0.0, high=1.0, differ=0 if not moved else 1, cases=cases, moved=moved)
 
@@ -122,7 +122,6 @@ def band(moved: float | None, cases: int) -> Band:
         # Wilson's lower ends, by hand with z = 1.96: 1/10 0.0179, 3/10 0.1078, 3/100 0.0103, 10/100 0.0552
         (0, 10, 0),
         (0, 1000, 0),
-        (None, 10, 0),
         (1, 10, 5),
         (3, 10, 13),
         (3, 100, 4),
@@ -130,7 +129,7 @@ def band(moved: float | None, cases: int) -> Band:
         (100, 100, 64),
     ],
 )
-def test_what_explains_how_much_of_a_hundred_questions(moved: float | None, cases: int, most: int) -> None:
+def test_what_explains_how_much_of_a_hundred_questions(moved: float, cases: int, most: int) -> None:
     """Nothing seen explains nothing; the more was seen, and of the more questions, the more it explains."""
     assert explained(band(moved, cases), 100) == most
 

@@ -99,15 +99,6 @@ def test_it_is_read_as_it_was_stored() -> None:
     assert Noise.of({KEY: measured(0.25).stored()}) == measured(0.25)
 
 
-def test_noise_from_before_it_kept_how_far_values_moved() -> None:
-    """Older files tell all else, and are stored again as they were read."""
-    stored = {"runs": 3, "measured": "", "bands": {"hybrid": {"hit_at_1": [0.5, 0.75, 2, 10]}}}
-    noise = Noise.of({KEY: stored})
-    assert noise is not None
-    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=0.75, differ=2, cases=10)
-    assert noise.stored() == stored
-
-
 COUNT, NUMBER = st.integers(-1, 3), st.integers(-1, 3) | st.floats(-1, 2)
 BAND = st.tuples(NUMBER, NUMBER, COUNT, COUNT) | st.tuples(NUMBER, NUMBER, COUNT, COUNT, NUMBER)
 # hardly anything that is drawn freely is a band
