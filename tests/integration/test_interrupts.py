@@ -21,7 +21,7 @@ from project import Project
 from raggate.inputs.trusted import Inputs
 from raggate.models.service import IndexState
 from raggate.pipeline import asking, check
-from raggate.pipeline.booted import Booted, Place
+from raggate.pipeline.asking import Booted, Place
 from raggate.pipeline.request import Request, RunFailed
 from raggate.service import signals
 from raggate.text.numbers import lot

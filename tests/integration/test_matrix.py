@@ -25,7 +25,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.pipeline import asking, check
-from raggate.pipeline.booted import Booted, Place
+from raggate.pipeline.asking import Booted, Place
 from raggate.pipeline.request import Request
 from rendered import visible
 from suite_in_process import Api, FakeAdapter, asked_by

@@ -14,7 +14,7 @@ import pytest
 
 from here import Done
 from project import FAKE_API, Project, make_project, make_small_project, processes_with
-from raggate.pipeline.booted import Booted, booted
+from raggate.pipeline.asking import Booted, booted
 from raggate.prove import faults, proof as gate_proof
 
 WORSE = "prove: {faults: [{name: worse, env: {FAKE_BEHAVIOUR: worse}}]}\n"

@@ -30,7 +30,7 @@ from raggate.models.golden import Case, Choice
 from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.pipeline import asking, check, result_rows, shards, stored_runs, unfinished_run
-from raggate.pipeline.booted import Booted
+from raggate.pipeline.asking import Booted
 from raggate.pipeline.request import RunFailed
 from raggate.pipeline.shards import Shard
 from stored_rows import plain_rows

@@ -22,8 +22,8 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Choice
 from raggate.models.service import IndexState
-from raggate.pipeline import asking, check, result_rows, shards, stored_check
-from raggate.pipeline.booted import Booted, Place
+from raggate.pipeline import asking, check, claimed_run, result_rows, shards
+from raggate.pipeline.asking import Booted, Place
 from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.shards import Shard
 from raggate.text.jsonio import JsonObject
@@ -357,7 +357,7 @@ def test_a_run_is_no_verdict_on_another_commit(
     (directory / "config.json").write_text(json.dumps(config))
     monkeypatch.setattr(sources, "commit_of", lambda *_: "b" * 40)
     with pytest.raises(RunFailed, match=re.escape(words)) as failed:
-        stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), directory)
+        claimed_run.check_run(asked_by(suite, out=tmp_path / "judged"), directory)
     assert failed.value.exit_code in {ExitCode.CANNOT_TELL, ExitCode.USAGE}
     assert not (tmp_path / "judged").exists()
 
@@ -367,7 +367,7 @@ def test_a_part_of_the_questions_is_not_judged_as_a_run(suite: Project, tmp_path
     part = check.run(asked_by(suite, out=tmp_path / "part", choice=Choice(limit=2))).directory
     for words, code in (("the run is partial: 2 of 15 questions chosen", 2), ("has no result for", 3)):
         with pytest.raises(RunFailed, match=words) as refused:
-            stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), part)
+            claimed_run.check_run(asked_by(suite, out=tmp_path / "judged"), part)
         assert refused.value.exit_code == code
         config = json.loads((part / "config.json").read_text())
         config.pop("selection", None)
@@ -390,7 +390,7 @@ def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, merged: Path,
     config["config"]["gate"]["max_error_rate"] = 0.99
     config["config"]["waivers"] = [{"case": "x", "owner": "me", "reason": "so", "expires": "2001-02-01"}]
     (directory / "config.json").write_text(json.dumps(config))
-    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), directory)
+    judged = claimed_run.check_run(asked_by(suite, out=tmp_path / "judged"), directory)
     assert judged.review.verdict.exit_code == ExitCode.CANNOT_TELL
     assert judged.review.run.config.gate.max_error_rate == 0.02
     assert judged.review.run.config.waivers == []
@@ -401,7 +401,7 @@ def judged_as_of(project: Project, directory: Path, started: str, out: Path) -> 
     """Judge a run directory that says that it was begun at a time."""
     config = json.loads((directory / "config.json").read_text())
     (directory / "config.json").write_text(json.dumps({**config, "started": started}))
-    return stored_check.check_run(asked_by(project, out=out), directory)
+    return claimed_run.check_run(asked_by(project, out=out), directory)
 
 
 def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, merged: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.pipeline import check as pipeline, concern
+from raggate.pipeline import check as pipeline, suites
 from raggate.pipeline.request import CheckResult, Request
 from rendered import visible
 from reviews import review
@@ -242,7 +242,7 @@ def test_nothing_hides_under_the_green_of_others(step: Step, error: Exception, c
 def test_trouble_around_one_suite_is_its_own(step: Step, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Whatever fails for one suite, before, after or beside its measuring, is its error; all others get verdicts."""
     broken = {
-        "concern": (concern, "not_run", lambda request: str(request.config_file)),
+        "concern": (suites, "not_run", lambda request: str(request.config_file)),
         "give back": (results, "give_back", lambda directory, _: str(directory)),
         "show": (StepReporter, "finish_suite", lambda _, outcome: outcome.suite),
     }

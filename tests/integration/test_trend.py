@@ -16,7 +16,7 @@ from project import Project
 from raggate.gate import baseline
 from raggate.models.history import TrendPoint
 from raggate.models.verdict import Review
-from raggate.pipeline import context_file, trend
+from raggate.pipeline import run_directory, stored_runs
 from raggate.reports import plots
 from raggate.reports.page import report
 from reviews import regression
@@ -48,7 +48,7 @@ def test_baseline_and_runs(promoted: Project) -> None:
     written(promoted.last_run().parent, "20260101_000001")
     subprocess.run(["git", "add", "-f", ".raggate/runs/20260101_000001"], cwd=promoted.root, check=True)
     assert promoted.command("check").code == 0
-    points = context_file.read(promoted.last_run()).trend
+    points = run_directory.read_context(promoted.last_run()).trend
     assert [point.kind for point in points].count("baseline") == 1
     names = [point.name for point in points]
     assert earlier in names
@@ -73,7 +73,7 @@ def test_nothing_is_asked_twice_for_it(promoted: Project, monkeypatch: pytest.Mo
     monkeypatch.setattr(subprocess.Popen, "__init__", counted)
     monkeypatch.setattr(baseline, "read", lambda *given, **named: versions_read.append(0) or read(*given, **named))
     assert promoted.command("check").code == 0
-    assert [point.kind for point in context_file.read(promoted.last_run()).trend] == ["baseline", "run"]
+    assert [point.kind for point in run_directory.read_context(promoted.last_run()).trend] == ["baseline", "run"]
     assert (len(git_calls), len(versions_read)) == (8, 1)
 
 
@@ -84,9 +84,9 @@ def test_runs_that_a_change_brings_along(promoted: Project) -> None:
     runs.mkdir(parents=True, exist_ok=True)
     written(runs, "20260101_000001")
     assert promoted.command("check", "--against", "HEAD").code == 0
-    assert {point.kind for point in context_file.read(promoted.last_run()).trend} == {"baseline"}
+    assert {point.kind for point in run_directory.read_context(promoted.last_run()).trend} == {"baseline"}
     assert promoted.command("check").code == 0
-    assert "20260101_000001" in [point.name for point in context_file.read(promoted.last_run()).trend]
+    assert "20260101_000001" in [point.name for point in run_directory.read_context(promoted.last_run()).trend]
 
 
 def test_a_page_is_written_again_from_its_directory_alone(promoted: Project, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     written(tmp_path, "run9")
     for words in (["init", "-q"], ["add", "run9"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    points = [*trend.of_runs(tmp_path, "small", WANTED, without=[tmp_path / "run5"])]
+    points = [*stored_runs.of_runs(tmp_path, "small", WANTED, without=[tmp_path / "run5"])]
     assert [point.name for point in points] == ["run1", "run4"]
     assert points[0].values == {"hybrid": {"hit_at_5": 0.75}}
     assert points[1].values == {}
@@ -124,9 +124,9 @@ def test_a_link_among_the_runs_is_left_out(tmp_path: Path) -> None:
     written(tmp_path, "run1")
     written(tmp_path, "run2")
     (tmp_path / "run2" / "metrics.json").rename(tmp_path / "elsewhere.json")
-    assert trend._of_run(tmp_path / "run1", "small", WANTED) is not None
+    assert stored_runs._of_run(tmp_path / "run1", "small", WANTED) is not None
     (tmp_path / "run2" / "metrics.json").symlink_to(tmp_path / "elsewhere.json")
-    assert trend._of_run(tmp_path / "run2", "small", WANTED) is None
+    assert stored_runs._of_run(tmp_path / "run2", "small", WANTED) is None
 
 
 class TestPlots:

@@ -131,23 +131,16 @@ SPECIFIED_ELSEWHERE = {
     "gate/complaints.py",
     # through compare, causes and reach
     "gate/overview.py",
-    # nouns of one run, and the commands on one: the integration tests of check, and run_directory
+    # commands on a stored run: the integration tests of check, and run_directory
     "pipeline/rerun.py",
     "pipeline/trusted_inputs.py",
-    # the judging step, and the command that does it again: the integration tests of judging
+    # the judging step: the integration tests of judging
     "pipeline/jury.py",
     "pipeline/rejudge.py",
-    # through the metric that is made of it: metrics/test_retrieval
-    # what is asked twice: the integration tests of behaviour
+    # what is asked twice, and how a build is brought up: behaviour, measure and base_build
     "pipeline/asking.py",
-    # how every build of a run is brought up: measure and base_build
-    "pipeline/booted.py",
-    # what one process asks, what a run is made of that, and what is left where it fails: measure
-    "pipeline/failure_reports.py",
-    "pipeline/stored_check.py",
-    # a run that was killed and goes on: integration/test_resume
+    # a run that was killed and is resumed: integration/test_resume
     "pipeline/unfinished_run.py",
-    "pipeline/run_place.py",
 }
 """Decisive modules that another file of tests specifies."""
 

@@ -36,7 +36,7 @@ from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Preview, ReportContext, Review
-from raggate.pipeline import check, claimed_run, concern, judging, previewing, suites
+from raggate.pipeline import check, claimed_run, judging, previewing, suites
 from raggate.pipeline.request import Request, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
@@ -214,7 +214,7 @@ def _unconcerned(fork: ForkRun, suite: SuiteFile, pull: pulls.Pull, remote: sour
         remote=remote,
         head=pull.head_sha,
     )
-    return suites.skipped(suite, concern.not_run(request, checked_out=False), fork.say)
+    return suites.skipped(suite, suites.not_run(request, checked_out=False), fork.say)
 
 
 def evaluate(

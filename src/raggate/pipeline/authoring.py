@@ -26,7 +26,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden, Vault, digest
 from raggate.models.lint import LintFinding
 from raggate.models.run import Chunk
-from raggate.pipeline.booted import Build, Place, booted
+from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import directions
@@ -54,11 +54,7 @@ class Workbench(Struct, frozen=True, kw_only=True):
 
 
 def open_golden(request: Request) -> Workbench:
-    """Read configuration, golden set and notes. A golden set that is not there has no cases.
-
-    Raises:
-        UsageError: for any of them that cannot be used.
-    """
+    """Read configuration, golden set and notes. A golden set that is not there has no cases."""
     if not request.config_file.is_file():
         raise UsageError(f"{request.config_place}: no such file", hint=NO_CONFIG)
     settings = schema.load(read_file(request.config_file), request.config_place)
@@ -79,11 +75,7 @@ def open_golden(request: Request) -> Workbench:
 
 
 def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
-    """Bring the API up and ask it; give the first passages of its answer.
-
-    Raises:
-        CannotTell: when the API is not ready, or does not answer.
-    """
+    """Bring the API up and ask it; give the first passages of its answer."""
     settings = bench.settings.asking_once().asking(k=max(SHOWN, bench.settings.ask.k))
     inputs = Inputs(config=settings, golden=bench.golden, vault=bench.vault, baseline=None, against=None)
     with scratch_directory() as out:
@@ -110,11 +102,7 @@ def _baseline(bench: Workbench, new: Golden) -> Baseline | None:
 
 
 def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintFinding, ...]]:
-    """Return the content of the file with cases added, and what `raggate lint` would say of them.
-
-    Raises:
-        UsageError: for a case that a check would refuse.
-    """
+    """Return the content of the file with cases added, and what `raggate lint` would say of them."""
     if not cases:
         # a golden set may still be empty
         return bench.data, ()
@@ -138,11 +126,7 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
 
 @contextmanager
 def in_time(bench: Workbench) -> Iterator[None]:
-    """Stop work on texts and notes that takes longer than their size allows.
-
-    Raises:
-        UsageError: when it does.
-    """
+    """Stop work on texts and notes that takes longer than their size allows."""
     size = len(bench.data) + bench.vault.size
     late = UsageError("the questions could not be compared with the notes in time", hint="Take fewer at once.")
     with within(4 * beside_notes(size, len(bench.golden.cases)), late):
@@ -150,21 +134,13 @@ def in_time(bench: Workbench) -> Iterator[None]:
 
 
 def check_content(bench: Workbench, data: bytes) -> None:
-    """See that a check would take the content of a golden set.
-
-    Raises:
-        UsageError: naming what it would refuse.
-    """
+    """See that a check would take the content of a golden set."""
     if data.strip():
         headings.check_anchors(golden.load(data, bench.golden.name), bench.vault)
 
 
 def reopened(bench: Workbench, data: bytes) -> Workbench:
-    """Return a golden set with the content that its file has now, and the notes as they are now.
-
-    Raises:
-        UsageError: when that is none, and for notes that cannot be read.
-    """
+    """Return a golden set with the content that its file has now, and the notes as they are now."""
     bench = replace(bench, data=data, golden=_cases(data, bench.golden.name))
     notes = notes_now(bench)
     if notes.hash == bench.vault.hash:
@@ -173,11 +149,7 @@ def reopened(bench: Workbench, data: bytes) -> Workbench:
 
 
 def notes_now(bench: Workbench) -> Vault:
-    """Read the notes again.
-
-    Raises:
-        UsageError: for notes that cannot be read.
-    """
+    """Read the notes again."""
     return vault.load(bench.vault.directories)
 
 
@@ -186,11 +158,7 @@ def _cases(data: bytes, name: str) -> Golden:
 
 
 def save(bench: Workbench, data: bytes) -> Workbench:
-    """Write the golden set, and open it as it is now.
-
-    Raises:
-        UsageError: when it was changed since it was read, or cannot be written.
-    """
+    """Write the golden set, and open it as it is now."""
     now = read_file(bench.path) if bench.path.is_file() else b""
     if now != bench.data:
         raise UsageError(f"{bench.golden.name}: changed meanwhile, nothing was written", hint="Do it again.")

@@ -31,10 +31,10 @@ from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Recheck, ReportContext, Review, SourceLine
-from raggate.pipeline import context_file, measure, previewing, run_directory, stored_runs, trend
-from raggate.pipeline.booted import Booted, Build, Place, booted
-from raggate.pipeline.failure_reports import begun
+from raggate.pipeline import measure, previewing, run_directory, stored_runs
+from raggate.pipeline.asking import Booted, Build, Place, booted
 from raggate.pipeline.request import CheckResult, Request, RunResult
+from raggate.pipeline.run_directory import begun
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.reports import OF_REVIEW
 from raggate.scoring import noise, score
@@ -56,12 +56,7 @@ _PURPOSE = "the notes that a page links are those of a commit"
 
 
 def check(request: Request) -> CheckResult:
-    """Do everything: boot, ask, score, compare, decide, report.
-
-    Raises:
-        RunFailed: for every way to end without a verdict; a run directory with the reason is then left too, unless
-            nothing was started.
-    """
+    """Do everything: boot, ask, score, compare, decide, report."""
     with load_inputs(request) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs)
@@ -94,12 +89,14 @@ def conclude(
         if previewing.by_another_commit(inputs):
             with previewing.merged(request, previewing.measured_at(measured, asking=own)) as change:
                 resolved = expired_waivers_resolved(change, request.config_name, measured.started)
+        whole = measured.selection is None
+        before = stored_runs.before(request, inputs, baseline, directory, source) if whole else ()
         context = ReportContext(
             first_run=inputs.first_run,
             expired_waivers_resolved=resolved,
             root=run_directory.way_to(request.root, directory),
             forge=notes_address(request, measured, first_run=inputs.first_run),
-            trend=() if measured.selection is not None else trend.before(request, inputs, baseline, directory, source),
+            trend=before,
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         asked = recheck(request, inputs, directory, evaluation, own=own)
@@ -108,29 +105,21 @@ def conclude(
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         look = partial(previewing.preview_of, request, inputs, directory, evaluation, asking=own)
         review = with_source_lines(previewing.with_preview(evaluation, look), inputs)
-        context_file.write(directory, review.context)
+        run_directory.write_context(directory, review.context)
         write_reports(directory, review)
         signals.settle()
         return CheckResult(review=review, directory=directory)
 
 
 def run(request: Request) -> RunResult:
-    """Boot, ask and score; leave a run directory without a verdict.
-
-    Raises:
-        RunFailed: as `check`.
-    """
+    """Boot, ask and score; leave a run directory without a verdict."""
     with load_inputs(request) as inputs:
         directory, measured, _ = measure.measure(request, inputs, selection=choose(request, inputs), command="run")
         return RunResult(run=measured, directory=directory)
 
 
 def choose(request: Request, inputs: Inputs) -> Selection | None:
-    """Return which questions are asked; None for all of them.
-
-    Raises:
-        UsageError: as `choosing.selected`.
-    """
+    """Return which questions are asked; None for all of them."""
     if request.choice == EVERYTHING:
         return None
     selection = selected(request.choice, inputs.golden, partial(_broken, request, inputs))
@@ -140,11 +129,7 @@ def choose(request: Request, inputs: Inputs) -> Selection | None:
 
 
 def with_failed_fixed(request: Request) -> Request:
-    """Return the request with the questions that `--failed` stands for now, whatever later runs say of them.
-
-    Raises:
-        RunFailed: when the inputs cannot be read, or no question is broken.
-    """
+    """Return the request with the questions that `--failed` stands for now, whatever later runs say of them."""
     with load_inputs(request) as inputs:
         return replace(request, broken=_broken(request, inputs))
 
@@ -180,11 +165,6 @@ def propose(
     Args:
         terms: why, by whom, and whether lower values are accepted.
         read: reads the baseline there is, once the run is good enough; None when there is none.
-
-    Raises:
-        CannotTell: for a run that was not measured well enough.
-        UsageError: for a run of another command, or one that is worse, that is not accepted as that, or a baseline that
-            cannot be read.
     """
     scorecard = score.score(run, settings.score.k)
     findings = invariants.check_answers(run, settings.invariants, settings.gate)
@@ -227,12 +207,6 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
 
     Args:
         own: whether the build that lies here is the one that was measured, so that it may be asked again.
-
-    Returns:
-        What was answered; None where none of that is wanted, or nothing is red.
-
-    Raises:
-        RaggateError: when it was interrupted; any other error is a part of what it gives.
     """
     settings = inputs.config
     known_noisy = own and noisy(review.comparison)
@@ -314,12 +288,7 @@ def _of_the_change(asking: Asking, asked: Recheck, times: int) -> Recheck:
 
 @contextmanager
 def base_build(request: Request, inputs: Inputs) -> Iterator[Build]:
-    """Return the base build; source that it is made of is gone on leaving.
-
-    Raises:
-        CannotTell: when there is none for this API here.
-        UsageError: when the commit cannot be read.
-    """
+    """Return the base build; source that it is made of is gone on leaving."""
     api, name = _base_api(inputs)
     if api.command is None and not any(settings.build for settings in api.containers().values()):
         yield Build(api=api, root=request.root, name=name)
@@ -382,9 +351,6 @@ def selected(choice: Choice, golden: Golden, broken: Callable[[], frozenset[str]
 
     Args:
         broken: gives the questions that were broken when they were last asked.
-
-    Raises:
-        UsageError: for an id, a tag or a slice that no question has, for no question at all, and what `broken` raises.
     """
     keeps = [*_keeps(choice, golden)]
     if choice.failed:
@@ -456,9 +422,6 @@ def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
     Args:
         request: whose environment names the forge, as that of a job on GitHub or GitLab does.
         first_run: whether the change's own files counted, because the trusted commit has none.
-
-    Returns:
-        An address that ends in `/`; empty without a forge, and where the notes are not known to be those of a commit.
     """
     files = _files_of(request.environment)
     provenance = run.provenance
@@ -478,7 +441,6 @@ def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
 
 
 def _files_of(environment: Mapping[str, str]) -> str:
-    """Return what the addresses of a repository's files begin with."""
     server, name = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and name:
         return f"{server}/{name}/blob"

@@ -6,24 +6,34 @@ and no text of the run becomes a sentence of raggate's: its words stand in the l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from raggate.config.question_settings import asked_in
-from raggate.errors import CannotTell
-from raggate.inputs import probe_plan
+from raggate.errors import CannotTell, UsageError
+from raggate.gate import waivers
+from raggate.gate.promote import OF_THE_SUITE
+from raggate.inputs import probe_plan, sources
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import by_id, places_of
-from raggate.models.provenance import Provenance
+from raggate.models.golden import EVERYTHING, by_id, places_of
+from raggate.models.provenance import Checkout, Provenance, commit_words, exact_image
 from raggate.models.run import Failure, LabelledResult, Probe, ProbeAnswer, Probing, Result, Run
+from raggate.pipeline import check, judging, measure, run_directory
+from raggate.pipeline.measure import run_place
+from raggate.pipeline.request import CheckResult, Request
+from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.service.answer_limits import MAX_STEP_MS
-from raggate.text.dates import now
+from raggate.text.dates import moment, now, stamp
+from raggate.text.jsonio import JsonObject, dumps, fields, loads
 from raggate.text.numbers import counted, fixed
-from raggate.text.quote import cut
+from raggate.text.quote import cut, quoted
 
 MOST_COUNT = 1_000_000_000
 """The largest count that is."""
@@ -46,9 +56,6 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
 
     Args:
         reproduce: the command line that does the same.
-
-    Raises:
-        CannotTell: for a run that they cannot judge.
     """
     settings = inputs.config
     expected = inputs.fingerprint()
@@ -85,7 +92,6 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
 
 
 def _probes(claimed: Run, inputs: Inputs) -> Probing:
-    """Return what came of the probes that the trusted inputs ask for; what the run has no answer to, got none."""
     private = private_notes(inputs.vault, inputs.config.private)
     planned = probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private)
     claims, wanted = claimed.probes.answers, frozenset(planned)
@@ -102,14 +108,12 @@ def _probes(claimed: Run, inputs: Inputs) -> Probing:
 
 
 def _unanswered_probe(probe: Probe) -> ProbeAnswer:
-    """Say that a probe got no answer: what the run says of it would stand in a sentence of raggate's."""
     failure = Failure(kind="aborted", message="the run has no answer to it")
     result = Result(case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0)
     return ProbeAnswer(probe=probe, result=result)
 
 
 def _own_account(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:
-    """Return what only the run can tell of how it was measured: its index, and what was asked beside the questions."""
     index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
     counted = {"probes": len(probes.answers)} if probes.answers else {}
     return {**index, **_index_counts(claimed), **_repeated(claimed, inputs), **counted}
@@ -141,14 +145,12 @@ def _index_counts(claimed: Run) -> dict[str, int]:
 
 
 def _keep_counts(kept: dict[str, int], counts: Mapping[str, object]) -> None:
-    """Keep the first count of each key that is one."""
     for key, count in counts.items():
         if type(count) is int and 0 <= count <= MOST_COUNT:
             kept.setdefault(key, count)
 
 
 def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, object], hint: str) -> None:
-    """Refuse a run by other questions, or in another way, than the trusted inputs ask for."""
     if claimed.golden.hash != inputs.golden.hash:
         raise CannotTell("the run was measured by another golden set than that of the files that judge it", hint=hint)
     for key, value in expected.items():
@@ -157,7 +159,6 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
 
 
 def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
-    """Refuse answers to what was not asked, and too few of them from a run that did not break off."""
     due = _due(inputs)
     places, foreign = places_of(inputs.golden.cases), 0
     for item in claimed.answers:
@@ -187,7 +188,6 @@ def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
 
 
 def _refuse_nothing(claimed: Run) -> None:
-    """Refuse a run that stopped before it had a result: judged, it would have asked nothing, and yet not all."""
     if claimed.stopped is not None and not len(claimed.results):
         raise CannotTell("the run has no result at all: it says that it stopped before", log=_its_words(claimed))
 
@@ -197,7 +197,6 @@ def _its_words(claimed: Run) -> tuple[str, ...]:
 
 
 def _refuse_wild_numbers(claimed: Run) -> None:
-    """Refuse numbers that no measurement gives, and that would be shown. Its questions are known to be trusted ones."""
     _refuse_beyond(MAX_STEP_MS / 1000, "config.json: duration_s", [claimed.duration_s])
     for item in claimed.answers:
         result, about = item.result, f"answer to {cut(item.case.id)} ({cut(item.result.mode)})"
@@ -227,3 +226,114 @@ def _plain_coverage(result: Result) -> Result:
         if (type(value) is int and 0 <= value <= MOST_COUNT) or key in _OF_THE_INDEX
     }
     return replace(result, response=replace(response, coverage=kept))
+
+
+MEASURING = ("suite", "golden", "vault", "private", "api", "ask")
+"""The sections of a configuration by which a run is measured; the others judge."""
+
+_SAME = (
+    "Give `check --run` the files and flags that the run was measured by (--config, --against, --api-url), or measure "
+    "again."
+)
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
+
+
+def check_run(request: Request, directory: Path) -> CheckResult:
+    """Judge a run directory, as `check` judges what it has asked.
+
+    Args:
+        directory: the run directory; nothing in it is trusted.
+    """
+    with load_inputs(request) as inputs:
+        if request.choice != EVERYTHING:
+            raise UsageError(f"{request.choice.words}: a run is judged as a whole", hint="Leave it out with --run.")
+        waivers.check_cases(inputs.config, inputs.golden, request.config_place)
+        baseline = read_baseline(inputs)
+        claimed = run_directory.read(directory, config=inputs.config)
+        if claimed.selection is not None:
+            hint = "Ask all questions, or let `raggate check` ask the same part and judge it."
+            raise UsageError(f"the run is {claimed.selection.sentence}: it is not judged as a whole one", hint=hint)
+        origin = run_directory.stored_provenance(directory)
+        _refuse_other_command(origin)
+        _refuse_other_commit(origin, sources.commit_of(request.root, request.remote))
+        _refuse_other_config(run_directory.stored_config(directory), inputs)
+        run = accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
+        _refuse_cut_texts(run, inputs)
+        measured = _measured(origin.measured or claimed.started, run.started)
+        with ExitStack() as stack:
+            place = run_place(stack, request, inputs, run.started)
+            blank = measure.blank_run(place, run.started, request, inputs, command="check")
+            provenance = _provenance(origin, blank.provenance)
+            run = replace(run, run_id=place.name, provenance=replace(provenance, measured=measured))
+            judged = judging.ready(request, inputs, place)(run)
+            scorecard = measure.write(place, judged, request, inputs.config)
+            return check.conclude(request, inputs, baseline, place, judged, scorecard, source=directory)
+
+
+def _refuse_other_command(origin: Provenance) -> None:
+    if origin.build or origin.command not in {None, *OF_THE_SUITE}:
+        raise UsageError(
+            f"the run is one of `raggate {origin.command}`, which `check` does not judge",
+            hint="Name one of `raggate merge`, `raggate run` or `raggate check`.",
+        )
+
+
+def _refuse_other_commit(origin: Provenance, here: str | None) -> None:
+    measured = origin.checkout.commit
+    if here and measured != here:
+        raise CannotTell(
+            f"the run was measured at {commit_words(measured)}, and {cut(here, limit=12)} is checked out here",
+            hint="Check out the commit that was measured, or measure again. `raggate compare` holds an older run "
+            "against another baseline or policy.",
+        )
+
+
+def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
+    trusted = loads(dumps(inputs.config.model_dump(mode="json")))
+    differing = [key for key in MEASURING if stored.get(key) != trusted[key]]
+    # every key is stored, those at their default too
+    versions = [
+        key for key in ("private", "api", "ask") if fields(stored.get(key)).keys() != fields(trusted[key]).keys()
+    ]
+    if differing and {*differing} <= {*versions}:
+        raise CannotTell(
+            f"the run was measured by a version of raggate that has other settings in {' and '.join(differing)}",
+            hint="Let that version judge it, or measure again.",
+        )
+    if differing:
+        raise CannotTell(
+            f"the run was measured by another configuration than the one that judges it: {', '.join(differing)} "
+            f"{'differs' if len(differing) == 1 else 'differ'}",
+            hint=_SAME,
+        )
+
+
+def _refuse_cut_texts(run: Run, inputs: Inputs) -> None:
+    if inputs.config.judging is not None and any(item.labels.truncated for item in (*run.results, *run.repeats)):
+        raise CannotTell(
+            "judges need whole texts, and the run was kept without them",
+            hint="Measure again with --store-full-text, or with the judges configured, which keeps them too.",
+        )
+
+
+def _measured(claimed: str, judged: str) -> str:
+    """Return when a run was asked, as it says itself, and not after it was judged."""
+    asked, now = moment(claimed), moment(judged)
+    if asked is None or now is None:
+        raise UsageError(f"started: expected when the run was asked, found {quoted(claimed)}", hint=_SAME)
+    return stamp(min(asked, now))
+
+
+def _provenance(claimed: Provenance, own: Provenance) -> Provenance:
+    """Return where a run comes from as it says itself, in words of raggate's alone; what judges it is known here."""
+    commit = claimed.checkout.commit
+    checkout = claimed.checkout if commit is not None and _COMMIT.fullmatch(commit) else Checkout()
+    version = claimed.raggate_version
+    return replace(
+        own,
+        raggate_version=version if version is not None and _VERSION.fullmatch(version) else None,
+        checkout=checkout,
+        api_image=exact_image(claimed.api_image),
+        resumed=claimed.resumed,
+    )

@@ -56,10 +56,6 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
 
     Args:
         transport: carries the requests, in place of a connection.
-
-    Raises:
-        UsageError: for an address that may not be called, and where something is missing that nobody could be asked.
-        CannotTell: when nothing answers there.
     """
     url = _checked(wanted)
     parts = urlsplit(url)
@@ -192,7 +188,6 @@ class _Discovery(Struct):
         return None
 
     def _native_chunks(self) -> list[Any] | None:
-        """Return the chunks of an answer in raggate's own protocol; None for any other answer."""
         body = {"question": "{question}", "k": "{k}", "mode": "hybrid"}
         query = {"debug": "true", "retrieval_only": "true"}
         root = self._call(Request(method="POST", path=_NATIVE, query=query, body=body)).json()
@@ -248,7 +243,6 @@ class _Discovery(Struct):
         raise UsageError([problem, *tried], hint=self._preset() or openapi.hint(self._tried))
 
     def _counting(self, request: Request, shape: Shape) -> Request:
-        """Add how many chunks are asked for, by the first name that the API obeys."""
         if request.counts or shape.entries < 2:
             return request
         for name in _COUNTS:

@@ -12,11 +12,7 @@ from raggate.pipeline.request import Request
 
 
 def ready(request: Request, inputs: Inputs, directory: Path) -> Callable[[Run], Run]:
-    """Make the judges of a run ready, and give what adds to a run what they say of its answers.
-
-    Raises:
-        UsageError: for a cassette that cannot be used.
-    """
+    """Make the judges of a run ready, and give what adds to a run what they say of its answers."""
     settings = inputs.config.judging
     if settings is None:
         if inputs.config.judges is not None:
@@ -40,11 +36,7 @@ def ready(request: Request, inputs: Inputs, directory: Path) -> Callable[[Run], 
 
 
 def check_files(inputs: Inputs) -> None:
-    """Refuse inputs whose cassette or canary set nobody could be judged by.
-
-    Raises:
-        UsageError: naming file and line.
-    """
+    """Refuse inputs whose cassette or canary set nobody could be judged by."""
     if inputs.config.judging is not None:
         from raggate.pipeline.jury import graded_by_people, stored_replies
 

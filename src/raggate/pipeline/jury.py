@@ -77,9 +77,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             inputs: what is measured by; the cassette is one of the trusted inputs.
             directory: the run directory, which new replies go to when the inputs are those of a commit.
             settings: the section `judges`.
-
-        Raises:
-            UsageError: for a cassette or canary set that cannot be read, or a place that leads out of the repository.
         """
         known = stored_replies(inputs.cassette)
         path = directory / FILE if inputs.against is not None else place(request.root, settings.cassette)
@@ -105,12 +102,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
                 )
 
     def judge(self, run: Run) -> Run:
-        """Judge all answers of a run, and say what that took.
-
-        Raises:
-            KeyboardInterrupt: when a signal came; the replies so far are kept.
-            RaggateError: when the cassette cannot be written.
-        """
+        """Judge all answers of a run, and say what that took."""
         items = tuple(run.answers)
         models = session.judge_models(self.settings)
         plan = self.plan(models)
@@ -136,12 +128,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         )
 
     def ask(self, work: Work[T]) -> tuple[T, Spending]:
-        """Do what needs judges, and keep what they reply. Returns what it gives, and what was spent.
-
-        Raises:
-            KeyboardInterrupt: when a signal came; the replies so far are kept.
-            RaggateError: when the cassette cannot be written.
-        """
+        """Do what needs judges, and keep what they reply. Returns what it gives, and what was spent."""
         try:
             with signals.deferred() as came:
                 return session.run(work, self.settings, self.environment, self.tape, ended=lambda: bool(came))
@@ -185,7 +172,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             self.say(spot_check(summary.spot_check))
 
     def _say_problems(self, judged: JudgedRun) -> None:
-        """Tell one example of each reason why an answer has no grade: what to do often stands there alone."""
         given = [judgement for answer in judged.judgements for judgement in answer]
         first: dict[str, str] = {}
         for judgement in given:
@@ -227,11 +213,7 @@ def _with_judgements(
 
 
 def labels_folder(directory: Path) -> Path:
-    """Return the folder of the label files in a run directory.
-
-    Raises:
-        UsageError: when it is a link, as whoever made the run directory does not say where raggate writes, or a file.
-    """
+    """Return the folder of the label files in a run directory."""
     folder = directory / LABELS
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise UsageError(f"{folder}: expected a folder, which the label files of judges go to", hint="Remove it.")
@@ -239,12 +221,7 @@ def labels_folder(directory: Path) -> Path:
 
 
 def write_labels(directory: Path, run: Run) -> None:
-    """Write the labels that judges gave into a run directory, where `raggate labels` reads them; none of before.
-
-    Raises:
-        UsageError: when they cannot be written; as `labels_folder`.
-        CannotTell: when there is no space left for them.
-    """
+    """Write the labels that judges gave into a run directory, where `raggate labels` reads them; none of before."""
     folder = labels_folder(directory)
     files = label_files(run.results)
     for path in (folder / name for name in NAMES if name not in files):
@@ -255,43 +232,26 @@ def write_labels(directory: Path, run: Run) -> None:
 
 
 def stored_replies(file: StoredFile | None) -> dict[str, Line]:
-    """Read the replies so far, by key; none where there is no file.
-
-    Raises:
-        UsageError: naming file and line, for what is no reply.
-    """
+    """Read the replies so far, by key; none where there is no file."""
     return cassette.read(file.data, file.place or file.name) if file is not None else {}
 
 
 def replies_at(path: Path) -> dict[str, Line]:
-    """Read a cassette on disk, by key; none where there is no file.
-
-    Raises:
-        UsageError: for a file that cannot be read; naming the line that is no reply.
-    """
+    """Read a cassette on disk, by key; none where there is no file."""
     if not path.exists():
         return {}
     return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES), str(path))
 
 
 def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | None:
-    """Read what people graded.
-
-    Raises:
-        UsageError: naming file and line, for what is no case.
-    """
+    """Read what people graded."""
     if file is None or settings.canary is None:
         return None
     return canary.read(file.data, file.place or file.name, settings.canary.floor)
 
 
 def place(root: Path, path: str) -> Path:
-    """The cassette on disk: of a link the file it leads to, as a file would be put in its place when written anew.
-
-    Raises:
-        UsageError: when a link leads it out of the directory of the configuration, or into git's own: raggate writes
-            nothing there; when it is no file.
-    """
+    """The cassette on disk: of a link the file it leads to, as a file would be put in its place when written anew."""
     file, home = root / path, root.resolve()
     # not `resolve`, which takes a link to itself for an error
     target = Path(os.path.realpath(file))

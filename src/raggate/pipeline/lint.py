@@ -24,11 +24,7 @@ from raggate.text.files import read_file
 
 
 def lint(request: Request) -> LintReport:
-    """Read and check the inputs as a check does, and more. Nothing is started, asked or written.
-
-    Raises:
-        RunFailed: for inputs that cannot be used; `refused` makes findings of it.
-    """
+    """Read and check the inputs as a check does, and more. Nothing is started, asked or written."""
     with load_inputs(request) as inputs:
         check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs)
@@ -44,11 +40,7 @@ def lint(request: Request) -> LintReport:
 
 
 def refused(request: Request, error: RaggateError) -> LintReport:
-    """Tell of inputs that cannot be used as findings.
-
-    Raises:
-        RaggateError: the error, where it is not about the inputs.
-    """
+    """Tell of inputs that cannot be used as findings."""
     if error.exit_code != ExitCode.USAGE:
         raise error
     cause = error.__cause__ if isinstance(error, RunFailed) else error
@@ -89,14 +81,12 @@ def _workflows(request: Request) -> tuple[dict[str, bytes], str]:
 
 
 def _line_of(request: Request) -> Callable[[yamlio.Path], int]:
-    """Return what tells the line of a key of the configuration; of a commit's only the file is told."""
     if request.against is not None:
         return lambda _: 1
     return yamlio.parse(read_file(request.config_file), request.config_name).line
 
 
 def _path(request: Request, file: str) -> str:
-    """Return the path of a file that a message names; one of a commit stands there with it."""
     return file if request.against is None else file.rpartition("@")[0] or file
 
 

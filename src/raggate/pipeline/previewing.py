@@ -30,11 +30,7 @@ _NOT_COMMITTED = (
 
 
 def with_preview(review: Review, look: Callable[[], Preview | None]) -> Review:
-    """Add what the change's own files would mean, or why that cannot be said, and what it makes of the verdict.
-
-    Raises:
-        RaggateError: when looking was interrupted; any other error is a part of the preview.
-    """
+    """Add what the change's own files would mean, or why that cannot be said, and what it makes of the verdict."""
     try:
         change = look()
     except RaggateError as error:
@@ -110,7 +106,6 @@ def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review
 
 
 def _at_work(request: Request) -> bool:
-    """Return whether somebody has changed files of the working tree and not committed them."""
     return not request.in_job and sources.head(request.root).dirty is not False
 
 
@@ -124,9 +119,6 @@ def _committed(
     """Open the commit that was measured, and name the files that judge and it changes, and those not as on disk.
 
     By its attributes a change can have git check a file out otherwise than it is committed, even as the base has it.
-
-    Raises:
-        UsageError: when what it has changed of that cannot be read from a commit.
     """
     root, remote = request.root, request.remote
     try:
@@ -163,7 +155,6 @@ def _own_files(request: Request, head: sources.Source) -> Sequence[str]:
 
 
 def _in_no_commit(root: Path, head: sources.Source, paths: Sequence[str]) -> Iterator[str]:
-    """Name what lies on disk and in no commit: the files of a submodule, or what a commit has deleted."""
     yield from (path for path in paths if head.identity(path) is None and (root / path).exists())
     yield from head.repositories(paths)
 
@@ -211,11 +202,7 @@ def _changes(
 
 
 def _measured(request: Request, mixed: Inputs, directory: Path, review: Review, changes: Preview) -> Preview:
-    """Ask the change's own questions over its own notes, and add the means, and what does not hold there, to a preview.
-
-    Raises:
-        RaggateError: as `measure.measure`.
-    """
+    """Ask the change's own questions over its own notes; add the means, and what does not hold there, to a preview."""
     request.say("measuring the change's own questions and notes too, which decides nothing")
     # its settings have no say, not even here
     once = replace(mixed, config=mixed.config.asking_once(), baseline=None)

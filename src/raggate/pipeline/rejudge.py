@@ -54,15 +54,7 @@ class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
-    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then.
-
-    Returns:
-        What was judged, over all cases: mode, metric and value.
-
-    Raises:
-        UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
-        CannotTell: when no answer was graded, though some could have been; the run is then as it was.
-    """
+    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then."""
     run, judges = _ready(asked)
     if run.shortfall:
         asked.say(run.shortfall)
@@ -88,7 +80,6 @@ def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
 
 
 def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
-    """Read a run directory, and make those ready who judge it."""
     jury.labels_folder(asked.directory)
     run = run_directory.read(asked.directory)
     _refuse_unjudgeable(run)
@@ -146,7 +137,6 @@ def _refuse_unjudgeable(run: Run) -> None:
 
 
 def _refuse_ungraded(run: Run) -> None:
-    """Keep the grades that a run has from giving way to none at all, for want of a key or a server."""
     given = [judgement for item in run.answers for judgement in item.judgements]
     reasons = Counter(item.reason for item in given if item.reason not in {None, "nothing_to_judge"})
     if reasons and all(item.value is None for item in given):

@@ -13,7 +13,7 @@ from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.verdict import Review
-from raggate.pipeline import check as pipeline, stored_check
+from raggate.pipeline import check as pipeline, claimed_run
 from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.stored_runs import is_run
 from raggate.reports import encoded
@@ -114,11 +114,7 @@ class Files(Struct, frozen=True):
 
 
 def parsed(wanted: Sequence[str], name: str) -> Files:
-    """Read `FORMAT=FILE` texts.
-
-    Raises:
-        UsageError: for another shape, a format that nobody knows, or a file that is named twice.
-    """
+    """Read `FORMAT=FILE` texts."""
     files: dict[Path, str] = {}
     for text in wanted:
         form, equals, file = text.partition("=")
@@ -137,10 +133,6 @@ def check(request: Request, files: Files, stored: Path | None = None) -> CheckRe
     """Check, and write these files: the verdict, or why there is none. An older report never stays for a newer run.
 
     A run that is `stored` is judged as it is, and nothing is asked.
-
-    Raises:
-        RunFailed: as `pipeline.check`, and before anything runs, when a file may not be written; see `report_places`.
-        UsageError: when a file cannot be written.
     """
     prefix = _prefix(request.root)
     refused = refusals(files.formats, taken(request) if files.formats else {})
@@ -150,7 +142,7 @@ def check(request: Request, files: Files, stored: Path | None = None) -> CheckRe
         if refused:
             raise RunFailed(_error(files.name, refused), suite="")
         request = replace(request, reports=tuple(f"{form}={file}" for file, form in files.formats.items()))
-        result = pipeline.check(request) if stored is None else stored_check.check_run(request, stored)
+        result = pipeline.check(request) if stored is None else claimed_run.check_run(request, stored)
     except RunFailed as failed:
         for file, form in allowed.items():
             write_file(file, encoded(FORMATS[form].of_failure(failed.failure, prefix)))
@@ -160,21 +152,13 @@ def check(request: Request, files: Files, stored: Path | None = None) -> CheckRe
 
 
 def write(files: Files, review: Review, prefix: str = "") -> None:
-    """Write a verdict into these files; `prefix` stands before the paths that the configuration names.
-
-    Raises:
-        UsageError: when a file cannot be written.
-    """
+    """Write a verdict into these files; `prefix` stands before the paths that the configuration names."""
     for file, form in files.formats.items():
         write_file(file, encoded(FORMATS[form].of_review(review, prefix)))
 
 
 def prepare(files: Files) -> None:
-    """Remove older reports before a stored run is compared again.
-
-    Raises:
-        UsageError: naming each file that may not be written; none is removed then.
-    """
+    """Remove older reports before a stored run is compared again."""
     if refused := refusals(files.formats, {}):
         raise _error(files.name, refused)
     _remove(files.formats)

@@ -172,7 +172,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def _judges_change(environment: Mapping[str, str]) -> bool:
-    """Return whether a CI system runs this for a change that is not merged."""
     event = environment.get("GITHUB_EVENT_NAME", "")
     number = environment.get("BUILDKITE_PULL_REQUEST", "false")
     return (

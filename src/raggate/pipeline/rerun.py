@@ -25,7 +25,6 @@ from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import (
     check,
-    context_file,
     previewing,
     result_rows,
     run_directory,
@@ -45,21 +44,13 @@ COMPARED = "compared"
 
 
 def by_golden_set(run: Run, path: Path) -> Run:
-    """Return a run labelled by a golden set; the same one where that says nothing else.
-
-    Raises:
-        UsageError: for a file that cannot be read, or that no question of the suite is in.
-    """
+    """Return a run labelled by a golden set; the same one where that says nothing else."""
     cases = _asked_part(run, path)
     return run if _lines(cases) == _lines(run.golden) else _relabelled(run, cases)
 
 
 def _asked_part(run: Run, path: Path) -> Golden:
-    """Read a golden set, and give what a run asks of it: all, the part of its suite, or the questions of its command.
-
-    Raises:
-        UsageError: for a file that cannot be read, or that no question of the suite is in.
-    """
+    """Read what a run asks of a golden set: all, the part of its suite, or the questions of its command."""
 
     def refuse(_: object, text: str) -> UsageError:
         hint = "The run asked a part of its golden set: `questions` of its configuration chooses from this one too."
@@ -132,13 +123,6 @@ def compare_directory(
             the baseline the run was held against.
         policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
         golden_file: a golden set whose labels count; None for the run's own.
-
-    Returns:
-        Where the reports are, and the review.
-
-    Raises:
-        UsageError: when one of them cannot be read.
-        CannotTell: when the run's own verdict is worse than what its data give.
     """
     stored = run_directory.read(directory)
     measured = stored if golden_file is None else by_golden_set(stored, golden_file)
@@ -195,11 +179,6 @@ def promote_directory(
         by: who promotes it; recorded.
         allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
         allow_no_match: the modes and slices that may have no match at all, by name.
-
-    Raises:
-        UsageError: for a directory or a baseline that cannot be read, a run that is worse and not accepted as that, or
-            a file that cannot be written.
-        CannotTell: for a run that was not measured well enough to be a baseline.
     """
     terms = promote.Terms.of(reason, by, allow_regression=allow_regression, allow_no_match=allow_no_match)
     measured = run_directory.read(directory)
@@ -243,18 +222,14 @@ def _policy(request: Request, run: Run) -> RunConfig:
 
 def _context(directory: Path, run: Run) -> ReportContext:
     """Read what is known beside the scores, without a way to notes that do not lie where the run remembers them."""
-    context = context_file.read(directory)
+    context = run_directory.read_context(directory)
     vaults = getattr(run.config, "vault", {}).values()
     there = any((directory / context.root / path).is_dir() for path in vaults)
     return context if there else replace(context, root="")
 
 
 def _as_before(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
-    """Evaluate a run by what decided it first. A verdict is not followed by one that lets more through.
-
-    Raises:
-        CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
-    """
+    """Evaluate a run by what decided it first. A verdict is not followed by one that lets more through."""
     review = _evaluate(run, scorecard, baseline, _context(directory, run))
     stored = _stored_verdict(directory)
     if stored and review.verdict.exit_code == ExitCode.PASS:
@@ -278,7 +253,6 @@ def _evaluate(
 
 
 def _stored_verdict(directory: Path) -> str:
-    """Name the verdict that stands in a run directory, unless it is a pass or there is none."""
     path = directory / "verdict.json"
     if not path.exists():
         return ""

@@ -118,11 +118,7 @@ class Rows(Generic[T]):
         self._kind, self._noun = kind, noun
 
     def read(self, line: bytes, place: str) -> T:
-        """Read a line. Nothing in it is trusted, and no value is turned into another.
-
-        Raises:
-            UsageError: naming the place, for what is no such row, too long, or of too many or too deep values.
-        """
+        """Read a line. Nothing in it is trusted, and no value is turned into another."""
         if len(line) > MOST_LINE_BYTES:
             raise UsageError(f"{place}: a line of more than {MOST_LINE_BYTES} bytes")
         if len(line) > MOST_LISTS and line.count(b"[") + line.count(b"{") > MOST_LISTS:
@@ -162,9 +158,6 @@ def packed_lines(directory: Path, hint: str = "", *, named: Path | None = None) 
     Args:
         directory: the run directory; nothing in it is trusted.
         named: what messages call the directory in its place.
-
-    Raises:
-        UsageError: with the lines, when there is none or it cannot be read.
     """
     named = directory if named is None else named
     if (directory / PLAIN).exists() and not os.path.lexists(directory / RESULTS):
@@ -182,11 +175,7 @@ def keeps_whole_texts(run: Run) -> bool:
 
 
 def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[LabelledResult], ...]:
-    """Read the rows of a run. Returns the first answers, and all later ones, the second before the third.
-
-    Raises:
-        UsageError: naming file and line, for a row that does not hold what it should.
-    """
+    """Read the rows of a run. Returns the first answers, and all later ones, the second before the third."""
     known = by_id(cases.cases)
     items: dict[int, list[LabelledResult]] = {1: []}
     # by repeat, mode and case
@@ -225,11 +214,7 @@ def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> Labell
 
 
 def read_asked(lines: Iterable[bytes], name: str) -> Iterator[AskedRow]:
-    """Yield rows without labels.
-
-    Raises:
-        UsageError: naming file and line, for a row that does not hold what it should.
-    """
+    """Yield rows without labels."""
     for number, line in enumerate(lines, 1):
         row = _ASKED_ROWS.read(line, f"{name}:{number}")
         _check(row.whole, f"{name}:{number}")
@@ -250,7 +235,6 @@ def read_probes(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
 
 
 def _check(result: Result, place: str) -> None:
-    """Refuse a result that was read and that no API gives."""
     if not 1 <= result.repeat <= MAX_TIMES:
         raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
     if result.trace_id is not None and not _TRACE_ID.fullmatch(result.trace_id):
@@ -268,7 +252,6 @@ def _check(result: Result, place: str) -> None:
 
 
 def _check_judgements(judgements: Sequence[Judgement], place: str) -> None:
-    """Refuse what is no judgement, has neither value nor reason, or a value that its scale does not have."""
     if any(vote.votes for judgement in judgements for vote in judgement.votes):
         raise UsageError(f"{place}: judgements: expected votes of a panel, found votes that have votes")
     for judgement in judgements:
@@ -283,7 +266,6 @@ def _check_judgements(judgements: Sequence[Judgement], place: str) -> None:
 
 
 def _fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> bool:
-    """Return whether labels are of so many chunks: none names one that is not there."""
     return all(0 <= position < chunks for position in positions) and all(0 <= leak.rank <= chunks for leak in leaks)
 
 

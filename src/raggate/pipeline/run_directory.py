@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NotRequired, TypeVar, get_args
@@ -17,16 +17,21 @@ from typing_extensions import TypedDict
 from raggate.config.imported import ImportedConfig, RunConfig, System
 from raggate.config.schema import Config
 from raggate.config.values import Name
-from raggate.errors import UsageError
+from raggate.errors import Interrupted, RaggateError, UsageError
+from raggate.gate import waivers
 from raggate.inputs import golden
+from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.golden import Golden, Selection
 from raggate.models.judging import Judging
 from raggate.models.provenance import Fingerprint, Provenance, exact_image
 from raggate.models.run import ProbeAnswer, Probing, Run
+from raggate.models.verdict import ReportContext
 from raggate.pipeline import result_rows
-from raggate.pipeline.request import Request
-from raggate.reports import Reports, encoded, trace_file
+from raggate.pipeline.request import Request, RunFailed
+from raggate.reports import OF_FAILURE, Reports, encoded, trace_file
+from raggate.service import signals
 from raggate.text import files, jsonio
+from raggate.text.dates import now
 from raggate.text.files import read_file, stored_lines, write_atomic, zipped
 from raggate.text.jsonio import JsonObject, Shape, as_dict, dumps, fields, holds_more, parse_object
 from raggate.text.quote import cut, first_problem, quoted
@@ -72,9 +77,6 @@ def check_place(root: Path, out: str) -> None:
     Args:
         root: absolute directory of the configuration.
         out: the configured directory, relative to it.
-
-    Raises:
-        UsageError: when a part of it below the root is a symbolic link or a file, naming it.
     """
     path = root
     for part in Path(out).parts:
@@ -93,11 +95,7 @@ def check_place(root: Path, out: str) -> None:
 
 
 def safe_runs(request: Request, configured: str) -> Path:
-    """Return the directory that run directories are made in, after `check_place` of a configured one.
-
-    Raises:
-        UsageError: as `check_place`.
-    """
+    """Return the directory that run directories are made in, after `check_place` of a configured one."""
     if request.out is None:
         check_place(request.root, configured)
     return request.runs(configured)
@@ -110,11 +108,7 @@ def write_reports(directory: Path, reports: Reports[T], value: T) -> None:
 
 
 def create(parent: Path, started: str) -> Path:
-    """Make a fresh directory named after the start, `YYYYMMDD_HHMMSS`, with a number where that exists already.
-
-    Raises:
-        UsageError: when it cannot be made.
-    """
+    """Make a fresh directory named after the start, `YYYYMMDD_HHMMSS`, with a number where that exists already."""
     stamp = started.replace("-", "").replace(":", "").replace("T", "_").removesuffix("Z")
     for attempt in range(1, 1000):
         path = parent / (stamp if attempt == 1 else f"{stamp}_{attempt}")
@@ -141,7 +135,6 @@ def way_to(root: Path, directory: Path) -> str:
 
 
 def _ignore(parent: Path) -> None:
-    """Keep `.raggate` out of commits, in the way tools do for their caches; other places are the user's own."""
     top = next((path for path in (parent, parent.parent) if path.name == ".raggate"), None)
     marker = top / ".gitignore" if top else None
     if marker is None:
@@ -153,11 +146,7 @@ def _ignore(parent: Path) -> None:
 
 
 def of_suite(run: Run, suite: str) -> Run:
-    """Return an imported run to a suite, whose baseline it can then be held against and become.
-
-    Raises:
-        UsageError: for what is no name of a suite.
-    """
+    """Return an imported run to a suite, whose baseline it can then be held against and become."""
     try:
         name = _SUITE.validate_python(suite)
     except ValidationError:
@@ -215,9 +204,6 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         directory: where it is; nothing in it is trusted.
         named: what messages call it in its place; `Path()` for its files alone.
         config: the configuration that counts in place of the one in the directory, of which then nothing is taken.
-
-    Raises:
-        UsageError: when a file is missing or does not hold what it should, naming file and line.
     """
     named = directory if named is None else named
     if _SHARD.fullmatch(directory.name) and not (directory / "config.json").exists():
@@ -276,11 +262,7 @@ def stored_config(directory: Path) -> JsonObject:
 
 
 def stored_provenance(directory: Path) -> Provenance:
-    """Return where a run says it comes from.
-
-    Raises:
-        UsageError: as `read`, and where that cannot be read.
-    """
+    """Return where a run says it comes from."""
     try:
         return provenance(stored_config(directory))
     except ValidationError as error:
@@ -324,11 +306,7 @@ def written(run: Run) -> JsonObject:
 
 
 def provenance(stored: JsonObject) -> Provenance:
-    """Take the provenance out of it.
-
-    Raises:
-        ValidationError: for what is none.
-    """
+    """Take the provenance out of it."""
     kept = {key: value for key, value in stored.items() if key in Provenance.__struct_fields__}
     return _PROVENANCE.validate_python({**kept, "api_image": exact_image(str(stored.get("api_image")))})
 
@@ -349,3 +327,95 @@ def read_config(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]
             f"the configuration stored with run {cut(run_id)} cannot be read: "
             + first_problem(error, whole="its settings")
         ) from None
+
+
+@contextmanager
+def failure_reports(directory: Path, settings: Config) -> Iterator[None]:
+    """Leave the reason in the run directory when what is done in it ends without a verdict."""
+    try:
+        try:
+            with signals.unwrapped():
+                # of an earlier check, whose verdict it came too late for
+                signals.go_on()
+                yield
+        except RaggateError as error:
+            with signals.deferred():
+                failed = _failed(directory, error, settings)
+            raise failed from error
+    except KeyboardInterrupt:
+        with signals.deferred() as came:
+            hint = f"What was done so far is in {display_path(directory)}."
+            failed = _failed(directory, Interrupted("interrupted before there was a verdict", hint=hint), settings)
+            # whoever sent these wants what is done already
+            came.clear()
+        raise failed from None
+
+
+def begun(stack: ExitStack, make: Callable[[], Path], settings: Config) -> Path:
+    """A run directory that `make` gives, in which `failure_reports` is entered before a signal can come."""
+    with signals.deferred():
+        directory = make()
+        stack.enter_context(failure_reports(directory, settings))
+    return directory
+
+
+def display_path(directory: Path, root: Path | None = None) -> str:
+    """Name a run directory from where people are, or from the configuration: where a machine has it is nobody's."""
+    path = Path.cwd() / directory
+    parents = [Path.cwd()] if root is None else [Path.cwd(), root]
+    relative = (path.relative_to(parent) for parent in parents if path.is_relative_to(parent))
+    return next(relative, Path(path.name)).as_posix()
+
+
+def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed:
+    standing_waivers = waivers.waiver_statuses(settings.waivers, now())
+    failed = RunFailed(error, suite=settings.suite, waivers=standing_waivers, directory=directory)
+    write_reports(directory, OF_FAILURE, failed.failure)
+    return failed
+
+
+ASIDE_FILE = "aside.json"
+"""What the file is called."""
+
+_KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_settled"}
+"""Fields of a context whose keys in the file have other names."""
+
+_CONTEXT: Shape[ReportContext] = Shape(ReportContext)
+
+
+def write_context(directory: Path, context: ReportContext) -> None:
+    """Write `aside.json`, what reports tell that is not of the run itself."""
+    stored = {_KEYS.get(name, name): value for name, value in as_dict(context).items() if name != "forge"}
+    if context.preview is not None:
+        stored["preview"]["rows"] = [to_stored(delta) for delta in context.preview.rows]
+        stored["preview"]["vault"] = [str(change) for change in context.preview.vault]
+    write_atomic(directory / ASIDE_FILE, dumps(stored, pretty=True))
+
+
+def read_context(directory: Path) -> ReportContext:
+    """Read `aside.json`; an empty one when there is none."""
+    path = directory / ASIDE_FILE
+    if not path.exists():
+        return ReportContext()
+    stored = parse_object(read_file(path, HINT), str(path))
+    try:
+        return replace(_CONTEXT.validate_python(_with_fields(stored)), forge="")
+    except ValidationError as error:
+        raise UsageError(f"{path}: {first_problem(error, keys=_KEYS | STORED_KEYS)}") from None
+
+
+def _with_fields(stored: JsonObject) -> JsonObject:
+    """Return a stored context whose keys, also in rows and notes of its preview, are the names of the fields."""
+    fields = {key: name for name, key in _KEYS.items()}
+    context = {fields.get(key, key): value for key, value in stored.items()}
+    preview = context.get("preview")
+    if not isinstance(preview, dict):
+        return context
+    rows, notes = preview.get("rows"), preview.get("vault")
+    if isinstance(rows, list):
+        rows = [from_stored(row) if isinstance(row, dict) else row for row in rows]
+        preview = {**preview, "rows": rows}
+    if isinstance(notes, list):
+        notes = [dict(zip(("kind", "note"), note.split(" ", 1), strict=False)) for note in map(str, notes)]
+        preview = {**preview, "vault": notes}
+    return {**context, "preview": preview}

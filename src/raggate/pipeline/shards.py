@@ -30,8 +30,8 @@ from raggate.models.service import IndexState
 from raggate.pipeline import measure, result_rows, run_directory, unfinished_run
 from raggate.pipeline.answers import AnswersSoFar, index_values
 from raggate.pipeline.asking import Part, chosen
-from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.request import Request, RunResult
+from raggate.pipeline.run_directory import failure_reports
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.service.ask import RETRIES, questions_of
@@ -97,11 +97,7 @@ says how many there are, and where it begins to count."""
 
 
 def written_shard(text: str, name: str) -> Shard:
-    """Read a shard such as `3/8`; `name` is where it stands.
-
-    Raises:
-        UsageError: for anything else.
-    """
+    """Read a shard such as `3/8`; `name` is where it stands."""
     match = _WRITTEN.fullmatch(text.strip())
     shard = Shard(int(match[1]), int(match[2])) if match else Shard(0, 0)
     if not 1 <= shard.number <= shard.of <= MOST_SHARDS:
@@ -113,11 +109,7 @@ def written_shard(text: str, name: str) -> Shard:
 
 
 def shard_of(of: int, environment: Mapping[str, str]) -> Shard:
-    """Return which of so many shards this process is, by the variables of whatever started it.
-
-    Raises:
-        UsageError: when nothing says it, or it is none of them.
-    """
+    """Return which of so many shards this process is, by the variables of whatever started it."""
     for known in _SCHEDULERS:
         number = _number(environment, known.number)
         if number is None:
@@ -171,11 +163,7 @@ class ShardResult(Struct, frozen=True, kw_only=True):
     failed: int
 
     def refuse_stopped(self) -> None:
-        """Refuse a shard that did not ask everything.
-
-        Raises:
-            CannotTell: saying why.
-        """
+        """Refuse a shard that did not ask everything."""
         if self.ended.stopped is not None:
             hint = f"Ask it again: --shard {self.shard}. It cannot be merged as it is."
             where = f"shard {self.shard.number} of {self.shard.of}"
@@ -183,11 +171,7 @@ class ShardResult(Struct, frozen=True, kw_only=True):
 
 
 def run(request: Request, shard: Shard) -> ShardResult:
-    """Ask the questions of one shard; leave a directory with the answers and how it ended.
-
-    Raises:
-        RunFailed: for every way to end otherwise. A shard that broke off is given back.
-    """
+    """Ask the questions of one shard; leave a directory with the answers and how it ended."""
     with load_inputs(request) as inputs:
         if request.choice != EVERYTHING:
             raise UsageError(f"{request.choice.words}: shards ask all questions", hint="Ask a part without --shard.")
@@ -206,7 +190,6 @@ def run(request: Request, shard: Shard) -> ShardResult:
 
 
 def _create(parent: Path, shard: Shard) -> Path:
-    """Make a fresh directory for an attempt at a shard."""
     for attempt in range(1, MOST_ATTEMPTS):
         path = parent / (shard.name if attempt == 1 else f"{shard.name}-attempt-{attempt}")
         try:
@@ -281,10 +264,6 @@ def merge(request: Request, directories: Sequence[Path]) -> Merged:
     Args:
         request: what the front end asks for, as it did of the shards.
         directories: those of the shards, in any order, or directories that they lie in.
-
-    Raises:
-        RunFailed: exit 3 for shards that are missing, doubled, half, changed, or asked by other means or of another
-            index, each named.
     """
     with load_inputs(request) as inputs:
         answers, shards, left_out = read(request, inputs, directories)
@@ -382,11 +361,7 @@ class _Due:
         self._probes = Counter(probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private))
 
     def read(self, attempts: Sequence[_Attempt]) -> tuple[list[_Part], tuple[str, ...]]:
-        """Read one whole attempt of each shard, and say which attempts were left out.
-
-        Raises:
-            CannotTell: naming each shard that cannot be merged, and why.
-        """
+        """Read one whole attempt of each shard, and say which attempts were left out."""
         if not attempts:
             hint = "Every job that asks a shard has to succeed: the log of one that failed says why."
             raise CannotTell("no directory of a shard was left", hint=hint)
@@ -468,7 +443,6 @@ def _read_rows(attempt: _Attempt, header: Asking, ended: Ended, most: int) -> _P
 
 
 def _refuse_wild_times(part: _Part, place: Path) -> None:
-    """Refuse answers that took less than no time, longer than their shard did, or more retries than there are."""
     seconds = part.ended.seconds
     for result in chain(part.results, part.again, (answer.result for answer in part.probes)):
         # not a number is in no range
@@ -481,7 +455,6 @@ def _refuse_wild_times(part: _Part, place: Path) -> None:
 
 
 def _moments(part: _Part) -> tuple[datetime, datetime]:
-    """Return when a shard was asked."""
     try:
         begin = datetime.strptime(part.header.started, _STAMP).replace(tzinfo=UTC)
         if not 0 <= part.ended.seconds <= _MOST_SECONDS:
@@ -492,7 +465,6 @@ def _moments(part: _Part) -> tuple[datetime, datetime]:
 
 
 def _other_surroundings(parts: Sequence[_Part]) -> Iterator[str]:
-    """Name the shards that saw another index, or asked another image, than most."""
     for key in sorted({key for part in parts for key in part.ended.index}):
         told = [(part.shard.number, part.ended.index.get(key)) for part in parts]
         yield from _odd(told, f"another index: {key}")
@@ -532,7 +504,6 @@ def _joined(parts: Sequence[_Part]) -> AnswersSoFar:
 
 
 def _refuse_missing_samples(inputs: Inputs, answers: AnswersSoFar) -> None:
-    """Refuse shards that did not ask a second time what one process would have asked."""
     again = {(result.mode, result.case_id) for result in answers.again}
     missing = sum((result.mode, result.case_id) not in again for result in chosen(inputs, answers.results))
     if missing and inputs.config.asks_again:

@@ -28,7 +28,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
 from raggate.pipeline import check, measure, run_directory, stored_runs
-from raggate.pipeline.booted import Build
+from raggate.pipeline.asking import Build
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports import OF_DIFF, OF_REVIEW
@@ -65,9 +65,6 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
     Args:
         request: where questions, notes, settings and policy are.
         base: a revision, an image, an address, a run directory, or the working tree.
-
-    Raises:
-        RunFailed: for a side that cannot be named, brought up or read.
     """
     with load_inputs(request) as inputs:
         # before either is asked, which leaves a run that is the latest then
@@ -138,7 +135,6 @@ def _meant(request: Request, inputs: Inputs, name: str) -> Meant:
 
 
 def _refuse_one_run(base: Meant, head: Meant) -> None:
-    """Refuse one stored run on both sides: it is like itself whatever it holds."""
     if base[0] == head[0] == "run" and Path(base[1]).resolve() == Path(head[1]).resolve():
         raise UsageError(f"{cut(base[1])}: the same run on both sides is no comparison", hint=_HINT)
 
@@ -150,7 +146,6 @@ def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directo
 
 
 def _kind_of(request: Request, settings: Config, name: str) -> Meant:
-    """Say what a name is of, and give it without a prefix that says so."""
     for prefix, kind in _KINDS:
         if name.startswith(prefix):
             return kind, name.removeprefix(prefix)
@@ -181,7 +176,6 @@ def _commit(request: Request, revision: str) -> str | None:
 
 @contextmanager
 def _build(request: Request, settings: Config, kind: SideKind, value: str) -> Iterator[Build]:
-    """Return a build; the source of a revision is gone on leaving."""
     if kind == "revision":
         with _of_revision(request, settings, value) as build:
             yield build

@@ -16,7 +16,7 @@ from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.run import LabelledResult, Result
 from raggate.models.smoke_test import SmokeTest
-from raggate.pipeline.booted import Build, Place, booted
+from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import label
@@ -39,10 +39,6 @@ def smoke_test(
         question: what is asked; None for the first question of the suite that has an answer.
         seconds: the most that all of it takes where the API runs already, and the question where it is started.
         name: what a question is called that is no question of the suite: where it comes from.
-
-    Raises:
-        UsageError: for a configuration, golden set or vault that cannot be used.
-        CannotTell: when the API is not ready.
     """
     settings = _settings(request)
     vaults = {name: _directory(request, name, path) for name, path in settings.vault.items()}
@@ -103,7 +99,6 @@ def _mode(case: Case, settings: Config) -> str:
 
 
 def _in_a_hurry(settings: Config, seconds: float) -> Config:
-    """Return the configuration with shorter waits; an API that has to be started takes what it takes."""
     ready = settings.api.ready
     if settings.api.url is not None:
         shorter = {"timeout": min(ready.timeout, _READY_SHARE * seconds), "settle": min(ready.settle, _SETTLE)}

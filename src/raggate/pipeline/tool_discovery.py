@@ -86,11 +86,7 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def check_fields(wanted: Wanted) -> None:
-    """Refuse a part that no chunk has.
-
-    Raises:
-        UsageError: naming it.
-    """
+    """Refuse a part that no chunk has."""
     strange = next((name for name in wanted.fields if name not in ChunkFields.model_fields), None)
     if strange is not None:
         parts = ", ".join(ChunkFields.model_fields)
@@ -104,11 +100,7 @@ def shape_of(root: Any, wanted: Wanted) -> Shape | None:
 
 
 def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
-    """Return the section of the chunks, with what somebody said before what was recognised.
-
-    Raises:
-        UsageError: when nothing names the note of a chunk, and nobody could be asked.
-    """
+    """Return the section of the chunks, with what somebody said before what was recognised."""
     paths_by_part = {"list": shape.list, **shape.fields, **wanted.fields}
     if not paths_by_part.keys() & {"rel_path", "doc_id"}:
         paths_by_part["rel_path"] = _asked_note(shape, wanted.choose)
@@ -148,7 +140,6 @@ def _prefix(chunks: Mapping[str, str], root: Any, wanted: Wanted) -> str | None:
 
 
 def _known_headings(chunks: Mapping[str, Any], root: Any, prefix: str, wanted: Wanted) -> str | None:
-    """Find the headings by those of the notes, whatever their field is called."""
     notes = [
         wanted.notes.get(path.removeprefix(prefix), ()) if isinstance(path, str) else ()
         for path in shapes.values_of("rel_path", chunks, root)
@@ -194,12 +185,7 @@ def greets(client: httpx.Client, path: str, wanted: Wanted) -> bool:
 
 
 def section(client: httpx.Client, path: str, wanted: Wanted) -> dict[str, Any]:
-    """Ask a server for its tools, and one of them a question; give the section `ask` for it.
-
-    Raises:
-        UsageError: where something is missing that nobody could be asked.
-        CannotTell: when no session can be opened.
-    """
+    """Ask a server for its tools, and one of them a question; give the section `ask` for it."""
     headers = wanted.headers
     sent = {"headers": dict(headers.templates), "pass_env": [*headers.pass_env]} if headers.templates else {}
     place = {} if path == USUAL_PATH else {"path": path}
@@ -211,9 +197,6 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
 
     Args:
         words: the command, as `api.command.run` has it.
-
-    Raises:
-        RaggateError: as `section`, and when it cannot be started.
     """
     settings = CommandBackend(run=[*words], stdio=True)
     late = CannotTell(f"the MCP server was not looked at within {setting(SECONDS)} s", hint="Is it slow to start?")

@@ -19,11 +19,7 @@ from raggate.text.quote import suggestion
 
 @contextmanager
 def load_inputs(request: Request) -> Iterator[Inputs]:
-    """Read what is trusted.
-
-    Raises:
-        RunFailed: for any error from here on, also of what is done with the inputs; it tells the suite once known.
-    """
+    """Read what is trusted."""
     suite = ""
 
     def accept(settings: Config, name: str) -> Config:
@@ -71,11 +67,7 @@ def check_names(settings: Config, name: str) -> Config:
 
 
 def read_baseline(inputs: Inputs) -> Baseline | None:
-    """Read the baseline of the inputs, which may be a metrics file of another system; None when there is none.
-
-    Raises:
-        UsageError: when it cannot be read.
-    """
+    """Read the baseline of the inputs, which may be a metrics file of another system; None when there is none."""
     if inputs.baseline is None:
         return None
     stored = inputs.baseline

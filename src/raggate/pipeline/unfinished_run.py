@@ -126,11 +126,7 @@ def asking(
 
 
 def read_header(directory: Path, named: Path | None = None) -> Asking:
-    """Read by what a run or shard is asked; nothing in it is trusted. `named` is what messages call its directory.
-
-    Raises:
-        UsageError: when it is not there, or does not hold what it should.
-    """
+    """Read by what a run or shard is asked; nothing in it is trusted. `named` is what messages call its directory."""
     shown = (directory if named is None else named) / HEADER
     content = read_file(directory / HEADER, _ANEW, most_bytes=MOST_HEADER, name=shown, follow=False)
     try:
@@ -199,11 +195,7 @@ class UnfinishedRun(Struct, kw_only=True):
         self._stack.close()
 
     def _go_on(self) -> None:
-        """Hold what was asked by against what is asked by now.
-
-        Raises:
-            UsageError: when it is not the same, or cannot be known to be.
-        """
+        """Hold what was asked by against what is asked by now."""
         before = read_header(self.directory)
         keys = ("command", "shard", "questions", "commit", "against")
         differing = differences(before.means, self.asking.means)
@@ -228,11 +220,7 @@ class UnfinishedRun(Struct, kw_only=True):
         return (line for line in stored_lines(self._path) if line.endswith(b"\n"))
 
     def load(self, answers: AnswersSoFar, cases: Sequence[Case]) -> None:
-        """Put the answers that are there into `answers`; they must be to these questions.
-
-        Raises:
-            UsageError: when they are to others, or twice to one.
-        """
+        """Put the answers that are there into `answers`; they must be to these questions."""
         if not self.resumes:
             return
         means = self.asking.means
@@ -260,11 +248,7 @@ class UnfinishedRun(Struct, kw_only=True):
         return [(case, mode) for case, mode in questions if (mode, case.id, repeat) not in self._answered]
 
     def note_boot(self, answers: AnswersSoFar) -> None:
-        """Note that the API is up, before it is asked anything.
-
-        Raises:
-            CannotTell: when it runs from another image, or has another index, than at the first start.
-        """
+        """Note that the API is up, before it is asked anything."""
         images, index = tuple(dict.fromkeys(answers.images)), index_counts(answers.index)
         if self._answered:
             self._refuse_other_api(images, index, answers)
@@ -296,11 +280,7 @@ class UnfinishedRun(Struct, kw_only=True):
         return bool(self._booted and tells)
 
     def add(self, result: Result) -> None:
-        """Keep an answer; once this returns, a process that is killed has it.
-
-        Raises:
-            OSError: naming the file, when there is no space left for it.
-        """
+        """Keep an answer; once this returns, a process that is killed has it."""
         left = memoryview(result_rows.asked_line(result))
         try:
             while self._stream is not None and left:
@@ -309,11 +289,7 @@ class UnfinishedRun(Struct, kw_only=True):
             raise naming(error, self._path) from error
 
     def check_index(self, answers: AnswersSoFar) -> None:
-        """Refuse answers that were given from several indexes, as far as they tell.
-
-        Raises:
-            CannotTell: naming what differs.
-        """
+        """Refuse answers that were given from several indexes, as far as they tell."""
         values = index_values(answers.results, None) if self._answered else {}
         if several := [key for key, texts in values.items() if len(texts) > 1]:
             raise CannotTell(
@@ -345,11 +321,7 @@ def keeps(request: Request, command: str) -> bool:
 
 
 def place(request: Request, out: Path, named: Path) -> Path:
-    """Find the directory that is resumed: a path, or a name in `out`.
-
-    Raises:
-        UsageError: when nothing there can be resumed, or somebody else could have written it.
-    """
+    """Find the directory that is resumed: a path, or a name in `out`."""
     directory = named if named.is_dir() else out / named
     if not (directory / HEADER).exists() or not (directory / result_rows.PLAIN).exists():
         raise UsageError(

@@ -85,7 +85,6 @@ def watched(request: Request) -> Watched:
 
 
 def _sources(settings: Config) -> Iterator[str]:
-    """Name the folders that the API is built from, or run in."""
     api = settings.api
     if api.command is not None:
         yield api.command.cwd
@@ -104,9 +103,6 @@ def watch(request: Request, check: Callable[[], None], wait: Wait | None = None)
     Args:
         check: does one check, and tells what came of it; it raises nothing but an interrupt.
         wait: waits for a change; by default that of the file system.
-
-    Raises:
-        KeyboardInterrupt: when somebody interrupts, which is the only end.
     """
     wait = wait or wait_for_change
     own: frozenset[str] = frozenset()

@@ -64,10 +64,6 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
         bench: the golden set, its notes and configuration.
         earlier: proposals that wait or were rejected; what they ask is not asked again.
         most: how many at most.
-
-    Raises:
-        UsageError: without a judge, or with a cassette that cannot be read or written.
-        KeyboardInterrupt: when a signal came; the replies so far are kept.
     """
     settings = bench.settings.judges
     if settings is None:
@@ -159,7 +155,6 @@ def _material(passage: Passage) -> JsonObject:
 
 
 def _say(request: Request, settings: Judges, outcome: _Yield) -> None:
-    """Tell what of the replies was no good, and one example of each reason why there is none."""
     name = settings.models[0].model
     for reason, detail in sorted(outcome.gaps.items()):
         request.say(f"{name}: {reason}: {detail}")

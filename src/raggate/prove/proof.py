@@ -29,10 +29,9 @@ from raggate.models.golden import Case, Vault
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import CompositeTest
 from raggate.pipeline import run_directory
-from raggate.pipeline.asking import check_modes
-from raggate.pipeline.booted import Booted, Build, Place, booted
-from raggate.pipeline.failure_reports import begun
+from raggate.pipeline.asking import Booted, Build, Place, booted, check_modes
 from raggate.pipeline.request import Request
+from raggate.pipeline.run_directory import begun
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.prove import faults
 from raggate.prove.trials import Bench

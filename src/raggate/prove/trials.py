@@ -19,7 +19,7 @@ from raggate.models.metric_names import HIT, at_depth
 from raggate.models.run import Result, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason, Review
-from raggate.pipeline import measured_run
+from raggate.pipeline import measure
 from raggate.pipeline.request import Request
 from raggate.prove.faults import Note
 from raggate.scoring import score
@@ -56,10 +56,10 @@ class Bench(Struct, frozen=True, kw_only=True):
         Args:
             started: when the run began, ISO 8601.
         """
-        blank = measured_run.blank_run(directory, started, request, inputs, command="prove")
+        blank = measure.blank_run(directory, started, request, inputs, command="prove")
         notes = Notes(inputs.vault)
-        run = measured_run.finished_run(blank, clean, seconds, notes, stopped=None)
-        scorecard = measured_run.write(directory, run, request, inputs.config)
+        run = measure.finished_run(blank, clean, seconds, notes, stopped=None)
+        scorecard = measure.write(directory, run, request, inputs.config)
         baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run, scorecard))
         depth = watched_depth(inputs.config.gate.flip_at, inputs.config.score.k)
         metric = at_depth(HIT, depth)
@@ -67,7 +67,7 @@ class Bench(Struct, frozen=True, kw_only=True):
 
     def review(self, results: Sequence[Result], stopped: str | None = None) -> Review:
         """Judge results as those of a change are judged; `stopped` says why they are not complete."""
-        run = measured_run.finished_run(self.blank, results, 0.0, self.notes, stopped=stopped)
+        run = measure.finished_run(self.blank, results, 0.0, self.notes, stopped=stopped)
         return evaluate_run(run, score.score(run, run.config.score.k), self.baseline)
 
     def trial(

@@ -14,7 +14,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.pipeline import check as pipeline, stored_check
+from raggate.pipeline import check as pipeline, claimed_run
 from raggate.pipeline.request import Request
 
 BASE, HEAD = "a" * 40, "b" * 40
@@ -75,7 +75,7 @@ def test_a_run_that_was_measured_before_is_judged(asked: Any, monkeypatch: pytes
         judged.append((request.against, directory))
         raise CannotTell("judged")
 
-    monkeypatch.setattr(stored_check, "check_run", check_run)
+    monkeypatch.setattr(claimed_run, "check_run", check_run)
     assert asked(event_of(**PULL), run="merged/20260102_030405") == (None, 3)
     assert judged == [(BASE, Path("merged/20260102_030405"))]
 

@@ -27,7 +27,7 @@ from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
 from raggate.models.scorecard import OVERALL, ListEntry
 from raggate.models.verdict import Preview, Reason, ReportContext, Verdict
-from raggate.pipeline import context_file
+from raggate.pipeline import run_directory
 from raggate.scoring import score
 from tables import each_row
 
@@ -213,8 +213,8 @@ def test_what_loosens_the_gate(before: dict[str, Any], now: dict[str, Any], loos
 def test_what_loosens_survives_the_run_directory(tmp_path: Path) -> None:
     """A preview is read from a run directory as it was written, with what loosens the gate."""
     found = preview.changes(inputs(), inputs(config={"gate": {"tolerance": 0.1}}), DIRECTIONS)
-    context_file.write(tmp_path, ReportContext(preview=found))
-    assert context_file.read(tmp_path).preview == found
+    run_directory.write_context(tmp_path, ReportContext(preview=found))
+    assert run_directory.read_context(tmp_path).preview == found
     assert found.loosened == ("gate.tolerance",)
 
 

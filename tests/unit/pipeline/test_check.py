@@ -17,7 +17,7 @@ from raggate.models.golden import EVERYTHING, Choice, Selection, naming
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run
 from raggate.models.verdict import ReportContext
-from raggate.pipeline import check, context_file
+from raggate.pipeline import check, run_directory
 from raggate.pipeline.check import notes_address, selected
 from raggate.pipeline.request import Request
 from tables import each_row
@@ -197,9 +197,9 @@ def test_no_address(checkout: Hostile) -> None:
 
 def test_it_is_not_stored(tmp_path: Path) -> None:
     """A run directory has no address, and one that was put there is not read: it could lead anywhere."""
-    context_file.write(tmp_path, ReportContext(root="../", forge="https://forge.example/a/b/blob/x/"))
-    file = tmp_path / context_file.FILE
+    run_directory.write_context(tmp_path, ReportContext(root="../", forge="https://forge.example/a/b/blob/x/"))
+    file = tmp_path / run_directory.ASIDE_FILE
     assert "forge" not in file.read_text()
     file.write_text(file.read_text().replace('"root"', '"forge": "https://evil.example/a/b/blob/x/", "root"'))
-    context = context_file.read(tmp_path)
+    context = run_directory.read_context(tmp_path)
     assert (context.root, context.forge) == ("../", "")

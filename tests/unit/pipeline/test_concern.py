@@ -10,7 +10,7 @@ import pytest
 
 from checkouts import commit_all, git, write_files
 from raggate.config.overrides import Overrides
-from raggate.pipeline import concern
+from raggate.pipeline import suites
 from raggate.pipeline.request import Request
 
 CONFIG = """\
@@ -62,7 +62,7 @@ def reason(
         against=against,
         head=head,
     )
-    return concern.not_run(asked)
+    return suites.not_run(asked)
 
 
 def append(name: str) -> Callable[[Path], None]:

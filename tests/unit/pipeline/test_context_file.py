@@ -11,7 +11,7 @@ from builders import make_case_score, make_delta, make_metric
 from raggate.errors import UsageError
 from raggate.models.comparison import NoteChange, to_stored
 from raggate.models.verdict import Preview, Recheck, ReportContext, SourceLine
-from raggate.pipeline import context_file
+from raggate.pipeline import run_directory
 from raggate.text.jsonio import dumps
 
 
@@ -25,21 +25,21 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
         expired_waivers_resolved=True,
         recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=((make_case_score(),),)),
     )
-    context_file.write(tmp_path, context)
-    stored = json.loads((tmp_path / context_file.FILE).read_text())
+    run_directory.write_context(tmp_path, context)
+    stored = json.loads((tmp_path / run_directory.ASIDE_FILE).read_text())
     assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck", "root", "trend"}
     assert [stored["preview"]["rows"][0][key] for key in ("lost", "gained", "lapsed")] == [2, 1, 3]
     assert stored["preview"]["rows"][0]["whole"]["n"] == 12
     assert stored["preview"]["vault"] == ["added work/a b.md"]
-    assert context_file.read(tmp_path) == context
+    assert run_directory.read_context(tmp_path) == context
 
 
 @pytest.mark.parametrize("notes", [["moved work/a.md"], ["added"], [None], [{"added": "work/a.md"}], {"a.md": "added"}])
 def test_hostile_note_changes(tmp_path: Path, notes: object) -> None:
     """A stored preview whose notes are not told as added, changed or removed is a usage error that names the file."""
-    (tmp_path / context_file.FILE).write_text(json.dumps({"preview": {"vault": notes}}))
-    with pytest.raises(UsageError, match=f"{context_file.FILE}: .*vault"):
-        context_file.read(tmp_path)
+    (tmp_path / run_directory.ASIDE_FILE).write_text(json.dumps({"preview": {"vault": notes}}))
+    with pytest.raises(UsageError, match=f"{run_directory.ASIDE_FILE}: .*vault"):
+        run_directory.read_context(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_hostile_note_changes(tmp_path: Path, notes: object) -> None:
 )
 def test_an_error_beside_the_run_names_the_key_of_the_file(tmp_path: Path, stored: object, place: str) -> None:
     """What cannot be read is named as it stands in the file, whatever the program calls it."""
-    (tmp_path / context_file.FILE).write_bytes(dumps(stored))
+    (tmp_path / run_directory.ASIDE_FILE).write_bytes(dumps(stored))
     with pytest.raises(UsageError) as caught:
-        context_file.read(tmp_path)
+        run_directory.read_context(tmp_path)
     assert place in caught.value.message

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from builders import make_case, make_result
 from raggate.models.run import Result
-from raggate.pipeline.measured_run import in_order
+from raggate.pipeline.measure import in_order
 
 CASES = [make_case(name) for name in ("q2", "q1", "q3")]
 MODES = ("lexical", "hybrid")

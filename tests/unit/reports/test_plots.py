@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from histories import history, revision
-from raggate.pipeline import trend
+from raggate.pipeline import stored_runs
 from raggate.reports.plots import trend_of
 
 
@@ -11,7 +11,7 @@ def test_lines_join_only_what_asked_the_same() -> None:
     """A line ends where other questions were asked, and none joins versions of which nobody knows what they asked."""
     goldens = ("g", "g", "h", "h", "", "", "g")
     past = history(*(revision(number, {"hit_at_5": 0.5}, golden=golden) for number, golden in enumerate(goldens, 1)))
-    points = list(trend.of_history(past, "default", {"hit_at_5"}))
+    points = list(stored_runs.of_history(past, "default", {"hit_at_5"}))
     plot = trend_of("hybrid", "hit_at_5", points, newest=points[0])
     assert plot is not None
     assert [len(line.split()) for line in plot.lines] == [2, 2]

@@ -10,7 +10,7 @@ import pytest
 from raggate.cli.init import write_example
 from raggate.config.service_settings import Api
 from raggate.inputs.trusted import InputSource, load_change
-from raggate.pipeline.measured_run import blank_run
+from raggate.pipeline.measure import blank_run
 from raggate.pipeline.request import Request
 from raggate.service.build_context import HISTORY, exposed, in_vaults
 
