@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
+from events import make_event
 from fakes.github_api import BOT, FakeGitHub, Repository
 from here import Done, called
 from raggate.action import main
@@ -15,7 +16,7 @@ from raggate.github.commands import Response
 from raggate.github.fork_comment import ForkRun
 from raggate.github.rest import client
 from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.github.runner.event import Event, WrittenComment
+from raggate.github.runner.event import WrittenComment
 
 NAME = "octo/notes"
 EVENTS = Path(__file__).parent / "fakes" / "github" / "events"
@@ -41,20 +42,7 @@ class Conversation:
     def respond(self, body: str, *, by: str = "ada", person: bool = True, name: str = "issue_comment") -> Response:
         """Respond to the last comment, as the workflow that GitHub starts for it does, the first time or again."""
         written = WrittenComment(id=self.comment, number=7, author=by, person=person, body=body)
-        happened = Event(
-            name=name,
-            repository=NAME,
-            run_id=10,
-            attempt=1,
-            server_url=self.fake.server_url,
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            triggering_actor=by,
-            default_branch="main",
-            head=self.repository.head,
-            head_ref="main",
-            comment=written,
-        )
+        happened = make_event(name, self.fake, triggering_actor=by, head=self.repository.head, comment=written)
         gate = ForkRun(
             event=happened,
             config_file=self.workspace / "raggate.yml",

@@ -16,6 +16,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from checkouts import git
+from events import make_event
 from fakes.github_api import FakeGitHub, Pull, Repository
 from project import Project, make_project
 from raggate.action.promote import promote_baseline
@@ -113,19 +114,7 @@ def worse(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def dispatched(fake: FakeGitHub, commit: str) -> Event:
     """Describe a dispatch on main, which is at a commit."""
-    return Event(
-        name="workflow_dispatch",
-        repository=NAME,
-        run_id=90,
-        attempt=1,
-        server_url=fake.server_url,
-        api_url=fake.api_url,
-        graphql_url=fake.graphql_url,
-        triggering_actor="octocat",
-        default_branch="main",
-        head=commit,
-        head_ref="main",
-    )
+    return make_event("workflow_dispatch", fake, run_id=90, triggering_actor="octocat", head=commit)
 
 
 def client(fake: FakeGitHub, permissions: dict[str, str] | None = None) -> GitHub:

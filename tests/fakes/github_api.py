@@ -26,14 +26,11 @@ from fakes.github.contract import Contract, Route
 from fakes.github.faults import (
     COMMIT_THEN_DROP,
     DROP,
-    TRUNCATE,
     Fault,
     Match,
     Script,
     commit_then_status,
     primary_limit,
-    secondary_limit,
-    slow,
     status,
 )
 from fakes.github.nouns import Artifact, Comment, Pull, Submodule, Symlink, Token
@@ -46,7 +43,6 @@ __all__ = [
     "BOT",
     "COMMIT_THEN_DROP",
     "DROP",
-    "TRUNCATE",
     "Artifact",
     "Comment",
     "FakeGitHub",
@@ -59,8 +55,6 @@ __all__ = [
     "Violation",
     "commit_then_status",
     "primary_limit",
-    "secondary_limit",
-    "slow",
     "status",
 ]
 
@@ -113,7 +107,6 @@ class FakeGitHub:
         self._lock = threading.RLock()
         self._wire = wire
         self._closing = contextlib.ExitStack()
-        self._closed = threading.Event()
         self._api = Listener(host, self._answer_api)
         self._storage = Listener(host, self._answer_storage)
         self._script = Script()
@@ -127,7 +120,6 @@ class FakeGitHub:
     def __enter__(self) -> Self:
         for listener in (self._api, self._storage):
             self._closing.enter_context(listener.listening() if self._wire else listener.short_cut())
-        self._closing.callback(self._closed.set)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -186,7 +178,7 @@ class FakeGitHub:
         if problems:
             raise AssertionError("\n".join(problems))
 
-    def _answer_api(self, request: Request) -> tuple[Response, str]:
+    def _answer_api(self, request: Request) -> tuple[Response, bool]:
         rest, query = self._bases
         found = None
         if request.path == query and request.method == "POST":
@@ -200,14 +192,16 @@ class FakeGitHub:
         problems = self._problems(request, found)
         return self._answer(request, lambda: self._carried_out(request, found, problems), problems)
 
-    def _answer_storage(self, request: Request) -> tuple[Response, str]:
+    def _answer_storage(self, request: Request) -> tuple[Response, bool]:
         request.operation = "storage"
         with self._lock:
             self.storage_requests.append(request)
         problems = ["Authorization was sent to the storage"] if "authorization" in request.headers else []
         return self._answer(request, lambda: self._stored(request), problems)
 
-    def _answer(self, request: Request, carry_out: Callable[[], Response], problems: list[str]) -> tuple[Response, str]:
+    def _answer(
+        self, request: Request, carry_out: Callable[[], Response], problems: list[str]
+    ) -> tuple[Response, bool]:
         """Let hooks and faults come first, then carry the request out, and put the usual headers on."""
         with self._lock:
             hook = self._script.take_hook(request)
@@ -217,8 +211,6 @@ class FakeGitHub:
             fault = self._script.take_fault(request) or Fault(commit=True)
             name = request.operation or f"{request.method} {request.path}"
             self.violations += [Violation(name, "request", problem) for problem in problems]
-        if fault.delay:
-            self._closed.wait(fault.delay)
         response = Response(500)
         if fault.commit:
             with self._lock:

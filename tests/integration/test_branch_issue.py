@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from events import make_event
 from fakes.github_api import BOT, COMMIT_THEN_DROP, FakeGitHub, Repository
 from raggate.github import marker
 from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.github.runner.event import Event
 from raggate.models.publication import Push
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Review
@@ -41,19 +41,7 @@ class Stage:
         permissions: dict[str, str] | None = None,
     ) -> None:
         """Let a push be judged: the number is that of the run and of its commit."""
-        event = Event(
-            name="push",
-            repository=NAME,
-            run_id=number,
-            attempt=attempt,
-            server_url=self.fake.server_url,
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            triggering_actor="someone",
-            default_branch="main",
-            head=COMMITS[number],
-            head_ref=branch,
-        )
+        event = make_event("push", self.fake, run_id=number, attempt=attempt, head=COMMITS[number], head_ref=branch)
         token = self.fake.token(permissions or WRITES)
         judged = review(kind) if isinstance(kind, str) else kind
         code = int(judged.verdict.exit_code)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from events import make_event
 from fakes.github_api import FakeGitHub, Repository, Symlink, primary_limit
 from fakes.truncated import cut_short
 from project import Project, make_project
@@ -24,7 +25,7 @@ from raggate.github.rest import git_objects
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
-from raggate.github.runner.event import Event, SourceRun
+from raggate.github.runner.event import SourceRun
 from raggate.inputs import vault
 from raggate.models.publication import Publication
 from raggate.models.suites import SuiteOutcome
@@ -100,20 +101,7 @@ class Stage:
             run_started_at=started,
             path=self.path,
         )
-        happened = Event(
-            name="workflow_run",
-            repository=NAME,
-            run_id=10,
-            attempt=1,
-            server_url=self.fake.server_url,
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            triggering_actor="someone",
-            default_branch=default_branch,
-            head=self.base,
-            head_ref="main",
-            source_run=run,
-        )
+        happened = make_event("workflow_run", self.fake, default_branch=default_branch, head=self.base, source_run=run)
         what = fork_comment.ForkRun(
             event=happened,
             config_file=self.project.root / "elsewhere" / config,

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from e2e import grammar
+from events import make_pull_event
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
 from flavours import EITHER
 from raggate.github.publish import Settings, StepReporter
@@ -62,23 +63,7 @@ class Stage:
 
 def event_of(fake: FakeGitHub) -> Event:
     """Describe a push to a pull request of the same repository."""
-    return Event(
-        name="pull_request",
-        repository=NAME,
-        run_id=5,
-        attempt=1,
-        server_url=fake.server_url,
-        api_url=fake.api_url,
-        graphql_url=fake.graphql_url,
-        triggering_actor="someone",
-        default_branch="main",
-        head=HEAD,
-        head_ref="change",
-        number=7,
-        base=BASE,
-        base_ref="main",
-        open=True,
-    )
+    return make_pull_event(fake, run_id=5, head=HEAD, base=BASE)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from events import make_event
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import make_project
 from promotable import packed
@@ -19,7 +20,7 @@ from raggate.github import fork_comment
 from raggate.github.fork_comment import ForkRun
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import step_inputs
-from raggate.github.runner.event import Event, SourceRun
+from raggate.github.runner.event import SourceRun
 from raggate.github.step_context import Runner, StepState
 from rendered import visible
 
@@ -96,20 +97,7 @@ class Stage:
             run_started_at=MADE,
             path=".github/workflows/rag-gate.yml",
         )
-        event = Event(
-            name="workflow_run",
-            repository=NAME,
-            run_id=10,
-            attempt=1,
-            server_url=self.server,
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            triggering_actor="someone",
-            default_branch="main",
-            head=self.base,
-            head_ref="main",
-            source_run=run,
-        )
+        event = make_event("workflow_run", self.fake, head=self.base, source_run=run)
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
         given = {**step_inputs.DEFAULTS, "command": "comment", "config": PATTERN, "github-token": token, **inputs}
         files_of_step = dict.fromkeys(("output", "state", "summary"), self.workspace / "file")

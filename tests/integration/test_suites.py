@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from checkouts import commit_all, git, write_files
 from e2e import grammar
+from events import make_pull_event
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_small_project
 from raggate.action.gate import gate
@@ -76,26 +77,6 @@ def test_a_change_that_takes_a_suite_away_is_no_pass(monorepo: Project, tmp_path
     assert [reason["code"] for reason in suite["result"]["reasons"]] == ["retires-suite"]
 
 
-REFUSED = {
-    "a part of the questions": ("-k x", "a choice of questions is for one suite"),
-    "a baseline": ("--baseline b.json", "--baseline is for one suite"),
-    "a stored run": ("--run x/y", "--run is for one suite"),
-    "to go on": ("--resume x", "--resume is for one suite"),
-    "to watch": ("--watch", "--watch is for one suite"),
-    "one file for all reports": ("--report junit=x.xml", "all suites would write this file"),
-    "a pattern that matches nothing": ("-c nowhere/*.yml", "no configuration has such a path"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_for_one_suite_is_refused(monorepo: Project, name: str) -> None:
-    """What names one run, one file or some questions says so before anything is started."""
-    words, sentence = REFUSED[name]
-    done = monorepo.command("check", "-c", PATTERN, *words.split())
-    assert (done.code, "starting" in done.err) == (2, False)
-    assert sentence in done.err
-
-
 @dataclass
 class Step:
     """A step on a pull request, whose pipeline is replaced by what each suite ends with."""
@@ -135,23 +116,8 @@ class Step:
 
     def happened(self, number: int) -> Event:
         """Return the push, in a workflow run."""
-        return Event(
-            name=self.event,
-            repository="octo/notes",
-            run_id=number,
-            attempt=1,
-            server_url=self.fake.server_url,
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            triggering_actor="someone",
-            default_branch="main",
-            head=self.head,
-            head_ref="change",
-            number=7 if self.event == "pull_request" else None,
-            base=self.base,
-            base_ref="main",
-            open=True,
-        )
+        number_of = {"number": 7 if self.event == "pull_request" else None}
+        return make_pull_event(self.fake, name=self.event, run_id=number, head=self.head, base=self.base, **number_of)
 
     def comment(self) -> str:
         """Return the text of the one comment."""

@@ -15,15 +15,9 @@ from openapi_core import OpenAPI
 from fakes.github import contract
 from fakes.github_api import (
     BOT,
-    COMMIT_THEN_DROP,
     DROP,
-    TRUNCATE,
     FakeGitHub,
     Repository,
-    Submodule,
-    Symlink,
-    commit_then_status,
-    status,
 )
 from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
@@ -90,35 +84,6 @@ def git(*arguments: str, given: bytes) -> str:
     return result.stdout.decode().strip()
 
 
-@OVER_CONNECTIONS
-def test_every_operation_answers_as_described(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
-    """Whatever raggate may ask is answered in a form that GitHub's own description accepts."""
-    repository.add_commit(
-        {"link": Symlink("a/b.txt"), "dead": Symlink("no"), "m": Submodule("1" * 40)}, [repository.head], branch="main"
-    )
-    head = repository.pulls[7].head_sha
-    run = repository.add_run(head_sha=head, head_repository="mona/notes")
-    artifact = repository.add_artifact(run, "report", b"PK")
-    repository.add_comment(7, "octocat", "hi")
-    repository.add_pull(8, head_sha=head, head_repo=None)
-    for path in [
-        "",
-        "/git/ref/heads/main",
-        "/git/ref/heads/none",
-        *(f"/git/commits/{head}", f"/git/trees/{head}?recursive=1", "/compare/main...mona:change"),
-        "/pulls",
-        "/pulls/7",
-        "/pulls/8",
-        "/issues/7/comments",
-        f"/commits/{head}/pulls",
-        f"/actions/runs/{run}",
-        *(f"/actions/runs/{run}/artifacts?name=report", f"/actions/artifacts/{artifact.id}/zip"),
-    ]:
-        answer = client.get(R + path)
-        assert answer.status_code in ({404, 422} if path.endswith("none") else {200, 302}), path
-    github.assert_clean()
-
-
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -167,63 +132,11 @@ def test_comments_come_in_pages(github: FakeGitHub, repository: Repository, clie
     github.assert_clean()
 
 
-@pytest.mark.parametrize(("text", "expected"), [("😀" * 32768, 201), ("😀" * 32768 + "a", 422), (" \n", 422)])
-def test_the_length_of_comments(client: httpx.Client, text: str, expected: int) -> None:
-    """A comment has at most 65536 UTF-16 units, and says something."""
-    assert client.post(f"{R}/issues/7/comments", json={"body": text}).status_code == expected
-
-
-@OVER_CONNECTIONS
-@pytest.mark.parametrize(
-    ("fault", "kept"), [(DROP, 0), (COMMIT_THEN_DROP, 1), (TRUNCATE, 1), (status(502), 0), (commit_then_status(502), 1)]
-)
-def test_a_fault_before_or_after_the_fact(
-    github: FakeGitHub, repository: Repository, client: httpx.Client, fault: Any, kept: int
-) -> None:
-    """A failed POST may or may not have been carried out, and only the next request tells."""
-    github.fail_next("issues/create-comment", fault)
-    try:
-        assert client.post(f"{R}/issues/7/comments", json={"body": "hi"}).status_code == 502
-    except httpx.RemoteProtocolError:
-        assert fault.drop
-    assert len(client.get(f"{R}/issues/7/comments").json()) == len(repository.comments) == kept
-    assert client.post(f"{R}/issues/7/comments", json={"body": "hi"}).status_code == 201
-    assert len(github.calls("issues/create-comment")) == 2
-    github.assert_clean()
-
-
 def test_a_fault_nobody_met_is_told(github: FakeGitHub) -> None:
     """A test that announces a fault and never runs into it proves nothing."""
     github.fail_next("repos/get", DROP)
     with pytest.raises(AssertionError, match="nothing met"):
         github.assert_clean()
-
-
-@pytest.mark.parametrize(
-    ("permissions", "method", "path", "body", "accepted"),
-    [
-        ({"contents": "read"}, "POST", "/issues/7/comments", {"body": "hi"}, "issues=write; pull_requests=write"),
-        ({"pull-requests": "read"}, "POST", "/issues/7/comments", {"body": "hi"}, "issues=write; pull_requests=write"),
-        ({"pull-requests": "write"}, "GET", "/git/ref/heads/main", None, "contents=read"),
-        ({}, "GET", "/pulls", None, "pull_requests=read"),
-    ],
-)
-def test_a_missing_permission_is_named(
-    github: FakeGitHub,
-    repository: Repository,
-    permissions: dict[str, str],
-    method: str,
-    path: str,
-    body: Any,
-    accepted: str,
-) -> None:
-    """A token without the permission gets 403 and the header that names what it lacks; writing implies reading."""
-    with client_of(github, permissions) as client:
-        answer = client.request(method, R + path, json=body)
-    assert answer.status_code == 403
-    assert answer.json()["message"] == "Resource not accessible by integration"
-    assert answer.headers["x-accepted-github-permissions"] == accepted
-    assert not repository.comments
 
 
 def test_who_speaks(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
@@ -270,45 +183,6 @@ def test_refs_only_move_forward(github: FakeGitHub, repository: Repository, clie
     assert client.post(f"{R}/git/refs", json={"ref": "refs/heads/main", "sha": old}).status_code == 422
     assert repository.head == other
     github.assert_clean()
-
-
-def test_a_commit_written_through_the_api(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
-    """Blob, tree, commit, branch and pull request follow from each other; GitHub signs what names no author."""
-    tree = {"base_tree": repository.head, "tree": [{"path": "n/f", "mode": "100644", "type": "blob", "content": "1"}]}
-    made = client.post(f"{R}/git/trees", json=tree).json()["sha"]
-    body: dict[str, Any] = {"message": "m", "tree": made, "parents": [repository.head]}
-    named = client.post(f"{R}/git/commits", json={**body, "author": {"name": "n", "email": "e@example.com"}}).json()
-    commit = client.post(f"{R}/git/commits", json=body).json()
-    assert (commit["verification"]["verified"], named["verification"]["verified"]) == (True, False)
-    assert client.post(f"{R}/git/refs", json={"ref": "refs/heads/new", "sha": commit["sha"]}).status_code == 201
-    assert repository.read("n/f", "new") == b"1"
-    assert repository.read("a/b.txt", "new") == b"hello\n"
-    pull = {"title": "t", "head": "new", "base": "main"}
-    assert client.post(f"{R}/pulls", json=pull).json()["head"]["sha"] == commit["sha"]
-    assert client.post(f"{R}/pulls", json=pull).status_code == 422
-    compared = client.get(f"{R}/compare/main...new").json()
-    assert (compared["status"], compared["ahead_by"]) == ("ahead", 1)
-    assert [one["filename"] for one in compared["files"]] == ["n/f"]
-    found = client.get(f"{R}/pulls", params={"head": "octo:new"}).json()
-    assert [one["head"]["ref"] for one in found] == ["new"]
-    github.assert_clean()
-
-
-@OVER_CONNECTIONS
-def test_downloads_go_elsewhere_and_want_no_token(
-    github: FakeGitHub, repository: Repository, client: httpx.Client
-) -> None:
-    """An artifact is redirected to another port; a token that arrives there is refused and a violation."""
-    run = repository.add_run(head_sha=repository.head)
-    artifact, gone = repository.add_artifact(run, "a", b"PK"), repository.add_artifact(run, "b", b"", expired=True)
-    assert client.get(f"{R}/actions/artifacts/{gone.id}/zip").status_code == 410
-    place = client.get(f"{R}/actions/artifacts/{artifact.id}/zip").headers["location"]
-    assert place.startswith(github.storage_url)
-    assert httpx.get(place, trust_env=False, verify=checked_by(place)).content == b"PK"
-    assert httpx.get(place + "0", trust_env=False, verify=checked_by(place)).status_code == 403
-    github.assert_clean()
-    assert client.get(place).status_code == 400
-    assert [one.operation for one in github.violations] == ["storage"]
 
 
 def test_the_example_events_are_there() -> None:

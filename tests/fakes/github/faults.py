@@ -20,20 +20,16 @@ class Fault:
     Attributes:
         answer: sent instead of the true answer; None means the true one.
         commit: the request is carried out before the fault shows.
-        drop: "all" closes the connection without an answer, "half" in the middle of the body.
-        delay: seconds before anything is done.
+        drop: whether the connection closes without an answer.
     """
 
     answer: Response | None = None
     commit: bool = False
-    drop: str = ""
-    delay: float = 0.0
+    drop: bool = False
 
 
-DROP = Fault(drop="all")
-COMMIT_THEN_DROP = Fault(drop="all", commit=True)
-TRUNCATE = Fault(drop="half", commit=True)
-"""The request is carried out, and the connection breaks in the middle of the answer."""
+DROP = Fault(drop=True)
+COMMIT_THEN_DROP = Fault(drop=True, commit=True)
 
 
 def status(code: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Fault:
@@ -46,23 +42,11 @@ def commit_then_status(code: int, body: Any = None, headers: Mapping[str, str] |
     return Fault(answer=_answer(code, body, headers), commit=True)
 
 
-def slow(seconds: float) -> Fault:
-    """Carry the request out after a pause."""
-    return Fault(delay=seconds, commit=True)
-
-
 def primary_limit(reset: int) -> Fault:
     """Refuse because the requests of this hour are used up; `reset` in seconds since 1970."""
     headers = {"x-ratelimit-limit": "1000", "x-ratelimit-remaining": "0", "x-ratelimit-reset": str(reset)}
     message = "API rate limit exceeded for installation ID 1."
     return status(403, {"message": message, "documentation_url": DOCUMENTATION}, headers)
-
-
-def secondary_limit(*, retry_after: int | str | None = None, code: int = 403) -> Fault:
-    """Refuse because of too many requests at a time; GitHub does not always say when to come back."""
-    message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
-    headers = {} if retry_after is None else {"retry-after": str(retry_after)}
-    return status(code, {"message": message, "documentation_url": DOCUMENTATION}, headers)
 
 
 def _answer(code: int, body: Any, headers: Mapping[str, str] | None) -> Response:

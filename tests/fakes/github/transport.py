@@ -20,8 +20,8 @@ from urllib.parse import parse_qsl, urlsplit
 from fakes.github.calls import Request, Response
 from raggate.text.http_client import httpx
 
-Answer = Callable[[Request], tuple[Response, str]]
-"""Gives the answer and what to drop of it: nothing, "half" or "all"."""
+Answer = Callable[[Request], tuple[Response, bool]]
+"""Gives the answer, and whether the connection breaks in its place."""
 
 
 class Listener:
@@ -112,23 +112,23 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _handle  # noqa: N815
 
-    def _send(self, response: Response, drop: str) -> None:
-        if drop != "all":
-            body = encoded(response)
-            self.send_response(response.status)
-            for name, value in _headers(response, body).items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body[: len(body) // 2] if drop else body)
+    def _send(self, response: Response, drop: bool) -> None:
         if drop:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        body = encoded(response)
+        self.send_response(response.status)
+        for name, value in _headers(response, body).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Stay silent."""
 
 
-def _asked(answer: Answer, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> tuple[Response, str]:
+def _asked(answer: Answer, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> tuple[Response, bool]:
     parts = urlsplit(target)
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     try:
@@ -138,7 +138,7 @@ def _asked(answer: Answer, method: str, target: str, headers: Mapping[str, str],
     by_name = {name.lower(): value for name, value in headers.items()}
     request = Request(method, parts.path, dict(pairs), by_name, body, raw, pairs)
     response, drop = answer(request)
-    request.status = None if drop == "all" else response.status
+    request.status = None if drop else response.status
     return response, drop
 
 
@@ -155,22 +155,11 @@ def _answered(request: httpx.Request, answer: Answer) -> httpx.Response:
     """Carry a request and its answer over, and fail as httpx does when the connection breaks."""
     target = request.url.raw_path.decode("ascii")
     response, drop = _asked(answer, request.method, target, request.headers, request.read())
-    if drop == "all":
+    if drop:
         raise httpx.RemoteProtocolError("Server disconnected without sending a response.", request=request)
     body = encoded(response)
-    stream = _Broken(body[: len(body) // 2]) if drop else httpx.ByteStream(body)
-    return httpx.Response(response.status, headers=_headers(response, body), stream=stream, request=request)
-
-
-class _Broken(httpx.SyncByteStream):
-    """The part of a body that came before the connection broke."""
-
-    def __init__(self, part: bytes) -> None:
-        self._part = part
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield self._part
-        raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
+    headers = _headers(response, body)
+    return httpx.Response(response.status, headers=headers, stream=httpx.ByteStream(body), request=request)
 
 
 def encoded(response: Response) -> bytes:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from events import make_event
 from raggate.action.gate import gate
 from raggate.github.runner import step_inputs
-from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import CheckResult
@@ -16,19 +16,7 @@ from rendered import visible
 from reviews import review
 from tables import each_row
 
-PUSH = Event(
-    name="push",
-    repository="octo/notes",
-    run_id=1,
-    attempt=1,
-    server_url="https://github.com",
-    api_url="https://api.github.com",
-    graphql_url="https://api.github.com/graphql",
-    triggering_actor="someone",
-    default_branch="main",
-    head="1" * 40,
-    head_ref="main",
-)
+PUSH = make_event("push", run_id=1)
 
 
 @each_row(

@@ -1,0 +1,32 @@
+"""Events as the runner tells of them, on a fake GitHub or on none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fakes.github_api import FakeGitHub
+from raggate.github.runner.event import Event
+
+
+def make_event(name: str, fake: FakeGitHub | None = None, **fields: Any) -> Event:
+    """Describe an event in the repository `octo/notes`; name only the fields that the test is about."""
+    server = "https://github.com"
+    known = {
+        "repository": "octo/notes",
+        "run_id": 10,
+        "attempt": 1,
+        "server_url": fake.server_url if fake else server,
+        "api_url": fake.api_url if fake else f"{server}/api/v3",
+        "graphql_url": fake.graphql_url if fake else f"{server}/api/graphql",
+        "triggering_actor": "someone",
+        "default_branch": "main",
+        "head": "1" * 40,
+        "head_ref": "main",
+    }
+    return Event(name=name, **{**known, **fields})
+
+
+def make_pull_event(fake: FakeGitHub | None = None, *, name: str = "pull_request", **fields: Any) -> Event:
+    """Describe a push to the open pull request 7, from the branch `change` into `main`."""
+    known = {"number": 7, "base": "2" * 40, "base_ref": "main", "head_ref": "change", "open": True}
+    return make_event(name, fake, **{**known, **fields})
