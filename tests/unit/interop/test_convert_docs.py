@@ -80,11 +80,12 @@ def cell(key: str, case: Case, name: str) -> str:
 
 
 def table() -> list[str]:
-    """Build the lines of the table."""
+    """Build the lines of the table; keys that fare alike share one."""
     lines = [f"| key | {' | '.join(COLUMNS)} |", f"|---|{'---|' * len(COLUMNS)}"]
-    return lines + [
-        f"| `{key}` | {' | '.join(cell(key, case, name) for name in COLUMNS)} |" for key, case in KEYS.items()
-    ]
+    alike: dict[str, list[str]] = {}
+    for key, case in KEYS.items():
+        alike.setdefault(" | ".join(cell(key, case, name) for name in COLUMNS), []).append(f"`{key}`")
+    return lines + [f"| {', '.join(keys)} | {cells} |" for cells, keys in alike.items()]
 
 
 def test_the_table_says_what_the_code_does() -> None:
