@@ -257,7 +257,7 @@ def metrics_page() -> str:
 
 
 def lint_page() -> str:
-    """List every check of `raggate lint` with what to do about what it finds."""
+    """List every check of `raggate lint` by its level."""
     parts = [
         "# What `raggate lint` checks",
         NOTE,
@@ -268,13 +268,13 @@ def lint_page() -> str:
         "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
         "    hooks:\n      - id: raggate-lint\n        args: [--strict]  # optional: warnings stop a commit too\n```",
         "The checks cannot see whether a label is right, or whether people really ask a question: see "
-        "[questions.md](questions.md).",
+        "[questions.md](questions.md). Each finding names its place and tells you what to do.",
     ]
     headings = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
     for severity, title in headings.items():
-        rows = ["| check | what it finds | what to do |", "|---|---|---|"]
+        rows = ["| check | what it finds |", "|---|---|"]
         own = [(name, check) for name, check in CHECKS.items() if check.severity == severity]
-        rows += [f"| `{name}` | {_cell(check.title)} | {_cell(check.remedy)} |" for name, check in own]
+        rows += [f"| `{name}` | {_cell(check.title)} |" for name, check in own]
         parts += [f"## {title}", "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
 
