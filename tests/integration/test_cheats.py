@@ -150,13 +150,13 @@ WAIVER = "waivers: [{metric: hit_at_5, owner: me, reason: because, expires: 2099
     [
         pytest.param(append("gate: {tolerance: 1, policy: threshold}\n"), "loosens-gate", id="tolerance"),
         pytest.param(append(WAIVER), "loosens-gate", id="waiver"),
-        pytest.param(rename_suite, "measures-other", id="suite"),
-        pytest.param(lambda project: project.write_cases(project.cases()[:2]), "edits-golden", id="removed"),
-        pytest.param(relabel, "edits-golden", id="relabelled"),
-        pytest.param(group, "edits-golden", id="grouped"),
-        pytest.param(lower_baseline, "baseline-replaced", id="baseline"),
+        pytest.param(rename_suite, "edits-gate", id="suite"),
+        pytest.param(lambda project: project.write_cases(project.cases()[:2]), "edits-gate", id="removed"),
+        pytest.param(relabel, "edits-gate", id="relabelled"),
+        pytest.param(group, "edits-gate", id="grouped"),
+        pytest.param(lower_baseline, "edits-gate", id="baseline"),
         pytest.param(
-            lambda project: (project.root / "baselines/small.json").unlink(), "baseline-removed", id="no-baseline"
+            lambda project: (project.root / "baselines/small.json").unlink(), "baseline-outdated", id="no-baseline"
         ),
         pytest.param(write_decoy, None, id="decoy"),
     ],

@@ -285,7 +285,7 @@ def test_a_baseline_that_is_named_by_hand_is_previewed(worse: Project) -> None:
     assert worse.command("promote", lower, "--baseline", "other.json", *ACCEPTED).code == 0
     done = worse.command(*named)
     assert done.code == 0, done.out + done.err
-    (warning,) = (clause for clause in worse.verdict()["warnings"] if clause["code"].startswith("baseline"))
+    (warning,) = (clause for clause in worse.verdict()["warnings"] if clause["code"] == "edits-gate")
     assert "replaces the baseline" in warning["message"]
     assert "hit_at_5" in warning["message"]
     (worse.root / "other.json").unlink()
@@ -303,7 +303,7 @@ def test_an_api_that_fails_with_the_change_s_own_notes_hides_nothing(promoted: P
     done = promoted.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
     codes = [warning["code"] for warning in promoted.verdict()["warnings"]]
-    assert codes[:3] == ["preview", "loosens-gate", "edits-golden"]
+    assert codes[:3] == ["preview", "loosens-gate", "edits-gate"]
     assert "the API exited with code 1 before it was ready" in done.out
 
 
@@ -315,7 +315,7 @@ def test_an_invariant_that_breaks_with_the_change_s_own_notes_is_told(promoted: 
     (promoted.root / "vault" / "work" / "new.md").write_text("# New\n\nNobody asks for it.\n")
     done = promoted.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
-    (warning,) = [item for item in promoted.verdict()["warnings"] if item["code"] == "breaks-invariants"]
+    (warning,) = [item for item in promoted.verdict()["warnings"] if item["code"] == "breaks-gate"]
     assert "the API breaks what must hold: notes_exist (" in warning["message"]
     assert promoted.verdict()["preview"]["unmet"][0][:2] == ["error", "notes_exist"]
 

@@ -6,61 +6,44 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.config.loosening import loosened, remeasured
+from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import baseline, completeness, wording
+from raggate.gate import baseline, completeness, noise, wording
 from raggate.gate.compare import note_changes, removed_cases
 from raggate.inputs.leaks import made_public, private_notes
-from raggate.models.baseline import Baseline
-from raggate.models.comparison import Delta, Finding, GoldenChanges
+from raggate.models.baseline import Baseline, RatchetEntry
+from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
-from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.models.verdict import BaselineState, Preview
+from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, Scorecard, improvement
+from raggate.models.verdict import BaselineState, Preview, Reason, Verdict
+from raggate.scoring import score
 from raggate.scoring.score import METRICS_VERSION, slices_of
+from raggate.text.numbers import counted
 from raggate.text.quote import cut
 from raggate.text.yamlio import one_yaml_line as one_line
 
 if TYPE_CHECKING:
     from raggate.inputs.trusted import Inputs, StoredFile
 
-
-from msgspec.structs import replace
-
-from raggate.config.schema import Config
-from raggate.gate import noise
-from raggate.models.baseline import RatchetEntry
-from raggate.models.comparison import Comparison
-from raggate.models.scorecard import EPSILON, improvement
-from raggate.models.verdict import Reason, Verdict
-from raggate.scoring import score
-from raggate.text.numbers import counted
-
 Values = Sequence[tuple[str, MetricValue, MetricValue]]
 """Metrics over all cases that differ between two baselines, by name, with both means."""
-
-_COUNTS = ("documents", "chunks")
-
 
 _SHOWN = 120
 
 
-def parts(
+def weaker(
     old: Baseline, new: Baseline, values: Values, cases: Sequence[tuple[Case, Case]], settings: Config
 ) -> Iterator[str]:
-    """Name what the gate would hold later changes to less by, each in a few words.
+    """Yield what a replaced baseline makes the gate hold later changes to less by, each in a few words.
 
     Args:
         cases: the questions of both sides, as they are on either.
         settings: the configuration that later changes are judged by.
     """
-    yield from _lowered(old, new, values)
-    yield from _unknown(old, new, cases)
-    yield from _unseen(old, new, settings)
-
-
-def _lowered(old: Baseline, new: Baseline, values: Values) -> Iterator[str]:
-    """Name what a baseline holds to less than the one before: metrics, and questions that it does not have."""
     for name, before, now in values:
         if before.value is not None and (
             now.value is None or improvement(now.direction, before.value, now.value) < -EPSILON
@@ -70,10 +53,6 @@ def _lowered(old: Baseline, new: Baseline, values: Values) -> Iterator[str]:
     if gone:
         yield f"{counted(len(gone), 'question')} fewer"
     yield from (f"what was given up of {name}" for name in _forgotten(old, new))
-
-
-def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -> Iterator[str]:
-    """Name what a baseline does not let the gate know any more of questions that stay as they are."""
     asked = {before.id: before.hash for before, now in cases if before.hash == now.hash}
     same, held = (
         {case.case_id for case in side.scorecard.cases if (case.hash == asked.get(case.case_id)) is kept}
@@ -81,40 +60,31 @@ def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -
     )
     if lost := same & held:
         yield f"{counted(len(lost), 'question')} no longer compared"
-    slices = [
-        f"slice {cut(name)} ({cut(mode)})"
-        for mode, names in old.scorecard.slices.items()
-        for name in names
-        if name not in new.scorecard.slices.get(mode, {name})
-    ]
-    if slices:
-        yield wording.some(slices)
-
-
-def _unseen(old: Baseline, new: Baseline, settings: Config) -> Iterator[str]:
-    """Name what is not noticed any more, though every value is as it was."""
-    before, now, gate = old.scorecard.fingerprint, new.scorecard.fingerprint, settings.gate
     explained = [
         f"{metric} ({cut(mode)})"
         # where nothing is asked again, noise excuses nothing
         for mode, slices in (new.scorecard.slices.items() if settings.recheck.confirm else ())
         for metric in slices.get(OVERALL, {})
-        if gate.rule(metric) is not None and _noise(new, mode, metric) > _noise(old, mode, metric) + EPSILON
+        if settings.gate.rule(metric) is not None and _noise(new, mode, metric) > _noise(old, mode, metric) + EPSILON
     ]
     if explained:
         yield f"noise that explains more of {wording.some(explained)}"
-    fields = [score.known(side.get("fields"), gate.max_error_rate) for side in (before, now)]
-    if gone := sorted({field for _, field in fields[0] - fields[1]}):
-        yield f"answers without {wording.some(gone)}"
-    # the hash of a vault is that of its notes
-    same_notes, same_vault = (before.get(key) == now.get(key) for key in ("notes", "vault"))
-    if "notes" in before and ("notes" not in now or same_notes != same_vault):
-        yield "which notes it is of"
-    elif same_vault:
-        counts = [(noun, before.get(noun), now.get(noun)) for noun in _COUNTS]
-        yield from (f"fewer {noun} in the index" for noun, was, then in counts if _fewer(was, then))
-    if settings.invariants.lists_alike != "off" and (lost := _lists_lost(old, new)):
-        yield f"{counted(lost, 'list')} no longer compared"
+    if untold := sorted(_told(old, settings.gate) - _told(new, settings.gate)):
+        yield f"nothing of {wording.some([cut(key) for key in untold])}"
+    known, kept = old.scorecard.fingerprint, new.scorecard.fingerprint
+    for noun in ("documents", "chunks") if known.get("vault") == kept.get("vault") else ():
+        was, then = known.get(noun), kept.get(noun)
+        if type(was) is int and type(then) is int and then < was:
+            yield f"fewer {noun} in the index"
+
+
+def _told(side: Baseline, gate: Gate) -> set[str]:
+    """Return what a baseline lets the gate notice: slices, fields and lists of answers, facts of the index."""
+    card = side.scorecard
+    told = {f"slice {name} ({mode})" for mode, names in card.slices.items() for name in names if name != OVERALL}
+    told |= {field for _, field in score.known(card.fingerprint.get("fields"), gate.max_error_rate)}
+    told |= {"retrieved lists"} if all(case.entries for case in card.cases) else set()
+    return told | {key for key, value in card.fingerprint.items() if value is not None}
 
 
 def _noise(baseline: Baseline, mode: str, metric: str) -> float:
@@ -122,17 +92,8 @@ def _noise(baseline: Baseline, mode: str, metric: str) -> float:
     return 0.0 if band is None else noise.lost_share(band)
 
 
-def _lists_lost(old: Baseline, new: Baseline) -> int:
-    without = {(case.mode, case.case_id) for case in new.scorecard.cases if not case.entries}
-    return sum(bool(case.entries) and (case.mode, case.case_id) in without for case in old.scorecard.cases)
-
-
-def _fewer(before: object, now: object) -> bool:
-    return type(before) is int and (type(now) is not int or now < before)
-
-
 def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
-    """Name the metrics whose accepted drops are forgotten without a record, at a mean that is no better."""
+    """Yield the metrics whose accepted drops are forgotten without a record, at a mean that is no better."""
     for mode, metrics in old.accepted.items():
         for metric, entry in metrics.items():
             before, now = (side.scorecard.slices.get(mode, {}).get(OVERALL, {}).get(metric) for side in (old, new))
@@ -161,18 +122,21 @@ def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -
         loosened=tuple(map(_shown, looser)),
         remeasured=tuple(_shown(key) for key in remeasured(keys) if key not in looser),
         golden=golden_changes(trusted.golden, change.golden),
-        regrouped=tuple(old.id for old, new in cases if old.group != new.group),
-        limited=tuple(old.id for old, new in cases if _limited(old.modes, new.modes)),
-        unsliced=_unsliced(gate, cases),
+        weakened=_weakened(gate, cases),
         vault=note_changes(trusted.vault.notes, change.vault.notes),
         unmarked=_unmarked(trusted, change.vault),
         baseline=state,
         values=tuple((name, old.value, new.value) for name, old, new in values),
-        lowered=tuple(parts(*sides, values, cases, change.config)) if sides else (),
-        revalued=_revalued(*sides) if sides else 0,
+        lowered=tuple(weaker(*sides, values, cases, change.config)) if sides else (),
         outdated=tuple(_outdated(change, _left(trusted, change, state, sides, read))),
-        replies=_edited_lines(trusted.cassette, change.cassette),
-        graded=_edited_lines(trusted.canary, change.canary),
+        edited=tuple(
+            (what, *lines)
+            for what, before, now in (
+                ("replies of judges", trusted.cassette, change.cassette),
+                ("answers that people graded", trusted.canary, change.canary),
+            )
+            if any(lines := _edited_lines(before, now))
+        ),
         breaks=(unreadable,) if unreadable else (),
     )
 
@@ -236,15 +200,20 @@ def _filed(case: Case) -> tuple[object, ...]:
     return case.category, case.difficulty, case.tags, case.group, case.vaults, case.must_pass, case.modes
 
 
-def _limited(before: Sequence[str] | None, now: Sequence[str] | None) -> bool:
-    """Return whether a case is asked in fewer modes than before, where none are all."""
-    return now is not None and (before is None or not set(before) <= set(now))
-
-
-def _unsliced(gate: Gate, cases: Sequence[tuple[Case, Case]]) -> tuple[str, ...]:
-    """Name the cases that leave a slice, where slices decide: one of few questions does not."""
-    left = (old.id for old, new in cases if not set(slices_of(old)) <= set(slices_of(new)))
-    return tuple(left) if gate.slices == "fail" else ()
+def _weakened(gate: Gate, cases: Sequence[tuple[Case, Case]]) -> dict[str, tuple[str, ...]]:
+    """Return the questions that would count for less, by what is done to them."""
+    done: dict[str, list[str]] = {
+        "put into another group": [old.id for old, new in cases if old.group != new.group],
+        "asked in fewer modes": [
+            old.id
+            for old, new in cases
+            if new.modes is not None and (old.modes is None or not set(old.modes) <= set(new.modes))
+        ],
+    }
+    if gate.slices == "fail":
+        left = [old.id for old, new in cases if not set(slices_of(old)) <= set(slices_of(new))]
+        done["taken out of a gated slice"] = left
+    return {how: tuple(names) for how, names in done.items() if names}
 
 
 def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
@@ -364,18 +333,6 @@ def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tu
                     yield f"{metric} ({cut(mode)})" if several else metric, first, second
 
 
-def _revalued(old: Baseline, new: Baseline) -> int:
-    """Count the questions of both baselines that have other values in one than in the other."""
-    # a hash of each, as a baseline may have a million
-    before = {(case.mode, case.case_id): _hash(case) for case in old.scorecard.cases}
-    both = (case for case in new.scorecard.cases if (case.mode, case.case_id) in before)
-    return len({case.case_id for case in both if before[case.mode, case.case_id] != _hash(case)})
-
-
-def _hash(case: CaseScore) -> int:
-    return hash(tuple(sorted(case.values.items())))
-
-
 def _edited_lines(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:
     """Count the lines of a cassette or canary set that are gone or edited, and those that are new."""
     if before is not None and now is not None and before.data == now.data:
@@ -393,13 +350,8 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     """
     if preview is None:
         return decided
-    breaks = [
-        Reason("breaks-gate", f"merging this change would break the gate for everyone: {problem}")
-        for problem in preview.breaks
-    ]
-    breaks += [
-        Reason("preview", f"this change could not be looked at in full: {problem}") for problem in preview.unseen
-    ]
+    breaks = [Reason("breaks-gate", f"merging this change would break the gate: {why}") for why in preview.breaks]
+    breaks += [Reason("preview", f"this change could not be looked at in full: {why}") for why in preview.unseen]
     if preview.retired:
         message = "merging this change takes this suite off the list: nothing asks its questions any more"
         breaks.append(Reason("retires-suite", message))
@@ -433,47 +385,31 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
     broken = [f"{name} ({example})" for level, name, example in preview.unmet if level == "error"]
     if broken:
         message = f"over this change's own questions and notes, the API breaks what must hold: {wording.some(broken)}"
-        yield Reason("breaks-invariants", message)
+        yield Reason("breaks-gate", message)
     yield from (Reason(code, f"merging this change {effect}") for code, effect in _effects(preview))
 
 
 def _effects(preview: Preview) -> Iterator[tuple[str, str]]:
-    """Say by code what a merge does to the files that judge."""
+    """Yield by code what a merge does to the files that judge."""
     if preview.loosened:
         yield "loosens-gate", f"loosens the gate: {wording.some(preview.loosened)}"
     if preview.remeasured:
-        names = wording.some(preview.remeasured)
-        yield "measures-other", f"makes the gate measure or compare something else: {names}"
-    if edited := list(_edited_of_merge_effects(preview)):
-        yield "edits-golden", f"edits the questions that judge: {'; '.join(edited)}"
+        yield "edits-gate", f"makes the gate measure or compare something else: {wording.some(preview.remeasured)}"
+    golden = preview.golden
+    done = {"removed": golden.removed, "no longer must-pass": golden.released, "relabelled": golden.relabelled}
+    edits = [
+        f"{len(names)} {how} ({wording.some(names)})" for how, names in (done | dict(preview.weakened)).items() if names
+    ]
+    if edits:
+        yield "edits-gate", f"edits the questions that judge: {'; '.join(edits)}"
     if preview.unmarked:
         yield "unmarks-notes", f"makes text of private notes public: {wording.some(preview.unmarked)}"
     if preview.baseline == "removed":
-        yield "baseline-removed", "removes the baseline: every run then ends with exit 3 until one is promoted"
+        yield "baseline-outdated", "removes the baseline: every run then ends with exit 3 until one is promoted"
     if preview.baseline == "replaced":
         weaker = f", which makes the gate weaker for later changes: {wording.some(preview.lowered)}"
-        less = weaker if preview.lowered else ""
-        yield "baseline-replaced", f"replaces the baseline{preview.other_values}{less}"
+        yield "edits-gate", f"replaces the baseline{weaker if preview.lowered else ''}"
     if preview.outdated:
         yield "baseline-outdated", f"lets no run pass until one is promoted: {'; '.join(preview.outdated)}"
-    if any(preview.replies):
-        yield "edits-replies", f"edits the replies that judges grade by: {_edits(*preview.replies)}"
-    if any(preview.graded):
-        yield "edits-canary", f"edits the answers that people graded for judges: {_edits(*preview.graded)}"
-
-
-def _edits(gone: int, new: int) -> str:
-    return f"{gone} gone or edited, {new} new"
-
-
-def _edited_of_merge_effects(preview: Preview) -> Iterator[str]:
-    """Yield which questions would not count as they do now, each by what is done to it."""
-    done = {
-        "removed": preview.golden.removed,
-        "no longer must-pass": preview.golden.released,
-        "relabelled": preview.golden.relabelled,
-        **preview.weakened,
-    }
-    for how, names in done.items():
-        if names:
-            yield f"{len(names)} {how} ({wording.some(names)})"
+    for what, gone, new in preview.edited:
+        yield "edits-gate", f"edits the {what}: {gone} gone or edited, {new} new"

@@ -231,17 +231,14 @@ class Preview(Stored, frozen=True, kw_only=True):
     Attributes:
         settings: configuration key, value that counted, value in the change. `loosened`: those that let more through;
             `remeasured`: of the others those by which something else is measured, or held against something else.
-        golden: how the change's golden set differs from the one that counted. `regrouped`: the questions that would
-            count with others as one, or no longer; `limited`: those for fewer modes; `unsliced`: those that leave a
-            slice which decides by itself.
+        golden: how the change's golden set differs from the one that counted.
+        weakened: the questions that would count for less, by what is done to them.
         vault: notes it adds, removes and changes, sorted. `unmarked`: private ones with text in public.
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
-            `lowered`: what a replaced baseline makes the gate weaker for later changes than the stored one. `revalued`:
-            how many questions have other values in it, which need not change a mean. `outdated`: why no later run
-            passes beside the baseline that the change leaves; empty where one can, or it leaves none.
-        replies: of the stored replies of judges, how many are gone or edited, and how many new.
-        graded: the same of the answers that people graded, by which judges are known.
+            `lowered`: what that makes the gate weaker by for later changes. `outdated`: why no later run passes beside
+            the baseline that the change leaves; empty where one can, or it leaves none.
+        edited: other files that judge: what they hold, how many lines are gone or edited, and how many new.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
             `unmet`: level, name and first example of each invariant that does not hold there, and did where it counted.
         breaks: why its files cannot be used: once it is merged, nothing is measured any more.
@@ -254,38 +251,20 @@ class Preview(Stored, frozen=True, kw_only=True):
     loosened: tuple[str, ...] = ()
     remeasured: tuple[str, ...] = ()
     golden: GoldenChanges = field(default_factory=GoldenChanges)
-    regrouped: tuple[str, ...] = ()
-    limited: tuple[str, ...] = ()
-    unsliced: tuple[str, ...] = ()
+    weakened: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     vault: tuple[NoteChange, ...] = ()
     unmarked: tuple[str, ...] = ()
     baseline: BaselineState = "same"
     values: tuple[tuple[str, float | None, float | None], ...] = ()
     lowered: tuple[str, ...] = ()
-    revalued: int = 0
     outdated: tuple[str, ...] = ()
-    replies: tuple[int, int] = (0, 0)
-    graded: tuple[int, int] = (0, 0)
+    edited: tuple[tuple[str, int, int], ...] = ()
     rows: tuple[Delta, ...] = ()
     unmet: tuple[tuple[str, str, str], ...] = ()
     breaks: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     retired: bool = False
     problems: tuple[str, ...] = ()
-
-    @property
-    def other_values(self) -> str:
-        """Say of how many questions a replaced baseline has other values, with a space before; empty for none."""
-        return f" ({counted(self.revalued, 'question')} with other values)" if self.revalued else ""
-
-    @property
-    def weakened(self) -> dict[str, tuple[str, ...]]:
-        """The questions that would count for less, by what is done to them."""
-        return {
-            "put into another group": self.regrouped,
-            "asked in fewer modes": self.limited,
-            "taken out of a gated slice": self.unsliced,
-        }
 
     @property
     def empty(self) -> bool:

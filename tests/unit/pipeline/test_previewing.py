@@ -304,5 +304,5 @@ def test_line_ends_are_none_of_it(repository: Path, job: bool) -> None:
     (repository / "golden.jsonl").write_text(FILES["golden.jsonl"].replace("what?", "who?").replace("\n", "\r\n"))
     review = previewed(repository, job=job)
     assert [warning.code for warning in review.verdict.warnings[:2]] != ["preview"]
-    assert "edits-golden" in {warning.code for warning in review.verdict.warnings}
+    assert "edits-gate" in {warning.code for warning in review.verdict.warnings}
     assert "otherwise than" not in str(review.verdict.warnings)

@@ -222,18 +222,18 @@ def _if_merged(preview: Preview) -> Iterator[str]:
         other = " (measures or compares something else)" if key in preview.remeasured else ""
         yield f"{'⚠️ ' if loosens else ''}{key}: {before} → {now}{loosens or other}"
     yield from _golden(preview.golden)
-    named = preview.weakened | {
+    named = {
+        **preview.weakened,
         "text no longer private": preview.unmarked,
         "the new baseline makes the gate weaker": preview.lowered,
     }
     yield from (f"⚠️ {label} ({len(names)}): {_listed(names)}" for label, names in named.items() if names)
     yield from _notes(preview.vault)
     if preview.baseline != "same":
-        yield f"baseline {preview.baseline}{preview.other_values}"
+        yield f"baseline {preview.baseline}"
     yield from (f"⚠️ no later run passes beside the baseline: {reason}" for reason in preview.outdated)
     yield from (f"baseline {name}: {written(before)} → {written(now)}" for name, before, now in preview.values)
-    edited = {"replies of judges": preview.replies, "answers that people graded": preview.graded}
-    yield from (f"⚠️ {what}: {gone} gone or edited, {new} new" for what, (gone, new) in edited.items() if gone or new)
+    yield from (f"⚠️ {what}: {gone} gone or edited, {new} new" for what, gone, new in preview.edited)
     for delta in preview.rows:
         before, now = (figures.value(delta.metric, value) for value in (delta.baseline, delta.current))
         yield f"its own questions and notes: {delta.metric} ({delta.mode}) {before} → {now}"

@@ -12,7 +12,7 @@ from raggate.reports.parts.markup import inert, keyed
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import often
 
-_MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-removed", "baseline-outdated"))
+_MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-outdated"))
 """What stands above any good news, because a merge ends the gate."""
 
 

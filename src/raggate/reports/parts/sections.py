@@ -234,8 +234,7 @@ def if_merged(review: Review) -> Section:
         _group("Vault", [*_unmarked_lines(preview.unmarked), *_note_lines(preview.vault)]),
         _baseline(preview),
         _outdated(preview.outdated),
-        _edited_lines("Replies of judges", *preview.replies),
-        _edited_lines("Answers that people graded", *preview.graded),
+        *(_edited_lines(what, gone, new) for what, gone, new in preview.edited),
         _advisory(preview, several=review.scorecard.several_modes),
     ]
     short = [*parts[:2], _group("Configuration", _settings(settings, preview, most=5, width=60))]
@@ -244,8 +243,7 @@ def if_merged(review: Review) -> Section:
     counts += _counts(preview.settings, preview.golden, preview.vault)
     counts += [f"{len(preview.loosened)} loosened"] if preview.loosened else []
     counts += [f"baseline {preview.baseline}"] if preview.baseline != "same" else []
-    counts += ["replies of judges"] if any(preview.replies) else []
-    counts += ["answers that people graded"] if any(preview.graded) else []
+    counts += [what for what, _, _ in preview.edited]
     short += [f"<sub>{'; '.join(counts)}</sub>" if counts else ""]
     least = [f"**If merged**: {'; '.join(counts) or 'no change to the gate'}", "\n".join(problems[:1])]
     return Section(
@@ -287,13 +285,11 @@ def _baseline(preview: Preview) -> str:
     sentence = {
         "added": "**Baseline**: added.",
         "removed": "**Baseline**: ⚠️ removed. After a merge there is nothing to compare with.",
-        "replaced": f"**Baseline**: replaced{preview.other_values}.",
+        "replaced": "**Baseline**: replaced.",
     }[preview.baseline]
     if preview.lowered:
         names = listed(preview.lowered, most=SHOWN_NAMES)
-        sentence = (
-            f"**Baseline**: ⚠️ replaced{preview.other_values}, and makes the gate weaker for later changes: {names}."
-        )
+        sentence = f"**Baseline**: ⚠️ replaced, and makes the gate weaker for later changes: {names}."
     if not preview.values:
         return sentence
     lines = [

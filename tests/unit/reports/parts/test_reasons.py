@@ -31,13 +31,13 @@ def test_a_slice_is_said_once() -> None:
 
 def test_what_a_merge_breaks_stands_above_a_pass() -> None:
     """What merging would break is given apart, and no warning any more; where it is the verdict, it is said there."""
-    removed = Reason("baseline-removed", "merging this change removes the baseline")
+    removed = Reason("baseline-outdated", "merging this change removes the baseline")
     found = review("pass")
     found = replace(found, verdict=replace(found.verdict, warnings=(removed,)))
     assert reasons.merging(found) == [removed]
     assert reasons.further_warnings(found) == []
     assert formatting.breaks_alone(review("breaks-the-gate"))
-    assert [reason.code for reason in reasons.merging(review("breaks-the-gate"))] == ["baseline-removed"]
+    assert [reason.code for reason in reasons.merging(review("breaks-the-gate"))] == ["baseline-outdated"]
 
 
 def test_a_cause_comes_first() -> None:

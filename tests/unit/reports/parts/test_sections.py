@@ -52,7 +52,7 @@ def test_only_what_is_named_loosens() -> None:
 @each_row(
     ("preview", "counts"),
     [
-        (Preview(replies=(0, 1)), "replies of judges"),
+        (Preview(edited=(("replies of judges", 0, 1),)), "replies of judges"),
         (Preview(settings=(("gate.tolerance", "0.05", "1"),), loosened=("gate.tolerance",)), "1 setting; 1 loosened"),
     ],
 )
