@@ -16,12 +16,7 @@ from raggate.models.smoke_test import FilledField
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """How much of the golden set a partial run was to ask.
-
-    Attributes:
-        asked: how many questions.
-        of: how many the golden set has.
-    """
+    """How much of the golden set a partial run was to ask."""
 
     asked: int
     of: int
@@ -31,12 +26,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     """A run that was measured.
 
     Attributes:
-        run_directory: the run directory.
-        run_id: the run's name.
-        suite: the suite.
         cases: questions with a result in some mode.
         results: answers and failures, one for each question in each mode.
-        questions: the same number as `results`, for one release more.
         failed: those without an answer.
         partial: which part of the golden set was asked; null for all of it.
         resumed: how often it was killed or interrupted, and went on.
@@ -47,7 +38,6 @@ class Measured(Struct, frozen=True, kw_only=True):
     suite: str
     cases: int
     results: int
-    questions: int
     failed: int
     partial: Part | None
     resumed: int
@@ -67,7 +57,6 @@ class Merged(Measured, frozen=True, kw_only=True):
     """A run that was merged of shards.
 
     Attributes:
-        shards: how many.
         left_out: attempts that broke off, in place of which others were merged.
     """
 
@@ -80,9 +69,7 @@ class SuiteChecked(Struct, frozen=True, kw_only=True):
 
     Attributes:
         suite: its name; its configuration where that gives none.
-        config: its configuration.
         verdict: the verdict, or the label of what came instead, such as `usage error`.
-        exit_code: its exit code.
         headline: one sentence of why.
         run_directory: its run directory; null where nothing was started.
         result: its verdict as of a suite alone; null where there is none.
@@ -98,27 +85,14 @@ class SuiteChecked(Struct, frozen=True, kw_only=True):
 
 
 class SuitesChecked(Struct, frozen=True, kw_only=True):
-    """Several suites, each with its own verdict.
-
-    Attributes:
-        verdict: that of the worst of them.
-        suites: each of them, in the order they were asked.
-    """
+    """Several suites, each with its own verdict."""
 
     verdict: str
     suites: tuple[SuiteChecked, ...]
 
 
 class ShardAsked(Struct, frozen=True, kw_only=True):
-    """One shard of a run.
-
-    Attributes:
-        shard_directory: its directory.
-        shard: which, from 1.
-        of: how many there are.
-        answered: calls that were answered.
-        failed: calls that failed.
-    """
+    """One shard of a run."""
 
     shard_directory: Path
     shard: int
@@ -128,24 +102,13 @@ class ShardAsked(Struct, frozen=True, kw_only=True):
 
 
 class Compared(DiffDocument, frozen=True, kw_only=True):
-    """Two builds, one held against the other: what diff.json holds, and where it is.
-
-    Attributes:
-        run_directory: the folder with the reports, in the run directory of HEAD.
-    """
+    """Two builds, one held against the other: what diff.json holds, and where it is."""
 
     run_directory: Path
 
 
 class Demonstrated(Struct, frozen=True, kw_only=True):
-    """What the demo showed.
-
-    Attributes:
-        directory: the files of the demo, with --keep.
-        questions: questions asked.
-        good: the verdict on the good change.
-        broken: the verdict on the broken one.
-    """
+    """What the demo showed."""
 
     directory: Path | None
     questions: int
@@ -157,15 +120,8 @@ class Probed(Struct, frozen=True, kw_only=True):
     """One question, asked to try the API out.
 
     Attributes:
-        case_id: the question's id.
-        question: what was asked.
-        chunks: chunks in the answer.
         rank: where the first gold passage stands.
-        fields: what the answer filled.
         failure: why there is no answer.
-        unknown: what keeps it from being judged.
-        broken: what would break the gate.
-        hints: what is worth knowing besides.
     """
 
     case_id: str
@@ -184,7 +140,6 @@ class Proved(Struct, frozen=True, kw_only=True):
 
     Attributes:
         directory: where the reports are.
-        proof: what proof.json holds.
     """
 
     directory: Path
@@ -192,11 +147,7 @@ class Proved(Struct, frozen=True, kw_only=True):
 
 
 class Initialised(Struct, frozen=True, kw_only=True):
-    """What was set up.
-
-    Attributes:
-        written: the files.
-    """
+    """What was set up."""
 
     written: tuple[Path, ...]
 
@@ -205,11 +156,9 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     """A metric of one mode, over all questions.
 
     Attributes:
-        mode: the retrieval mode.
         metric: its name, such as `hit_at_5`.
         value: the mean; null where it applies to no question.
         n: over how many questions it is.
-        unscored: to how many it does not apply.
         direction: whether higher or lower values are better.
     """
 
@@ -222,12 +171,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """A run whose answers were judged.
-
-    Attributes:
-        run_directory: the run directory.
-        metrics: the judged metrics.
-    """
+    """A run whose answers were judged."""
 
     run_directory: Path
     metrics: tuple[MetricRow, ...]
@@ -237,7 +181,6 @@ class StoredRunRow(Struct, frozen=True, kw_only=True):
     """A run directory.
 
     Attributes:
-        id: the run's name.
         started: when it began, UTC, ISO 8601.
         suite: the suite; empty where that is not known.
         verdict: its verdict; null without one.
@@ -278,8 +221,6 @@ class RunsPruned(Struct, frozen=True, kw_only=True):
 
     Attributes:
         out: where they are.
-        deleted: the names of the runs.
-        left: how many are left.
         written: false with --dry-run.
     """
 
@@ -293,10 +234,6 @@ class Promoted(Struct, frozen=True, kw_only=True):
     """The baseline that a run became.
 
     Attributes:
-        baseline: the baseline file.
-        suite: its suite.
-        run_id: the run it is made of.
-        cases: its questions.
         written: false with --dry-run.
     """
 
@@ -312,7 +249,6 @@ class SuitePromoted(Struct, frozen=True, kw_only=True):
 
     Attributes:
         suite: its name; its configuration where that gives none.
-        config: its configuration.
         exit_code: 0 where it passed its checks; otherwise that of the reason why it cannot be promoted.
         result: the baseline that its run became, or would; null where it cannot be promoted.
     """
@@ -328,7 +264,6 @@ class SuitesPromoted(Struct, frozen=True, kw_only=True):
 
     Attributes:
         written: whether the baselines were written: false with --dry-run, and where a suite cannot be promoted.
-        suites: each of them.
     """
 
     written: bool
@@ -351,10 +286,6 @@ class BaselineShown(Struct, frozen=True, kw_only=True):
     """What a baseline says.
 
     Attributes:
-        source: the file.
-        suite: its suite.
-        run_id: the run it is made of.
-        age_days: days since it was measured.
         provenance: where it is from.
     """
 
@@ -369,14 +300,9 @@ class BaselineVersion(Struct, frozen=True, kw_only=True):
     """A version of a baseline file in git. Texts in it are those of its commit.
 
     Attributes:
-        commit: full id of the commit.
         date: when, ISO 8601.
-        subject: the first line of its message.
-        path: the file's path then.
         problem: why it cannot be read; null where it can.
-        run_id: the run it is made of.
         measured: when that began, as the file says.
-        promoted_by: who promoted it, as the file says.
         reason: why, as the file says.
         cases: its questions; null where it cannot be read.
         other_questions: whether it asks other questions than the version before.
@@ -401,7 +327,6 @@ class BaselineLog(Struct, frozen=True, kw_only=True):
     """The history of a baseline.
 
     Attributes:
-        path: the file.
         more: whether there are older versions.
         shallow: whether the clone hides some.
         revisions: every version with its values, newest first.
@@ -414,12 +339,7 @@ class BaselineLog(Struct, frozen=True, kw_only=True):
 
 
 class QuestionAdded(Struct, frozen=True, kw_only=True):
-    """A question that was added.
-
-    Attributes:
-        golden: the golden set.
-        case: the question as it stands there.
-    """
+    """A question that was added."""
 
     golden: Path
     case: dict[str, Any]
@@ -438,15 +358,7 @@ class Undecided(Struct, frozen=True, kw_only=True):
 
 
 class QuestionsImported(Struct, frozen=True, kw_only=True):
-    """Questions that were taken from a file.
-
-    Attributes:
-        format: the format of FILE.
-        golden: the golden set.
-        added: ids.
-        known: how many were there already.
-        undecided: the questions without a clear answer.
-    """
+    """Questions that were taken from a file."""
 
     format: str
     golden: Path
@@ -456,14 +368,7 @@ class QuestionsImported(Struct, frozen=True, kw_only=True):
 
 
 class WaitingProposal(Struct, frozen=True, kw_only=True):
-    """A proposed question.
-
-    Attributes:
-        id: its id.
-        question: what it asks.
-        answer: what the notes say to it.
-        source: the passage that it is made of.
-    """
+    """A proposed question."""
 
     id: str
     question: str
@@ -476,9 +381,6 @@ class QuestionsProposed(Struct, frozen=True, kw_only=True):
 
     Attributes:
         accepted: ids taken over.
-        rejected: ids dropped.
-        waiting: those to decide on.
-        proposals: the file they wait in.
     """
 
     accepted: tuple[str, ...]
@@ -491,7 +393,6 @@ class Labelled(Struct, frozen=True, kw_only=True):
     """How far labelling came.
 
     Attributes:
-        golden: the golden set.
         open: passages that the person has not judged.
         unwritten: files that say less than was decided.
     """

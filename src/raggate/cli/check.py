@@ -102,7 +102,6 @@ def _watch(request: Request, check_once: Callable[[Request], object]) -> NoRetur
 def _check_suites(
     request: Request, names: Sequence[str], reports: Sequence[str], modes: dict[str, bool]
 ) -> Answer[SuitesChecked]:
-    """Check several suites; the exit code is that of the worst."""
     from raggate.cli.answers import SuitesChecked
     from raggate.models.golden import EVERYTHING
     from raggate.models.suites import worst

@@ -98,11 +98,7 @@ def _forgiving(stream: TextIO | None, own: TextIO | None, forgiven: type[OSError
 
 
 def require(what: str, *modules: str) -> None:
-    """Refuse to go on if a library that `what` needs is missing.
-
-    Raises:
-        UsageError: with the command that installs it.
-    """
+    """Refuse to go on if a library that `what` needs is missing."""
     from importlib.util import find_spec
 
     if any(find_spec(module) is None for module in modules):
@@ -116,11 +112,6 @@ def guarded(
     work: Callable[[], int], environment: Mapping[str, str], fence: Fence = nullcontext
 ) -> tuple[int, RaggateError | None]:
     """Do the work, and say what went wrong. Raises nothing.
-
-    Args:
-        work: gives an exit code; see `raggate.errors.ExitCode`.
-        environment: raggate's own, whose secrets stay out of the details of a bug.
-        fence: for the log of the API that an error may have.
 
     Returns:
         The exit code, and the error where one decided it; None for a bug and an interrupt.
@@ -156,13 +147,7 @@ def show_review(
     fence: Fence = nullcontext,
     promoting: Callable[[str], str] = _promoting,
 ) -> None:
-    """Print a verdict to standard output.
-
-    Args:
-        environment: raggate's own, in which NO_COLOR may stand.
-        fence: for the log of an API that died on the way.
-        promoting: writes the command line that makes a run directory the baseline.
-    """
+    """Print a verdict to standard output."""
     from raggate.pipeline import rerun
     from raggate.reports.parts.advice import log_place
 
@@ -223,31 +208,22 @@ def of_suite(
 
 
 def show_run(result: RunResult) -> Answer[Measured]:
-    """Print where a measured run is, and give that as an answer.
-
-    Raises:
-        CannotTell: when it broke off.
-    """
+    """Print where a measured run is, and give that as an answer."""
     from raggate.cli.answers import Measured, Part
 
     click.echo(log_line(str(short_path(result.directory))))
     if result.run.stopped is not None:
         raise CannotTell(result.run.stopped, log=result.run.log)
     run = result.run
-    count, failed, cases = len(run.results), 0, set[str]()
-    for item in run.results:
-        cases.add(item.case.id)
-        failed += item.result.failure is not None
     part = run.selection
     return Answer(
         Measured(
             run_directory=result.directory,
             run_id=run.run_id,
             suite=run.suite,
-            cases=len(cases),
-            results=count,
-            questions=count,
-            failed=failed,
+            cases=len({item.case.id for item in run.results}),
+            results=len(run.results),
+            failed=sum(item.result.failure is not None for item in run.results),
             partial=None if part is None else Part(asked=len(part.asked), of=part.of),
             resumed=run.provenance.resumed,
         )
@@ -299,7 +275,6 @@ def say_error(error: RaggateError, fence: Fence = nullcontext) -> None:
 
 
 def _say_log(lines: Sequence[str], fence: Fence, *, more: str = "") -> None:
-    """Print what the API logged last to standard error, which is where the fence stands."""
     if lines:
         click.echo(f"  the API's last log lines{more}:", err=True)
         with fence():
@@ -323,7 +298,6 @@ def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
 
 
 def _report_crash(error: BaseException, environment: Mapping[str, str]) -> None:
-    """Say what failed, and keep the details in a file, without the environment's secrets."""
     from traceback import format_exception
 
     from raggate.text.files import write_atomic

@@ -90,11 +90,7 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrat
 
 @contextmanager
 def _directory(keep: Path | None) -> Iterator[Path]:
-    """Return an empty directory, which is removed afterwards unless it is to be kept.
-
-    Raises:
-        UsageError: for one to keep that is there already, or cannot be made.
-    """
+    """Return an empty directory, which is removed afterwards unless it is to be kept."""
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="raggate-demo-") as temporary:
             yield Path(temporary)
@@ -107,7 +103,6 @@ def _directory(keep: Path | None) -> Iterator[Path]:
 
 
 def _write_files(directory: Path) -> str:
-    """Write the service with its notes, questions and configuration, and give the source of the service."""
     from importlib.resources import as_file, files
 
     with as_file(files("raggate.cli") / "demo_files") as source:
@@ -139,11 +134,7 @@ def _make_baseline(request: Request) -> Scorecard:
 
 
 def _check(request: Request, service: str, change: Change) -> Review:
-    """Gate the service with one change to it; `service` is its source without any.
-
-    Raises:
-        CannotTell: for another verdict than the demo is about, such as on a machine that is too busy to answer.
-    """
+    """Gate the service with one change to it; `service` is its source without any."""
     from raggate.pipeline import check
 
     (request.root / SERVICE).write_text(service.replace(change.old, change.new), encoding="utf-8")

@@ -61,9 +61,6 @@ def there(directory: Path, vault: Path | None) -> There:
 
     Args:
         vault: the directory of the notes; None to find those that the questions name.
-
-    Raises:
-        UsageError: for a vault that is no directory in the repository, and for questions whose notes are not found.
     """
     paths = [*islice(_files(directory), _MOST_FILES)]
     golden = _golden(directory, [path for path in paths if path.suffix == ".jsonl"])
@@ -93,7 +90,6 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _golden(directory: Path, paths: list[Path]) -> Golden | None:
-    """Read the golden set of a repository: the first file that is one, if possible one with the usual name."""
     from raggate.errors import RaggateError
     from raggate.inputs import golden
     from raggate.text.files import read_file
@@ -112,7 +108,6 @@ def _golden(directory: Path, paths: list[Path]) -> Golden | None:
 
 
 def _named_notes(golden: Golden) -> dict[str, set[str]]:
-    """Return the paths of the notes that questions are about, by the names of their vaults."""
     named: dict[str, set[str]] = defaultdict(set)
     for case in golden.cases:
         only = case.vaults[0] if len(case.vaults) == 1 else ""
@@ -171,9 +166,6 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
 
     Args:
         choose: asks at a terminal; None where nobody is there.
-
-    Raises:
-        RaggateError: for what makes no sense together, and as `discover`.
     """
     from raggate.config import schema
 
@@ -203,7 +195,6 @@ def example(directory: Path, there: There, text: str) -> str:
 
 
 def _check(known: Known) -> None:
-    """Refuse what makes no sense together."""
     of_requests = known.headers or known.body or known.health
     if (known.question or known.fields or known.tool or of_requests) and not known.probe:
         flags = "--question, --map, --header, --tool, --body and --health"
@@ -220,7 +211,6 @@ def _check(known: Known) -> None:
 
 
 def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
-    """Call an API, and give the sections `api` and `ask` for it. A Dockerfile says how it is started."""
     from raggate.pipeline.tool_discovery import Wanted
     from raggate.service.discovery.given import body_of, headers_of
     from raggate.text.redact import of_environment
@@ -279,11 +269,7 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
 
 
 def _words(known: Known) -> list[str]:
-    """Return the words of a command, with a placeholder in place of the directory of the notes.
-
-    Raises:
-        UsageError: for none, and for quotes that are not closed.
-    """
+    """Return the words of a command, with a placeholder in place of the directory of the notes."""
     try:
         words = shlex.split(known.probe)
     except ValueError as error:
@@ -296,11 +282,7 @@ def _words(known: Known) -> list[str]:
 
 
 def preset(name: str, url: str) -> str:
-    """Return the sections `api` and `ask` of a preset, with another address where one is given.
-
-    Raises:
-        UsageError: for a name that there is none of, and an address with a path.
-    """
+    """Return the sections `api` and `ask` of a preset, with another address where one is given."""
     from importlib.resources import files
 
     from raggate.text.quote import suggestion
@@ -337,11 +319,7 @@ def question_of(known: Known) -> str:
 
 
 def _notes(vaults: Mapping[str, Path]) -> dict[str, frozenset[tuple[str, ...]]]:
-    """Return the notes of some directories, each with its heading paths.
-
-    Raises:
-        UsageError: when there is none.
-    """
+    """Return the notes of some directories, each with its heading paths."""
     from raggate.inputs import vault
     from raggate.inputs.headings import heading_paths
 
@@ -362,11 +340,7 @@ def sent_variables(config: str) -> tuple[str, ...]:
 
 
 def _headers(given: tuple[str, ...]) -> dict[str, str]:
-    """Read what `--header` says, each as `Name: value`.
-
-    Raises:
-        UsageError: for one that is not.
-    """
+    """Read what `--header` says, each as `Name: value`."""
     pairs = [text.partition(":") for text in given]
     if not all(colon for _, colon, _ in pairs) or len({name.lower() for name, _, _ in pairs}) < len(pairs):
         raise UsageError("--header: expected 'Name: value', each name once, such as 'X-API-Key: {env.API_KEY}'")
@@ -374,11 +348,7 @@ def _headers(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _fields(given: tuple[str, ...]) -> dict[str, str]:
-    """Read what `--map` says, each as `part=path`.
-
-    Raises:
-        UsageError: for one that is not, or that names no path.
-    """
+    """Read what `--map` says, each as `part=path`."""
     from raggate.text.field_paths import parse
 
     fields: dict[str, str] = {}
@@ -416,11 +386,7 @@ def write_schema(directory: Path) -> None:
 
 
 def _relative_vault(directory: Path, notes: Path) -> str:
-    """Return the notes' directory as raggate.yml names it.
-
-    Raises:
-        UsageError: when it is none, or not in the repository.
-    """
+    """Return the notes' directory as raggate.yml names it."""
     if not notes.is_dir():
         raise UsageError(f"--vault: {notes}: no such directory")
     path = os.path.relpath(notes.resolve(), directory.resolve())
@@ -433,7 +399,6 @@ def _relative_vault(directory: Path, notes: Path) -> str:
 
 
 def _head(directory: Path, there: There, name: str) -> str:
-    """Write what stands before the sections of the API: the suite, the questions and the notes."""
     golden = {"golden": there.golden} if there.golden not in {"", _EXAMPLE_GOLDEN} else {}
     return block({"suite": "notes", **golden, "vault": _vaults(directory, there, name)}, {})
 

@@ -60,11 +60,7 @@ class Desk:
         return [item.proposal for item in self._kept if item.state == "waiting"]
 
     def refill(self, most: int, asked: Request | None = None) -> None:
-        """Propose until so many wait: what the model of a request writes, where there is one, and the rest by rule.
-
-        Raises:
-            UsageError: where a model is to be asked that is not configured.
-        """
+        """Propose until so many wait: what the model of a request writes, where there is one, and the rest by rule."""
         from raggate.inputs.authoring.proposals import Kept, propose
         from raggate.pipeline import authoring
 
@@ -85,11 +81,7 @@ class Desk:
         return write_questions(request, self._bench, [item.proposal for item in self._kept], most)
 
     def accept(self, name: str, question: str | None = None) -> None:
-        """Put a proposal into the golden set, in other words where these are given.
-
-        Raises:
-            UsageError: when there is none of that id, or a check would refuse it.
-        """
+        """Put a proposal into the golden set, in other words where these are given."""
         from raggate.inputs.authoring.golden_file import new_id
         from raggate.inputs.authoring.passages import cases_beside
         from raggate.pipeline import authoring
@@ -107,11 +99,7 @@ class Desk:
         click.echo(log_line(f"added {case_id} to {console.short_path(self._bench.path)}"))
 
     def reject(self, name: str) -> None:
-        """Let a proposal never come again.
-
-        Raises:
-            UsageError: when there is none of that id.
-        """
+        """Let a proposal never come again."""
         self._named(name)
         self._kept = [item._replace(state="rejected") if item.proposal.id == name else item for item in self._kept]
         self._write()
@@ -194,11 +182,7 @@ def show(rows: Sequence[Row]) -> None:
 
 
 def supports_of(rows: Sequence[Row], picks: Iterable[int], vault: Vault) -> tuple[Support, ...]:
-    """Return the gold supports of the picked passages, each once.
-
-    Raises:
-        UsageError: for a number that no passage has, and a passage that stands in no note.
-    """
+    """Return the gold supports of the picked passages, each once."""
     chosen: dict[Support, None] = {}
     for number in picks:
         if not 1 <= number <= len(rows):
@@ -442,7 +426,6 @@ def _placed(
     snippets: tuple[str, ...],
     all_needed: bool,
 ) -> Case:
-    """Return a question with an id, and the places that answer it."""
     from raggate.inputs.authoring.golden_file import new_id
     from raggate.inputs.authoring.passages import cases_beside
 

@@ -164,7 +164,6 @@ def _advise_next(api: first_config.Known, config: str | None) -> None:
 
 
 def _backend(config: str | None) -> str:
-    """Return how raggate.yml brings the API up; the commented example has a container."""
     from raggate.config import schema
 
     if config is None:
@@ -180,7 +179,6 @@ def _judging(there: first_config.There) -> str:
 
 
 def _try_out(directory: Path, api: first_config.Known, environment: Mapping[str, str]) -> None:
-    """Show what one answer fills, by the configuration that was written."""
     from raggate.config.overrides import Overrides
     from raggate.pipeline.request import Request
     from raggate.pipeline.smoke_test import smoke_test
@@ -205,11 +203,7 @@ def check_terms(
     there: first_config.There = first_config.NOTHING,
     force: bool = False,
 ) -> None:
-    """Refuse terms under which nothing may be written; see `write_example`.
-
-    Raises:
-        UsageError: for an action or owners not named so, or when a file exists already and `force` does not say so.
-    """
+    """Refuse terms under which nothing may be written; see `write_example`."""
     from raggate.text.yamlio import one_line
 
     if action and not _ACTION.fullmatch(action):
@@ -253,9 +247,6 @@ def write_example(
             for no CODEOWNERS.
         config: the text of raggate.yml, in place of the example's.
         there: the questions and notes that the repository has. With notes no example is written.
-
-    Raises:
-        UsageError: as `check_terms`; then nothing is written.
     """
     from raggate.text.files import write_file
 
@@ -277,7 +268,6 @@ def write_example(
 
 
 def _filled(template: str, directory: Path, config: str | None, there: first_config.There) -> str:
-    """Return the text of a file, as it fits raggate.yml and what is there."""
     from importlib.resources import files
 
     text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")

@@ -82,8 +82,6 @@ def runs_of(config_file: Path) -> Path:
 
 
 class _Option(click.Option):
-    """An option that stands in a section of its command's help."""
-
     def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.section = section

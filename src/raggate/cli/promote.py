@@ -146,7 +146,6 @@ def _newest(suite: SuiteFile) -> Path:
 
 
 def _promoted(target: Path, proposal: BaselineCandidate, *, written: bool) -> Promoted:
-    """Print what a baseline is made of, and return it."""
     from raggate.cli.answers import Promoted
     from raggate.gate.promote import table
 

@@ -140,7 +140,6 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _size(number: int) -> str:
-    """Write a number of bytes for people."""
     if number < 1000:
         return f"{number} B"
     return f"{fixed(number / 1000, 0)} kB" if number < 1_000_000 else f"{fixed(number / 1_000_000, 1)} MB"

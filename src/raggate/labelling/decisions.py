@@ -112,12 +112,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, name: str) -> None:
-        """Open or make the file and read what it holds.
-
-        Raises:
-            UsageError: when another process has it open, it cannot be opened, or a line is damaged.
-            CannotTell: when there is no space left.
-        """
+        """Open or make the file and read what it holds."""
         self._name = name
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,12 +139,7 @@ class Journal:
         os.close(self._handle)
 
     def append(self, decisions: Sequence[Decision]) -> None:
-        """Keep decisions: all are on disk afterwards, or none.
-
-        Raises:
-            UsageError: when they cannot be written.
-            CannotTell: when there is no space left.
-        """
+        """Keep decisions: all are on disk afterwards, or none."""
         data = b"".join(_line(decision) for decision in decisions)
         with writing(self._path):
             size = os.fstat(self._handle).st_size

@@ -83,11 +83,7 @@ def is_split(votes: Votes) -> bool:
 
 
 def agreement(units: Iterable[Votes]) -> Agreement:
-    """Return how far people agree.
-
-    Args:
-        units: per passage of a question, who gave which grade.
-    """
+    """Return how far people agree."""
     shared = [votes for votes in units if len(votes) > 1]
     answers = [[vote.grade > 0 for vote in votes.values()] for votes in shared]
     names = sorted({name for votes in shared for name in votes})
@@ -130,11 +126,7 @@ class _Row(BaseModel):
 
 
 def read(data: bytes, name: str) -> Labels:
-    """Read a label file.
-
-    Raises:
-        UsageError: naming the line that is none, or that grades again what its person graded already.
-    """
+    """Read a label file."""
     labels: Labels = {}
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():

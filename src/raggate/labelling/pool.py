@@ -41,12 +41,7 @@ class Places:
     """The notes, to look up where a retrieved chunk stands."""
 
     def __init__(self, vault: Vault, *, by_heading: bool) -> None:
-        """Index the notes.
-
-        Args:
-            vault: the notes; private ones left out.
-            by_heading: whether the API tells headings; else a whole note is what can be judged.
-        """
+        """Index the notes."""
         self._vault = vault
         self._by_heading = by_heading
         self._notes: dict[str, list[Passage]] = {}
@@ -91,7 +86,6 @@ class Places:
 
 
 def _cut(text: str) -> str:
-    """Cut a text that is too long to show, and say that there is more."""
     more = len(text) - MOST_TEXT
     return text if more <= 0 else f"{text[:MOST_TEXT]}\n[… {more} more characters, not shown here]"
 
@@ -150,7 +144,6 @@ def is_judged(place: Pooled, case: Case) -> bool:
 
 
 def _in_turns(lists: Sequence[Sequence[Chunk]], depth: int) -> Iterable[Chunk]:
-    """Return the first of each list, then the second of each, so that no list comes first."""
     for rank in range(depth):
         yield from (chunks[rank] for chunks in lists if rank < len(chunks))
 

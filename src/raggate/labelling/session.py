@@ -164,7 +164,6 @@ def _unwritable(case: Case) -> str:
 
 
 def _without(groups: tuple[tuple[int, ...], ...] | None, gone: int) -> tuple[tuple[int, ...], ...] | None:
-    """Return support groups for a list that lost a support, which none of them names."""
     return groups and tuple(tuple(index - (index > gone) for index in group) for group in groups)
 
 
@@ -261,11 +260,7 @@ def _grade(grade: int | None) -> str:
 
 
 def newest_run(parent: Path) -> Path:
-    """Return the run directory that was made last.
-
-    Raises:
-        UsageError: when there is none, it came with a commit, or the directory cannot be read.
-    """
+    """Return the run directory that was made last."""
     runs = [path for path in stored_runs.folders(parent) if result_rows.exists(path)]
     if not runs:
         raise UsageError(
@@ -281,9 +276,6 @@ def of_runs(directories: Iterable[Path], golden: Golden) -> Lists:
     """Read what runs returned for the questions of a golden set.
 
     A question that was asked in other words is another one: its list is left out.
-
-    Raises:
-        UsageError: for a run directory that cannot be read.
     """
     lists: Lists = {}
     questions = {case.id: case.question for case in golden.cases}
@@ -363,12 +355,7 @@ class Session(Struct):
         return shuffled(case_id, self.pool.passages.get(case_id, ()), annotator)
 
     def decide(self, decisions: Sequence[Decision]) -> None:
-        """Keep decisions and act on them.
-
-        Raises:
-            UsageError: for one about a question or passage that is not there; then none is kept.
-            CannotTell: when the disk is full.
-        """
+        """Keep decisions and act on them."""
         whole = [self._checked(decision) for decision in decisions]
         self.journal.append(whole)
         for decision in whole:

@@ -178,7 +178,6 @@ def _of_all(name: str, size: str, change: Change) -> AnswerFault:
 
 
 def _of_questions(name: str, change: Change, *shares: float) -> Iterator[AnswerFault]:
-    """Make a fault of a share of the questions, in each of these sizes."""
 
     def apply(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
         hit = struck((result.case_id for result in results), share, name)
@@ -191,7 +190,6 @@ def _of_questions(name: str, change: Change, *shares: float) -> Iterator[AnswerF
 def _of_notes(
     name: str, change: Callable[[Response, frozenset[Note]], Response], *shares: float
 ) -> Iterator[AnswerFault]:
-    """Make a fault of a share of the notes, in each of these sizes."""
 
     def chosen(share: float, vault: Vault) -> frozenset[Note]:
         by_name = {"/".join(note): note for note in vault.texts}
@@ -249,7 +247,6 @@ def _last_vault_lost(results: Sequence[Result], vault: Vault) -> list[Result]:
 
 
 def _last_vault(vault: Vault) -> frozenset[Note]:
-    """Return the notes of the last of several vaults."""
     names = list(vault.directories)
     return frozenset(note for note in vault.texts if len(names) > 1 and note[0] == names[-1])
 

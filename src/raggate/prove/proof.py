@@ -99,7 +99,6 @@ def watch(
 
 
 def _deciding(trial: Trial) -> tuple[CompositeTest, ...]:
-    """Return the tests that can make a trial red by themselves."""
     evidence = trial.evidence
     return () if evidence is None or evidence.policy == "threshold" else evidence.tests
 
@@ -113,11 +112,7 @@ def alarm_limit(alarms: int, runs: int) -> float:
 
 
 def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
-    """Return why a trial was not caught, by the rule that decided.
-
-    Args:
-        unasked: the notes without a question.
-    """
+    """Return why a trial was not caught, by the rule that decided."""
     silent = sorted(set(trial.notes) & set(unasked))
     if not trial.changed:
         return _unchanged(trial, silent)
@@ -186,14 +181,8 @@ def _named(notes: Sequence[str]) -> str:
 def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
     """Try every known fault on the gate, and leave the reports in a run directory, also when it is interrupted.
 
-    Args:
-        runs: how many runs without a fault are judged, to see false alarms.
-
     Returns:
         The run directory, and what the proof says.
-
-    Raises:
-        RunFailed: for every way to end without one.
     """
     with load_inputs(request) as given:
         waivers.check_cases(given.config, given.golden, request.config_place)
@@ -250,11 +239,7 @@ class _Work:
         return self._inputs.config
 
     def do(self) -> None:
-        """Try everything.
-
-        Raises:
-            CannotTell: when the API cannot be measured without a fault, or the gate is not green on it.
-        """
+        """Try everything."""
         check_modes(self._request, self._inputs)
         build = Build(api=self._settings.api, root=self._request.root)
         place = Place(out=self._directory, runs=self._directory.parent)
@@ -367,7 +352,6 @@ class _Work:
         self._keep(bench.trial(asked.results, name=fault.name, kind=kind, stopped=stopped))
 
     def _keep(self, trial: Trial) -> None:
-        """Keep a trial, or say that the fault says nothing here."""
         self._done += 1
         sized = f"{trial.name}, {trial.size}" if trial.size else trial.name
         self._request.say(f"fault {self._done} of {self._planned}: {sized}: {trial.outcome}")
@@ -389,10 +373,6 @@ def patched_copy(root: Path, patch: str, name: str) -> Iterator[Path]:
         root: absolute directory of the configuration, in a git checkout.
         patch: the patch, relative to it; its paths are relative to it too.
         name: what messages call the key that names the patch.
-
-    Raises:
-        UsageError: without git or a checkout, for a patch that cannot be read, leads elsewhere or does not apply, and
-            for too many bytes to copy.
     """
     content = _read_patch(root, patch, name)
     with scratch_directory() as folder:
@@ -471,11 +451,7 @@ def _environment(copy: Path) -> Mapping[str, str]:
 
 
 def check_declared(request: Request, inputs: Inputs) -> None:
-    """Refuse faults that cannot be made, before anything is started.
-
-    Raises:
-        UsageError: naming the key.
-    """
+    """Refuse faults that cannot be made, before anything is started."""
     settings = inputs.config
     for place, fault in enumerate(settings.prove.faults):
         name = f"{request.config_place}: prove.faults[{place}]"
@@ -504,11 +480,7 @@ def _built(api: Api) -> bool:
 
 @contextmanager
 def with_fault(request: Request, inputs: Inputs, fault: DeclaredFault, place: int) -> Iterator[Build]:
-    """Return the build of the API that has a fault.
-
-    Raises:
-        UsageError: when the patch does not apply.
-    """
+    """Return the build of the API that has a fault."""
     if fault.patch is None:
         yield Build(api=_with_environment(inputs.config.api, fault.env), root=request.root, name=fault.name)
         return

@@ -113,7 +113,6 @@ class Bench(Struct, frozen=True, kw_only=True):
         return _watched(self.baseline.scorecard, self.metric)
 
     def _drop(self, scorecard: Scorecard) -> tuple[float | None, float | None]:
-        """Return the watched metric and its drop, in the mode where that is largest."""
         now = _watched(scorecard, self.metric)
         drops = [
             (before.value - now[mode].value, now[mode].value)  # type: ignore[operator]

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import CannotTell, RaggateError, UsageError
-from raggate.labelling.decisions import Decision, Kind, Name
+from raggate.inputs.authoring.passages import snippet_of
+from raggate.labelling.decisions import GRADES, Decision, Kind, Name, Where
+from raggate.labelling.label_file import Unit
+from raggate.labelling.pool import Pooled
 from raggate.labelling.session import Session
+from raggate.models.golden import Case, Support
 from raggate.reports.page import frame
 from raggate.text.jsonio import dumps, loads
+from raggate.text.numbers import written
 from raggate.text.quote import first_problem
 
 if TYPE_CHECKING:
@@ -21,22 +26,12 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-
-from raggate.inputs.authoring.passages import snippet_of
-from raggate.labelling.decisions import GRADES, Where
-from raggate.labelling.label_file import Unit
-from raggate.labelling.pool import Pooled
-from raggate.models.golden import Case, Support
-from raggate.text.numbers import written
-
 Body = TypeVar("Body", bound=BaseModel)
 
 PACKAGES = ("raggate.web", frame.OWN)
-_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
-
-
 MOST_LINES = 400
 """Lines of a file's difference that are shown."""
+_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
 class _Act(BaseModel):
@@ -81,11 +76,7 @@ def page(session: Session, annotator: str) -> str:
 
 
 def app(session: Session, annotator: str) -> Starlette:
-    """Return the page and its routes.
-
-    Args:
-        annotator: who judges unless they give another name in the page.
-    """
+    """Return the page and its routes."""
     from starlette.applications import Starlette
     from starlette.responses import HTMLResponse
     from starlette.routing import Route
@@ -137,7 +128,6 @@ def _policy_of(document: str) -> str:
 
 
 def _answered(work: Callable[[], Any]) -> Response:
-    """Answer with what work gives, or with why there is nothing."""
     from starlette.responses import Response
 
     status, value = 200, None

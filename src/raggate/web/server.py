@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+import hmac
+import secrets
 import socket
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from raggate.errors import UsageError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from uvicorn import Server
 
-
-import hmac
-import secrets
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-
 LOOPBACK = "127.0.0.1"
-
-
 MAX_BODY = 1 << 20
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
