@@ -9,7 +9,7 @@ def abstention_accuracy(item: LabelledResult) -> float | None:
     """An unanswerable question is refused.
 
     Formula: 1 if the API abstained, else 0; a failed call is 0. Without the flag a blank answer counts as abstaining.
-    Null: answerable cases, and all cases where the configuration reads from no answer whether the API abstained.
+    Null: answerable cases, and all cases if no abstention is read from answers.
     Also: abstention_accuracy (helloworld), refusal_correctness (kebab).
     Source: helloworld's abstention accuracy.
     """
@@ -35,7 +35,7 @@ def false_abstention_rate(item: LabelledResult) -> float | None:
     """An answerable question is refused.
 
     Formula: 1 if the API abstained, else 0; a failed call is 1.
-    Null: unanswerable cases, and all cases where the configuration reads from no answer whether the API abstained.
+    Null: unanswerable cases, and all cases if no abstention is read from answers.
     Also: none.
     Source: raggate; helloworld has no such metric.
     """

@@ -15,9 +15,7 @@ def attribution_hit_rate(item: LabelledResult) -> float | None:
     """The answer cites a gold support: a reference of the API or a citation in the text names its note and section.
 
     Formula: 1 if some gold support is cited, else 0; a refusal and a failed call are 0. A reference matches as a chunk
-        does: path, and the section or one inside it. A citation in the text may leave out directories, and may name the
-        section by the end of its heading path. Where headings of a note differ only in capitals or markup, a
-        citation counts for the one it is written most like.
+        does. A citation in the text may leave out directories and outer headings.
     Null: unanswerable cases, cases labelled by ids alone, and responses without an answer.
     Also: attribution_hit_rate (helloworld).
     Source: helloworld's attribution hit rate, by path elements in place of string prefixes.
@@ -31,7 +29,7 @@ def citation_presence_rate(item: LabelledResult) -> float | None:
     """The text of the answer cites something, right or wrong.
 
     Formula: 1 if the text contains `File: …, Section: …` or the number `[n]` of a reference, else 0; a failed call is
-        0. References alone do not count: an API may list all it read when nothing is cited.
+        0. References alone do not count.
     Null: unanswerable cases, refusals and blank answers, and responses without an answer.
     Also: citation_presence_rate (human labels, by what people say of the answer).
     Source: raggate; helloworld hides missing citations behind its references.
@@ -64,9 +62,9 @@ def key_fact_coverage(item: LabelledResult) -> float | None:
 def recency_conflict(item: LabelledResult) -> float | None:
     """The answer cites what the case's recency_conflict_rule asks for.
 
-    Formula: cite_newer: 1 if the newer gold support is cited: the one of the highest grade, of equal ones the last in
-        gold_supports, which are therefore listed oldest first. cite_both and acknowledge_both: 1 if every gold support
-        is cited. Else 0; a failed call is 0. Whether the text acknowledges the conflict takes a judge.
+    Formula: cite_newer: 1 if the newer gold support is cited: the highest grade, of equal ones the last listed.
+        cite_both and acknowledge_both: 1 if every gold support is cited. Else 0; a failed call is 0. Whether the text
+        acknowledges the conflict takes a judge.
     Null: cases without a rule, cases labelled by ids alone, and responses without an answer.
     Also: none.
     Source: helloworld's recency_conflict_rule, which its scripts do not check.

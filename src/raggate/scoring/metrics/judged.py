@@ -14,8 +14,8 @@ def groundedness(item: LabelledResult) -> float | None:
 
     Formula: the points of the judge, or the median or majority of a panel: 5 all supported and all major claims cited,
         4 minor ones unsupported, 3 some supported or citations missing, 2 major ones unsupported or uncited, 1
-        contradicts the passages, 0 no relation to them. Claim by claim (`judges.claims: each`) the points follow from
-        the verdicts on single claims. A failed call is 0.
+        contradicts the passages, 0 no relation to them. With `judges.claims: each` the points follow from single
+        claims. A failed call is 0.
     Null: refusals and blank answers, answers without passages, and what was not judged.
     Also: groundedness (helloworld); groundedness (kebab) counts texts that must and must not be in the answer.
     Source: helloworld's groundedness, on whole passages.

@@ -124,10 +124,9 @@ def scope_miss(item: LabelledResult) -> float | None:
     """Folder selection left out the folder of every gold support.
 
     Formula: 1 if no gold support's vault/folder lies in a selected folder, else 0; selecting nothing means no limit.
-    Null: unanswerable cases, failed calls (what they selected is not known), APIs that do not say, and supports that
-        are named by an id alone.
+    Null: unanswerable cases, failed calls, APIs that do not say, and supports named by an id alone.
     Also: scope_miss_rate (helloworld).
-    Source: helloworld's definition (its script measures something else: no match in the list).
+    Source: helloworld's definition; its script measures no match in the list.
     """
     response = item.result.response
     if not labelled(item.case) or response is None or response.selected_folders is None:
