@@ -51,7 +51,7 @@ def there(fake: FakeGitHub) -> Iterator[GitHubRepository]:
         yield GitHubRepository(client, NAME)
 
 
-def fetch(there: GitHubRepository, run: int, name: str, *, since: str = "") -> Mapping[str, bytes] | None:
+def fetch(there: GitHubRepository, run: int, name: str, *, since: str = "") -> tuple[Mapping[str, bytes], ...] | None:
     """Find an artifact of a run and download it; None where there is none."""
     artifact = artifacts.find(there, run, name, since=since)
     return None if artifact is None else artifacts.download(there, artifact)
@@ -83,7 +83,7 @@ def test_another_digest(
     """Bytes that do not have the digest that GitHub tells are refused; an old server tells none."""
     repository.add_artifact(run, "a", packed(), digest=digest)
     if "/api/v3" in fake.api_url and artifacts_have_no_digest(there, run):
-        assert fetch(there, run, "a") == {"config.json": b"{}"}
+        assert fetch(there, run, "a") == ({"config.json": b"{}"},)
         return
     with pytest.raises(CannotTell, match="digest"):
         fetch(there, run, "a")

@@ -76,14 +76,18 @@ def download(repository: Repository, selector: RunSelector) -> Downloaded:
     _check_outcome(record, selector)
     _check_commit(repository, record, selector)
     artifact = _artifact(repository, record, selector)
-    runs_in_it = artifacts.download_runs(repository, artifact)
+    runs_in_it = artifacts.download(repository, artifact)
     return Downloaded(selector=selector, record=record, artifact=artifact, runs=runs_in_it)
 
 
 def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
     """Return what a workflow run measured of a suite, as its artifact holds it, and what vouches for that."""
     selector, record, artifact = downloaded.selector, downloaded.record, downloaded.artifact
-    run = _read(_of_suite(downloaded.runs, inputs.config.suite, selector), selector)
+    try:
+        files = untrusted_run.UntrustedRuns(downloaded.runs).only(inputs.config.suite)
+    except CannotTell as error:
+        raise _refusal(selector, error.message, hint=_AGAIN) from None
+    run = _read(files, selector)
     check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     evidence = Evidence(
         run=selector.run,
@@ -260,16 +264,6 @@ def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSe
             hint=f"Older versions of GitHub Enterprise Server and of actions/upload-artifact record none. {_SAME}",
         )
     return artifact
-
-
-def _of_suite(runs: Sequence[Mapping[str, bytes]], suite: str, selector: RunSelector) -> Mapping[str, bytes]:
-    """Choose among the runs of several suites the one that says that it is of this suite, which is checked later."""
-    if len(runs) == 1:
-        return runs[0]
-    try:
-        return untrusted_run.UntrustedRuns(runs).of_suite(suite)
-    except CannotTell as error:
-        raise _refusal(selector, error.message, hint=_AGAIN) from None
 
 
 def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:

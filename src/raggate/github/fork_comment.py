@@ -23,7 +23,7 @@ from raggate.gate import preview, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
 from raggate.github.publish import Settings, StepReporter
-from raggate.github.rest import artifact_zip, artifacts, pulls
+from raggate.github.rest import artifact_zip, pulls
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event, SourceRun
@@ -285,9 +285,8 @@ def _first_run(fork: ForkRun) -> RunFailure:
 
 
 def _downloaded(repository: Repository, fork: ForkRun, suite: str) -> Mapping[str, bytes]:
-    if fork.several:
-        return untrusted_run.runs_of(repository, fork.run, fork.artifact).of_suite(suite)
-    return artifacts.download(repository, untrusted_run.artifact_of(repository, fork.run, fork.artifact))
+    runs = untrusted_run.runs_of(repository, fork.run, fork.artifact)
+    return runs.of_suite(suite) if fork.several else runs.only(suite)
 
 
 def _reviewed(

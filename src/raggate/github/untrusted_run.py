@@ -53,12 +53,17 @@ class UntrustedRuns:
 
     def __init__(self, runs: Iterable[Mapping[str, bytes]], *, why_none: RaggateError | None = None) -> None:
         self._why_none = why_none
+        self._runs = tuple(runs)
         self._by_suite: dict[str, list[Mapping[str, bytes]]] = {}
-        for files in runs:
+        for files in self._runs:
             self._by_suite.setdefault(_claimed_suite(files), []).append(files)
 
     def __contains__(self, suite: str) -> bool:
         return suite in self._by_suite
+
+    def only(self, suite: str) -> Mapping[str, bytes]:
+        """Return the run directory if there is just one, whatever it calls itself; else that of the suite."""
+        return self._runs[0] if len(self._runs) == 1 else self.of_suite(suite)
 
     def of_suite(self, suite: str) -> Mapping[str, bytes]:
         """Return the one run directory of a suite, by the name that the trusted configuration gives it."""
@@ -93,7 +98,7 @@ def artifact_of(repository: Repository, run: SourceRun, name: str) -> Artifact:
 def runs_of(repository: Repository, run: SourceRun, name: str) -> UntrustedRuns:
     """Return the run directories in an artifact. If it cannot be read, taking any of them raises the reason."""
     try:
-        return UntrustedRuns(artifacts.download_runs(repository, artifact_of(repository, run, name)))
+        return UntrustedRuns(artifacts.download(repository, artifact_of(repository, run, name)))
     except RaggateError as error:
         if error.exit_code == ExitCode.INTERRUPTED:
             raise

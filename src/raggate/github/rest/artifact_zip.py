@@ -8,7 +8,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from raggate.errors import CannotTell
@@ -64,25 +64,14 @@ _BROKEN = (
 )
 
 
-def unpack(data: bytes) -> Mapping[str, bytes]:
-    """Take the files of a run directory from a zip archive. They stand at its top, or all in exactly one folder.
+def unpack(data: bytes) -> tuple[Mapping[str, bytes], ...]:
+    """Take the files of every run directory from a zip archive, by the names of their folders. None lies in another.
+
+    An archive with anything suspicious in it is refused as a whole, with CannotTell.
 
     Returns:
-        Name, one of `FILES`, -> content; at least one. Answers are given as `RESULTS`, also where they were packed.
+        At least one run: name, one of `FILES`, -> content. Answers are given as `RESULTS`, also if they were packed.
     """
-    (run,) = _unpacked(data, lambda entries: [_chosen(entries)])
-    return run
-
-
-def unpack_runs(data: bytes) -> tuple[Mapping[str, bytes], ...]:
-    """Take the files of every run directory from a zip archive, by the names of their folders. None lies in another."""
-    return _unpacked(data, _folders)
-
-
-def _unpacked(
-    data: bytes, chosen: Callable[[Sequence[zipfile.ZipInfo]], Sequence[Mapping[str, zipfile.ZipInfo]]]
-) -> tuple[Mapping[str, bytes], ...]:
-    """Check an archive as a whole, and read the entries that are chosen from it, name by name."""
     if not data.startswith((_LOCAL_MARK, _EMPTY_MARK)):
         raise _refusal("it is not a zip archive")
     # looked for before zipfile makes an object of every entry: it believes no count, so each entry has this mark
@@ -93,7 +82,7 @@ def _unpacked(
             entries = archive.infolist()
             _check(entries)
             _check_places(data, entries, archive.start_dir)
-            runs = tuple(_read(archive, chosen(entries)))
+            runs = tuple(_read(archive, _folders(entries)))
     except _BROKEN as error:
         raise _refusal(f"it is broken ({type(error).__name__}: {cut(error, limit=120)})") from error
     return tuple(_with_results(runs))
@@ -160,17 +149,6 @@ def _span(data: bytes, entry: zipfile.ZipInfo) -> tuple[int, int]:
     if mark != _LOCAL_MARK:
         raise zipfile.BadZipFile("an entry has no header")
     return start, start + _LOCAL_HEADER.size + name_size + extra_size + entry.compress_size
-
-
-def _chosen(entries: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    files = {entry.filename: entry for entry in entries if not entry.is_dir()}
-    tops = {name.split("/")[0] for name in files}
-    folder = f"{tops.pop()}/" if len(tops) == 1 and not tops & set(files) else ""
-    for prefix in ("", folder):
-        taken = {name: files[prefix + name] for name in FILES if prefix + name in files}
-        if taken:
-            return taken
-    raise _refusal("it has no file of a run directory, at its top or in the one folder at its top")
 
 
 def _folders(entries: Sequence[zipfile.ZipInfo]) -> list[dict[str, zipfile.ZipInfo]]:

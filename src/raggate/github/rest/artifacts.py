@@ -72,24 +72,8 @@ def find(repository: Repository, run: int, name: str, *, since: str = "") -> Art
     )
 
 
-def download(repository: Repository, artifact: Artifact) -> Mapping[str, bytes]:
-    """Download an artifact, and take the files of a run directory from it.
-
-    Args:
-        artifact: as `find` gave it.
-
-    Returns:
-        Name, one of `artifact_zip.FILES`, -> content.
-    """
-    return artifact_zip.unpack(_downloaded(repository, artifact))
-
-
-def download_runs(repository: Repository, artifact: Artifact) -> tuple[Mapping[str, bytes], ...]:
-    """Download an artifact with the run directories of several suites; see `artifact_zip.unpack_runs`."""
-    return artifact_zip.unpack_runs(_downloaded(repository, artifact))
-
-
-def _downloaded(repository: Repository, artifact: Artifact) -> bytes:
+def download(repository: Repository, artifact: Artifact) -> tuple[Mapping[str, bytes], ...]:
+    """Download an artifact as `find` gave it, and take the run directories from it; see `artifact_zip.unpack`."""
     which = artifact.label
     if artifact.expired is not False:
         raise CannotTell(f"{which} has expired", hint=_AGAIN)
@@ -104,7 +88,7 @@ def _downloaded(repository: Repository, artifact: Artifact) -> bytes:
             raise CannotTell(f"{which} has expired", hint=_AGAIN) from error
         raise
     _verify(data, artifact.digest, which)
-    return data
+    return artifact_zip.unpack(data)
 
 
 def _not_before(created: object, since: str) -> bool:
