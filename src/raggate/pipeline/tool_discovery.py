@@ -24,10 +24,9 @@ from raggate.service.discovery.given import Headers
 from raggate.service.discovery.mcp_tools import Tool
 from raggate.service.discovery.openapi import REDIRECTED
 from raggate.service.discovery.shapes import Shape
-from raggate.service.mcp.exchange import Exchange
 from raggate.service.mcp.pipes import PipeTransport
 from raggate.service.mcp.protocol import Message
-from raggate.service.mcp.session import Session
+from raggate.service.mcp.session import Exchange, Session
 from raggate.service.misses import Missed
 from raggate.service.transport import WaitingTransport
 from raggate.text import dates, redact

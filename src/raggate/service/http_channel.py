@@ -6,7 +6,7 @@ import asyncio
 import select
 import socket
 import ssl
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Protocol, cast
@@ -296,19 +296,18 @@ def _why(error: OSError) -> str:
 class HttpProtocol(Protocol):
     """Turns a case into HTTP calls and their bodies into a response. It does no I/O."""
 
-    def call(self, case: Case, mode: str) -> Call:
-        """Return the HTTP call that asks one case in one mode."""
-
     def dialogue(self, case: Case, mode: str) -> Dialogue:
         """Ask one case in one mode: most APIs answer by one call."""
 
 
 @asynccontextmanager
-async def opened(adapter: HttpProtocol, api: Started, _workers: int) -> AsyncIterator[HttpChannel]:
-    """Open a way for as many questions at once as there are."""
+async def opened(
+    adapter: HttpProtocol, api: Started, headers: Mapping[str, str], _workers: int
+) -> AsyncIterator[HttpChannel]:
+    """Open a way for as many questions at once as there are; `headers` replace those of the same name."""
     connections = Connections(api.base_url)
     try:
-        yield HttpChannel(connections, adapter, api.base_url)
+        yield HttpChannel(connections, adapter, api.base_url, headers)
     finally:
         await connections.close()
 
@@ -316,11 +315,14 @@ async def opened(adapter: HttpProtocol, api: Started, _workers: int) -> AsyncIte
 class HttpChannel:
     """A channel of HTTP calls. It has nothing to open."""
 
-    def __init__(self, connections: Connections, adapter: HttpProtocol, base_url: str) -> None:
+    def __init__(
+        self, connections: Connections, adapter: HttpProtocol, base_url: str, headers: Mapping[str, str]
+    ) -> None:
         self._connections = connections
         self._adapter = adapter
         self._base_url = base_url
         self._host = httpx.URL(base_url).netloc
+        self._extra = {name.lower(): (name, value) for name, value in headers.items()}
         self._targets: dict[tuple[str, ...], bytes] = {}
 
     async def opened(self) -> Miss | None:
@@ -348,6 +350,8 @@ class HttpChannel:
     def _request(self, call: Call, traceparent: str) -> Request:
         content = b"" if call.json is None else jsonio.dumps(call.json)
         named = {**misses.HEADERS, **call.headers, ask.HEADER: traceparent}
+        kept = {name: value for name, value in named.items() if name.lower() not in self._extra}
+        named = {**kept, **dict(self._extra.values())}
         headers = [
             (b"Host", self._host),
             *((name.encode("ascii"), value.encode("ascii")) for name, value in named.items()),

@@ -23,11 +23,10 @@ from raggate.service.adapters.mapped import filled_json, filled_text, prefixes, 
 from raggate.service.adapters.mapped_response import Prefixes, read, state_of
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
-from raggate.service.mcp import exchange, protocol
-from raggate.service.mcp.exchange import Exchange
+from raggate.service.mcp import protocol
 from raggate.service.mcp.pipes import AsyncPipeTransport
 from raggate.service.mcp.protocol import Disagreed, Message, root_of
-from raggate.service.mcp.session import Session
+from raggate.service.mcp.session import Exchange, Session, transport_to
 from raggate.service.misses import Miss, Missed, miss
 from raggate.service.transport import WaitingTransport
 from raggate.text.http_client import httpx
@@ -162,5 +161,5 @@ def _transport_to(api: Started, workers: int) -> httpx.AsyncBaseTransport:
     pipes = getattr(api, "pipes", None)
     if pipes is None:
         # what the server asks back is answered while its stream is open
-        return exchange.transport_to(api, 2 * workers)
+        return transport_to(api, 2 * workers)
     return AsyncPipeTransport(pipes)

@@ -147,14 +147,11 @@ class Pipes:
 
     def _line(self, line: bytes) -> None:
         try:
-            came = protocol.parsed(line)
+            self._message(protocol.parsed(line))
         except ValueError as error:
             self._note(line + b"\n")
             if self._greeting is not None and self._greeting.done():
                 self._broken("schema", f"the server wrote what is no JSON-RPC message to its standard output: {error}")
-            return
-        for message in came:
-            self._message(message)
 
     def _message(self, message: Message) -> None:
         if protocol.asks(message):

@@ -18,8 +18,6 @@ from raggate.text.quote import cut, nearest, quoted
 Message = dict[str, Any]
 
 METHOD_NOT_FOUND = -32601
-MAX_BATCH = 1_000
-"""Messages that may come at once, which one revision of the protocol allows."""
 
 
 WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -62,8 +60,8 @@ def notification(method: str, params: Message | None = None) -> Message:
     return {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
 
 
-def parsed(raw: bytes) -> list[Message]:
-    """Read a message, or a batch of them.
+def parsed(raw: bytes) -> Message:
+    """Read a message. Batches, which one revision of the protocol allows, are not taken.
 
     Raises:
         ValueError: when it is none, with how it begins. Untrusted text.
@@ -72,13 +70,9 @@ def parsed(raw: bytes) -> list[Message]:
         value = loads(raw)
     except ValueError as error:
         raise ValueError(f"{_beginning(raw)}: {error}") from None
-    messages = value if isinstance(value, list) else [value]
-    if not 0 < len(messages) <= MAX_BATCH:
-        raise ValueError(f"a batch of {len(messages)} messages")
-    for message in messages:
-        if not isinstance(message, dict) or not _is_message(message):
-            raise ValueError(_beginning(raw))
-    return messages
+    if not isinstance(value, dict) or not _is_message(value):
+        raise ValueError(_beginning(raw))
+    return value
 
 
 def asks(message: Message) -> bool:

@@ -18,8 +18,8 @@ from raggate.config.service_settings import Readiness
 from raggate.errors import CannotTell, UsageError
 from raggate.models.run import Result
 from raggate.models.service import IndexState
+from raggate.service.adapters import mcp
 from raggate.service.adapters.mcp import McpAdapter
-from raggate.service.mcp import exchange
 from raggate.service.transport import Wire
 from raggate.text.http_client import httpx
 from tables import each_row
@@ -105,7 +105,7 @@ def asked(
     monkeypatch: pytest.MonkeyPatch, server: Server, by: McpAdapter, modes: tuple[str, ...] = ("hybrid",)
 ) -> list[Result]:
     """Ask the questions."""
-    monkeypatch.setattr(exchange, "transport_to", lambda *_: httpx.MockTransport(server))
+    monkeypatch.setattr(mcp, "transport_to", lambda *_: httpx.MockTransport(server))
     questions = [(case, mode) for mode in modes for case in CASES]
     return [*by.ask(questions, Started(), on_result=lambda *_: None).results]
 
@@ -254,7 +254,7 @@ def test_progress_over_http_does_not_extend_the_deadline(monkeypatch: pytest.Mon
             return Server()(request)
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Progress())
 
-    monkeypatch.setattr(exchange, "transport_to", lambda *_: httpx.MockTransport(busy))
+    monkeypatch.setattr(mcp, "transport_to", lambda *_: httpx.MockTransport(busy))
     result = adapter({}, timeout=0.1).ask([(CASES[0], "hybrid")], Started(), on_result=lambda *_: None).results[0]
     assert result.failure is not None
     assert (result.failure.kind, result.failure.message) == ("timeout", "no answer within 0.1 s")

@@ -99,7 +99,6 @@ def test_a_banner_is_for_the_log(server: Played) -> None:
     [
         (b"searching", "what is no JSON-RPC message to its standard output: 'searching'"),
         (b'{"id": 2, "result": {"a": "\xff"}}', "not valid UTF-8 at byte"),
-        (b"[]", "a batch of 0 messages"),
         (b'{"jsonrpc": "2.0", "id": 2}', "what is no JSON-RPC message"),
         (b"7", "what is no JSON-RPC message"),
         (json.dumps(reply(99)).encode(), "answers request 99, which nobody asked"),
