@@ -21,7 +21,6 @@ def check(
     api_image: str | None = None,
     baseline: str | Path | None = None,
     out: str | Path | None = None,
-    suite: str | None = None,
     environment: Mapping[str, str] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Verdict:
@@ -42,13 +41,13 @@ def check(
     from raggate.pipeline.request import Request, unheard
     from raggate.reports.verdict_file import verdict_of
 
-    _refuse_no_names({"config": config, "against": against, "baseline": baseline, "out": out}, suite)
+    _refuse_no_names({"config": config, "against": against, "baseline": baseline, "out": out})
     request = Request(
         config_file=Path(config),
         environment=dict(os.environ if environment is None else environment),
         say=say or unheard,
         progress=_no_progress,
-        overrides=Overrides(suite=suite, api_url=api_url, api_image=api_image, contained=False, replayed=False),
+        overrides=Overrides(api_url=api_url, api_image=api_image, contained=False, replayed=False),
         against=against,
         out=None if out is None else Path(out),
         baseline_file=None if baseline is None else Path(baseline),
@@ -57,7 +56,7 @@ def check(
     return verdict_of(done.review, done.directory)
 
 
-def _refuse_no_names(arguments: Mapping[str, str | Path | None], suite: str | None) -> None:
+def _refuse_no_names(arguments: Mapping[str, str | Path | None]) -> None:
     """Refuse characters that the name of no file and no revision has.
 
     Raises:
@@ -74,7 +73,7 @@ def _refuse_no_names(arguments: Mapping[str, str | Path | None], suite: str | No
             usable = False
         if not usable:
             problem = f"{argument}: expected a name without null bytes and lone surrogates, found {quoted(value)}"
-            raise RunFailed(UsageError(problem), suite=suite or "")
+            raise RunFailed(UsageError(problem), suite="")
 
 
 def _no_progress() -> Progress:

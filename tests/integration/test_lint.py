@@ -91,17 +91,6 @@ def test_a_waiver_that_is_over(promoted: Project) -> None:
     assert (item["check"], item["line"]) == ("expired-waiver", len(promoted.config.read_text().splitlines()))
 
 
-def test_annotations(promoted: Project) -> None:
-    """For a workflow each finding is a command of the runner's, escaped, ten of a level."""
-    cases = promoted.cases()
-    hostile = {**cases[0], "id": "x\n::error::y"}
-    promoted.write_cases([*cases, hostile])
-    done = promoted.command("lint", "--format", "github")
-    line = f"::warning file=golden.jsonl,line={len(cases) + 1},title=raggate lint%3A duplicate-question::"
-    assert [text for text in done.out.splitlines() if text.startswith(line)]
-    assert all(text.startswith(("::warning ", "::notice ", "raggate: ")) for text in done.out.splitlines())
-
-
 def test_the_hook_for_other_repositories(promoted: Project) -> None:
     """What .pre-commit-hooks.yaml runs is a command that lints, in any repository with a configuration at its top."""
     [hook] = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text())

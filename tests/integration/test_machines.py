@@ -68,7 +68,7 @@ def test_a_regression(red_by_json: Done) -> None:
 
 def test_asking(project: Project) -> None:
     """What asks the API answers by the schema: a run, the noise of equal runs, one question."""
-    assert told(project, "run", "--limit", "3")["result"]["questions"] == 3
+    assert told(project, "run", "--limit", "3")["result"]["results"] == 3
     noise = told(project, "calibrate", "--runs", "2")["result"]["noise"]
     assert noise
     probed = told(project, "probe")

@@ -20,35 +20,23 @@ if TYPE_CHECKING:
     from raggate.cli.answers import RunList, RunsPruned, StoredRunRow
     from raggate.pipeline.stored_runs import StoredRun
 
-_OUT = click.option("--out", type=options.PATH, help="Where they are, if not where the configuration says.")
-
 
 @click.group(invoke_without_command=True)
 @options.config()
-@_OUT
 @click.pass_context
-def runs(context: click.Context, *, config_file: Path, out: Path | None) -> Answer[RunList] | None:
+def runs(context: click.Context, *, config_file: Path) -> Answer[RunList] | None:
     """List the stored runs, the newest first; `runs prune` deletes.
 
     Wherever a command takes a RUN, `latest` or the beginning of one name stands for it.
     """
-    return _show(_place(config_file, out)) if context.invoked_subcommand is None else None
-
-
-def _place(config_file: Path, out: Path | None) -> Path:
-    # the usual file need not be there, but one that was named, or a pattern of several, says nothing of a place
-    if out is None and config_file != Path("raggate.yml") and not config_file.is_file():
-        hint = "Name one configuration, or the directory that the runs are in: --out."
-        raise UsageError(f"{config_file}: no such file", hint=hint)
-    return out or runs_of(config_file)
+    return _show(runs_of(config_file)) if context.invoked_subcommand is None else None
 
 
 @runs.command()
 @options.config()
-@_OUT
 @click.option("--keep", type=click.IntRange(0), metavar="N", required=True, help="Keep the newest N.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
-def prune(config_file: Path, *, out: Path | None, keep: int, dry_run: bool) -> Answer[RunsPruned]:
+def prune(config_file: Path, *, keep: int, dry_run: bool) -> Answer[RunsPruned]:
     """Delete all run directories but the newest N.
 
     Only directories that raggate made are deleted, none that git tracks, and no link is followed.
@@ -57,9 +45,8 @@ def prune(config_file: Path, *, out: Path | None, keep: int, dry_run: bool) -> A
     from raggate.inputs import git
     from raggate.pipeline import run_directory, stored_runs
 
-    place = _place(config_file, out)
-    if out is None:
-        run_directory.check_place(config_file.parent, str(place.relative_to(config_file.parent)))
+    place = runs_of(config_file)
+    run_directory.check_place(config_file.parent, str(place.relative_to(config_file.parent)))
     stored = stored_runs.stored_runs(place)
     # what came with a commit goes with one, and counts for none of the newest
     committed = git.tracked(place, [run.name for run in stored])

@@ -11,7 +11,6 @@ from raggate.config.gate_settings import Recheck
 from raggate.config.schema import Config, program_and_adapter
 from raggate.config.service_settings import Api
 from raggate.errors import UsageError
-from raggate.text.quote import quoted
 from raggate.text.yamlio import sentence
 
 _INSTEAD = {
@@ -24,7 +23,6 @@ class Overrides(Struct, frozen=True, kw_only=True):
     """What a command line says instead of raggate.yml. None, or empty: as configured.
 
     Attributes:
-        suite: the suite the configuration must be of.
         api_image: container image of the API. The configured `api.container` keeps its other settings.
         api_build: build context of the API's image, relative to the configuration; the same.
         api_url: where the API runs already.
@@ -33,7 +31,6 @@ class Overrides(Struct, frozen=True, kw_only=True):
         replayed: whether judges are not called, and replies are those of the cassette alone.
     """
 
-    suite: str | None = None
     api_image: str | None = None
     api_build: str | None = None
     api_url: str | None = None
@@ -45,13 +42,8 @@ class Overrides(Struct, frozen=True, kw_only=True):
         """Change the configuration accordingly.
 
         Raises:
-            UsageError: for another suite, two ways to bring the API up at once, or a value that none of them takes.
+            UsageError: for two ways to bring the API up at once, or a value that none of them takes.
         """
-        if self.suite and self.suite != settings.suite:
-            raise UsageError(
-                f"the configuration is of suite {quoted(settings.suite)}, not {quoted(self.suite)}",
-                hint="`suite` only checks; the configuration names its suite.",
-            )
         changed = self._with_replay(self._with_base(self._changed(settings)))
         key = next((name for name in ("command", "program") if getattr(changed.api, name) is not None), None)
         if self.contained and key is not None:

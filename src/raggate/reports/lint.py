@@ -19,7 +19,6 @@ from raggate.models.lint import (
     in_order,
 )
 from raggate.text.escape import log_line
-from raggate.text.jsonio import as_dict, dumps
 from raggate.text.numbers import counted, points
 from raggate.text.quote import enumerated
 
@@ -114,11 +113,6 @@ def _check(findings: list[LintFinding]) -> Iterator[str]:
 def about(finding: LintFinding) -> str:
     """Say what was found, of which key or case where the message does not say it."""
     return f"{finding.key}: {finding.message}" if finding.key not in finding.message else finding.message
-
-
-def render_json(report: LintReport) -> str:
-    """Render everything for programs, printable and with sorted keys."""
-    return dumps({"schema": "raggate/lint/1", **as_dict(document(report))}, pretty=True).decode()
 
 
 def document(report: LintReport) -> LintDocument:

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_support
-from raggate.cli import golden, lint
+from raggate.cli import golden
 from raggate.errors import UsageError
 from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.models.golden import Vault
-from raggate.models.lint import LintFinding, LintReport
 from tries import tried
 
 FOREIGN = st.one_of(
@@ -50,28 +49,6 @@ def test_passages_and_proposals(place: str, text: str) -> None:
     assert harmless(stream.getvalue())
     assert stream.getvalue().count("\n") == 7
     assert not any(line.startswith("::") for line in stream.getvalue().splitlines())
-
-
-@given(FOREIGN, FOREIGN, FOREIGN)
-@tried(40)
-def test_annotations(path: str, key: str, message: str) -> None:
-    """A finding is one command of its own level, whatever its file, key and message hold."""
-    report = LintReport(config="c", findings=(LintFinding("leaked-heading", path or "p", 3, key, message),))
-    [line] = lint._commands(report).split("\n")[:-1]
-    assert line.startswith("::warning file=")
-    assert harmless(line)
-    properties = line.removeprefix("::warning ").split("::", 1)[0]
-    assert [part.partition("=")[0] for part in properties.split(",")] == ["file", "line", "title"]
-
-
-def test_no_more_annotations_than_are_shown() -> None:
-    """Ten of a level are printed, and how many are left."""
-    findings = tuple(LintFinding("unasked-note", f"{number}.md", 1, "", "x") for number in range(12))
-    lines = lint._commands(LintReport(config="c", findings=findings)).splitlines()
-    assert [line.partition(" ")[0] for line in lines] == ["::notice"] * 10 + ["raggate:"]
-    assert lines[-1] == "raggate: 2 more findings; --json has all of them"
-    lines = lint._commands(LintReport(config="c", findings=findings[:-1])).splitlines()
-    assert lines[-1] == "raggate: 1 more finding; --json has all of them"
 
 
 def test_a_passage_that_cannot_be_named() -> None:

@@ -23,7 +23,7 @@ def loaded(data: bytes) -> Config:
 
 def test_nothing_said_changes_nothing() -> None:
     """Without an override the configuration is the same, and empty text is no override."""
-    assert Overrides(suite="", api_url="").apply(loaded(COMMAND)) == loaded(COMMAND)
+    assert Overrides(api_url="").apply(loaded(COMMAND)) == loaded(COMMAND)
 
 
 def test_url_takes_the_place_of_any_other_way() -> None:
@@ -71,7 +71,6 @@ def test_judges_are_replayed_where_they_must_not_be_called() -> None:
     ("overrides", "data", "message"),
     [
         (Overrides(base_image="-v"), IMAGE, "base-image: expected the name of an image such as ghcr.io/acme/api:1.2"),
-        (Overrides(suite="other"), IMAGE, "the configuration is of suite 'notes', not 'other'"),
         (Overrides(api_image="a", api_url="http://b"), IMAGE, "api-image and api-url: expected at most one of them"),
         (Overrides(api_image="a"), COMMAND, "api-image needs the section api.container"),
         (

@@ -14,6 +14,7 @@ from own_source import MODULES, source
 from raggate.models.lint import CHECKS, LintFinding, LintReport, ModeOutlook, Outlook, in_order
 from raggate.reports import lint, sarif
 from raggate.reports.lint import _outlook as render
+from raggate.text.jsonio import as_dict
 from tries import tried
 
 MODE = ModeOutlook(
@@ -118,8 +119,7 @@ def test_every_check_is_made_somewhere() -> None:
 
 def test_json() -> None:
     """Programs get every finding with its severity and what to do."""
-    value = json.loads(lint.render_json(report(LEAK, *UNASKED)))
-    assert value["schema"] == "raggate/lint/1"
+    value = as_dict(lint.document(report(LEAK, *UNASKED)))
     assert len(value["findings"]) == 13
     assert value["findings"][0] == {
         "check": "leaked-heading",
@@ -170,7 +170,7 @@ def test_whatever_the_files_hold(path: str, key: str, message: str) -> None:
     finding = LintFinding("leaked-heading", path or "p", 1, key, message)
     shown = lint.render(report(finding))
     assert len(shown.splitlines()) == 4
-    for text in (shown, lint.render_json(report(finding)), sarif.render_findings([finding], "1.0.0")):
+    for text in (shown, sarif.render_findings([finding], "1.0.0")):
         assert text.replace("\n", "").replace("\u200b", "").isprintable()
         assert not any(line.startswith("::") or "##[" in line for line in text.splitlines())
     in_sarif(finding)
