@@ -53,13 +53,6 @@ def refused(project: Project, *arguments: str) -> Done:
     return done
 
 
-def test_nobody_is_asked_where_nobody_sits(project: Project) -> None:
-    """Without a terminal the passages are printed, numbered, and the choice has to be said by a flag."""
-    done = refused(project, QUESTION)
-    assert "  1  personal/Notes/bicycle.md # Bicycle > ## First" in done.out
-    assert "--pick N, --anchor NOTE#HEADING or --unanswerable" in done.err
-
-
 def test_passages_by_words(project: Project) -> None:
     """--search finds passages in the notes alone, so no API has to run; several picks can all be needed."""
     project.edit("api:\n  command:", "api:\n  url: http://127.0.0.1:9\n  #command:")
@@ -159,15 +152,6 @@ def test_a_file_of_questions(project: Project) -> None:
     [rest] = map(json.loads, (project.root / "golden.undecided.jsonl").read_text().splitlines())
     assert (rest["question"], rest["answers"]) == ("What else?", ['=HYPERLINK("x")'])
     assert "0 added, 1 there already, 1 undecided" in project.command("golden", "import", "qa.csv").out
-
-
-def test_a_file_that_cannot_be_read(project: Project) -> None:
-    """A broken file is a usage error with its place, and changes nothing."""
-    (project.root / "qa.csv").write_bytes(b"question,answer\nWh\xff,x\n")
-    before = (project.root / "golden.jsonl").read_bytes()
-    done = project.command("golden", "import", "qa.csv")
-    assert (done.code, "qa.csv:2: not UTF-8" in done.err) == (2, True)
-    assert (project.root / "golden.jsonl").read_bytes() == before
 
 
 def test_proposals_wait_for_a_person(project: Project) -> None:

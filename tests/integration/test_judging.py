@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 import os
@@ -19,7 +18,6 @@ from fakes.judge_server import Answer, FakeJudge, Request
 from preloaded import start
 from project import TOPICS, Project, make_project
 from raggate.judges import cassette
-from raggate.labels.models import METRICS
 from raggate.pipeline import run_directory
 from stored_rows import plain_rows
 
@@ -308,17 +306,6 @@ def test_retrieval_alone_needs_no_judge(project: Project) -> None:
     assert "nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none" in line
 
 
-def test_who_judges_a_sample_once_more_is_named(project: Project) -> None:
-    """The model of the spot check is named before anything is asked, and so is the key that it lacks."""
-    second = "{model: 'openai:gpt-4o-2024-08-06', api_key_env: SECOND_KEY}"
-    with FakeJudge(grade) as server:
-        judged_by(project, server, f"  spot_check: {{model: {second}}}\n")
-        done = project.command("run")
-    assert done.code == 0, done.err
-    assert "answers by small, a sample once more by openai:gpt-4o-2024-08-06" in done.err
-    assert "openai:gpt-4o-2024-08-06 is not asked, as SECOND_KEY is empty" in done.err
-
-
 def test_a_stored_run_is_judged_again(judged: Project) -> None:
     """By another judge, the same answers get other scores in place, and the verdict by the first ones is gone."""
     with FakeJudge(grade) as server:
@@ -342,37 +329,6 @@ def test_a_stored_run_is_judged_again(judged: Project) -> None:
     done = judged.command("judge", str(directory), "--mode", "replay")
     assert done.code == 0, done.err
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(4.0, "small")}
-
-
-def test_a_stored_run_keeps_its_grades_where_nobody_grades_it(judged: Project) -> None:
-    """Without a key, or a reply, nothing is graded: exit code 3, and the run keeps its grades and its verdict."""
-    directory = judged.last_run()
-    before = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
-    assert "verdict.json" in before
-    with FakeJudge(grade) as server:
-        judged_by(judged, server)
-    judged.edit("model: small", "model: 'openai:gpt-4o-2024-08-06'")
-    for flags, reason in (((), "no_key"), (("--mode", "replay"), "replay_miss")):
-        done = judged.command("judge", str(directory), *flags, OPENAI_API_KEY="")
-        assert done.code == 3
-        assert f"was graded, so the run stays as it was: {reason} 24" in done.err
-    assert {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()} == before
-
-
-def test_a_cassette_behind_a_link_stays_there(project: Project) -> None:
-    """A link within the repository is followed, also where the file is put in order: no second cassette comes of it."""
-    file, link = project.root / "replies.jsonl", project.root / CASSETTE
-    file.touch()
-    link.parent.mkdir()
-    link.symlink_to("../replies.jsonl")
-    with FakeJudge(grade) as server:
-        judged_by(project, server)
-        assert project.command("run").code == 0
-    assert link.is_symlink()
-    content = file.read_bytes()
-    lines = cassette.read(content, file.name)
-    assert len(lines) == 24
-    assert content == cassette.written(lines.values())
 
 
 def test_a_cassette_is_pruned_to_what_a_run_takes(judged: Project) -> None:
@@ -469,38 +425,6 @@ def test_a_judged_run_becomes_the_baseline_and_is_compared(answered: Project) ->
     # by judges that nobody has held against people, no change is blamed
     assert worse.code == 0
     assert "groundedness is advisory" in worse.out
-
-
-def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> None:
-    """All 16 metrics of the taxonomy come of files that `raggate labels score` reads, with a row for every answer."""
-    with FakeJudge(grade) as server:
-        judged_by(project, server, "  scores: [retrieval_labels, grounding_labels, generation_labels]\n")
-        done = project.command("run")
-        assert done.code == 0, done.err
-        assert server.calls == 3 * 12
-    shown = ""
-    for task in ("retrieval", "grounding", "generation"):
-        file = project.last_run() / "labels" / f"{task}.csv"
-        records = {row["record_uuid"] for row in csv.DictReader(file.read_text().splitlines())}
-        assert len(records) == 12
-        scored = project.command("labels", "score", "--task", task, str(file))
-        assert scored.code == 0, scored.err
-        shown += scored.out
-    names = [name for names in METRICS.values() for name in names]
-    assert [name for name in names if name not in shown] == []
-    assert len(names) == 16
-    # judged for nothing else, the run has no labels any more, but what people have put there
-    folder = project.last_run() / "labels"
-    (folder / "people.csv").write_text("ours")
-    with FakeJudge(grade) as server:
-        judged_by(project, server, "  scores: [groundedness]\n")
-        assert project.command("judge", str(folder.parent)).code == 0
-    assert [path.name for path in folder.iterdir()] == ["people.csv"]
-    folder.rename(project.root / "elsewhere")
-    folder.symlink_to(project.root / "elsewhere")
-    done = project.command("judge", str(folder.parent))
-    assert done.code == 2
-    assert "labels: expected a folder" in done.err
 
 
 def graded_by_people(grades: Sequence[int] = (*range(6),) * 4) -> str:
@@ -622,15 +546,3 @@ def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
         assert done.code == 2
         assert server.calls == 0
     assert "judges.canary.file" in done.err
-
-
-@pytest.mark.parametrize("name", ["results.jsonl.gz", "config.json"])
-def test_a_pipe_in_a_stored_run_is_told(answered: Project, name: str) -> None:
-    """A run directory may be anybody's: a pipe in it is named, and not waited for."""
-    place = answered.last_run() / name
-    place.unlink()
-    os.mkfifo(place)
-    for command in (("judge",), ("compare",)):
-        done = answered.command(*command, str(place.parent))
-        assert done.code == 2
-        assert f"{name}: a named pipe, where a file is expected" in done.err

@@ -45,32 +45,6 @@ def findings(project: Project, *arguments: str, code: int) -> list[dict[str, Any
     return found
 
 
-def test_a_note_of_another_encoding_is_named(promoted: Project) -> None:
-    """Lint says which note and line it is, and a check says so before it asks; neither is red for it."""
-    with (promoted.root / "vault" / "work" / "Notes" / "kernel.md").open("ab") as note:
-        note.write(b"\ncaf\xe9\n")
-    found = [item for item in findings(promoted, code=0) if item["check"] == "malformed-note"]
-    assert [(item["path"], item["severity"]) for item in found] == [("vault/work/Notes/kernel.md", "warning")]
-    size = (promoted.root / "vault" / "work" / "Notes" / "kernel.md").read_bytes().index(b"\xe9")
-    assert found[0]["message"].startswith(f"not UTF-8 at byte {size};")
-    done = promoted.command("check")
-    assert f"note work/Notes/kernel.md is not UTF-8 at byte {size}" in done.err
-
-
-@pytest.mark.parametrize("command", ["check", "lint", "probe"])
-def test_errors_name_files_as_seen_from_here(promoted: Project, command: str) -> None:
-    """What is wrong with a configuration that lies elsewhere, or with its files, can be opened as it is named."""
-    above, folder = Project(promoted.root.parent), promoted.root.name
-    missing = above.command(command, "-c", f"{folder}/nope/x.yml")
-    assert f"usage error: {folder}/nope/x.yml: no such file" in missing.err
-    (promoted.root / "golden.jsonl").write_text("{\n")
-    golden = above.command(command, "-c", f"{folder}/raggate.yml")
-    assert f"usage error: {folder}/golden.jsonl:1: not valid JSON" in golden.err
-    promoted.edit("suite:", "suitee:")
-    config = above.command(command, "-c", f"{folder}/raggate.yml")
-    assert f"usage error: {folder}/raggate.yml:1: unknown key 'suitee'" in config.err
-
-
 def test_warnings_stop_only_where_they_are_asked_to(promoted: Project) -> None:
     """A warning is exit 0, and 2 with --strict."""
     cases = promoted.cases()

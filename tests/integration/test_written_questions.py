@@ -114,39 +114,6 @@ def test_a_reply_that_stands_in_the_note(project: Project) -> None:
     assert ("model", reply["question"]) not in proposed(project)
 
 
-@pytest.mark.parametrize(
-    ("more", "reason", "calls"),
-    [("  budget: {calls: 0}\n", "budget: judges.budget.calls", 0), ("  mode: replay\n", "replay_miss: ", 0)],
-    ids=["budget", "replay"],
-)
-def test_no_call_that_is_not_allowed(project: Project, more: str, reason: str, calls: int) -> None:
-    """Budget and replay hold here as they do for grades."""
-    done, requests = asked(project, Answer(text=GOOD), more)
-    assert f"small: {reason}" in done.err
-    assert len(requests) == calls
-    assert ("list", BY_RULE) in proposed(project)
-
-
-def test_a_model_that_is_too_small(project: Project) -> None:
-    """A question that it writes to every passage is proposed for none; after ten that are no good it says so."""
-    folder = project.root / "vault" / "personal" / "Notes"
-    for number in range(12):
-        (folder / f"More{number}.md").write_text(
-            f"# More {number}\n\nThe plain sentence of it is number{number} here.\n"
-        )
-
-    def parrot(request: Request) -> Answer:
-        number = request.text.partition("is number")[2].partition(" ")[0]
-        return Answer(text={"question": "What should be asked?", "answer": f"number{number} here" if number else "no"})
-
-    with FakeJudge(parrot) as server:
-        judged_by(project, server.url)
-        done = project.command("golden", "propose", "--model", "--limit", "12")
-    assert "asked of several passages 1" in done.err
-    assert "none of its questions can be used, so this model may be too small" in done.err
-    assert "model" not in {source for source, _ in proposed(project)}
-
-
 def test_without_the_flag_nobody_is_asked(project: Project) -> None:
     """A configured judge is sent nothing, and nothing of judges is loaded; the flag without a judge is refused."""
     script = (
@@ -172,18 +139,3 @@ def test_private_notes_are_sent_to_nobody(project: Project) -> None:
     _, requests = asked(project, Answer(text=GOOD))
     assert ["Miller" in request.text for request in requests] == [True]
     assert "Weber" not in str([request.body for request in requests])
-
-
-def test_a_model_whose_questions_are_no_good_is_not_asked_on_and_on(project: Project) -> None:
-    """After two calls for each question that is wanted it ends; the next time it goes on with other passages."""
-    folder = project.root / "vault" / "personal" / "Notes"
-    for number in range(6):
-        (folder / f"More{number}.md").write_text(
-            f"# More {number}\n\nThe plain sentence of the note is {number} here.\n"
-        )
-    first = asked(project, Answer(text={**GOOD, "answer": "nowhere"}))[1]
-    assert len(first) == 4
-    (project.root / "golden.proposals.jsonl").unlink()
-    again = asked(project, Answer(text={**GOOD, "answer": "nowhere"}))[1]
-    assert len(again) == 3
-    assert not {request.text for request in first} & {request.text for request in again}

@@ -38,7 +38,7 @@ def with_traces(run: Run, scores: Sequence[CaseScore], *several: Iterable[Flip])
     """
     groups = [tuple(flips) for flips in several]
     shown = {(flip.mode, flip.case_id) for flips in groups for flip in flips}
-    results = (item.result for item in first_answers(run, shown, scores))
+    results = (item.result for item in first_answers(run, shown))
     ids = {(result.mode, result.case_id): result.trace_id for result in results}
     return [tuple(replace(flip, trace_id=ids.get((flip.mode, flip.case_id))) for flip in flips) for flips in groups]
 

@@ -58,7 +58,7 @@ def find_flips(
         (new.mode, new.case_id): (old, new) for old, new in pairs if _standing(old, flip_at) != _standing(new, flip_at)
     }
     flips = []
-    for item in first_answers(run, moved, scores):
+    for item in first_answers(run, moved):
         failure = item.result.failure
         left = run.stopped is not None and failure is not None and failure.kind == "aborted"
         pair = moved[item.result.mode, item.case.id]
@@ -100,7 +100,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     several = {key for key in decided.missed if (case := now.get(key)) is not None and case.answers}
     answers = _several_answers(run, several)
     flips = []
-    for item in first_answers(run, metrics, comparison.scorecard.cases):
+    for item in first_answers(run, metrics):
         key = (item.result.mode, item.case.id)
         old, own, answer = before.get(key), now[key], item
         # ranks of a question that asked or expected something else tell no cause
@@ -158,7 +158,7 @@ def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int)
     }
     nothing = replace(scorecard, cases=(), slices={}, fingerprint={})
     evidence = replace(cause_evidence(run, scorecard, nothing, ()), lists={})
-    for item in first_answers(run, below, scorecard.cases):
+    for item in first_answers(run, below):
         if not item.case.gold_supports:
             continue
         own = below[item.result.mode, item.case.id]

@@ -367,22 +367,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(words(text.casefold())) - _STOP_WORDS
 
 
-def first_answers(
-    run: Run, wanted: Collection[tuple[str, str]], scores: Sequence[CaseScore]
-) -> Iterator[LabelledResult]:
-    """Yield the first answers to some questions of a run.
-
-    Args:
-        scores: those of the run, mostly in the order of its results. What does not stand there is looked for in all.
-    """
-    left = set(wanted)
-    for place, score in enumerate(scores if left and len(scores) == len(run.results) else ()):
-        if (score.mode, score.case_id) in left and _key(item := run.results[place]) == (score.mode, score.case_id):
-            left.discard(_key(item))
-            yield item
-            if not left:
-                return
-    yield from (item for item in (run.results if left else ()) if _key(item) in left)
+def first_answers(run: Run, wanted: Collection[tuple[str, str]]) -> Iterator[LabelledResult]:
+    """Yield the first answers to some questions of a run, by mode and case id."""
+    return (item for item in (run.results if wanted else ()) if _key(item) in wanted)
 
 
 def _key(item: LabelledResult) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
-from raggate.inputs.expressions import compiled, words_of
+from raggate.inputs.expressions import compiled
 from tables import each_row
 
 TEXTS = ("work-007", "what does the bank card cost?", "fees")
@@ -80,8 +80,3 @@ def test_any_text_is_an_expression_or_a_clear_error(expression: str) -> None:
     """Whatever is typed is read, or refused; nothing else is raised."""
     with suppress(UsageError):
         assert compiled(expression)(("a", "b")) in {True, False}
-
-
-def test_the_words_that_are_searched_for() -> None:
-    """Operators are no words, unless they stand in quotes."""
-    assert words_of('Fees and not ("Bank Card" or "or")') == ["fees", "bank card", "or"]

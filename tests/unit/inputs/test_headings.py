@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from raggate.errors import UsageError
 from raggate.inputs import headings
 from raggate.inputs.headings import SectionNames, check_anchors, heading_paths
 from raggate.models.golden import Support, Vault
-from raggate.text.headings import Elements, elements, fold, written
+from raggate.text.headings import elements, written
 from tables import each_row
 
 Paths = set[tuple[str, ...]]
@@ -155,17 +155,6 @@ def test_front_matter(text: str, expected: str) -> None:
     assert headings.front_matter_of(text) == expected
 
 
-LINE = st.text(alphabet="#-=ab \r`>", max_size=10) | st.sampled_from(
-    ["# A", "## *b* `c`", "a b", "---", "=", "> # a", "```"]
-)
-
-
-@given(st.lists(LINE, max_size=12).map("\n".join))
-def test_any_note_has_headings(text: str) -> None:
-    """Whatever a note holds, its headings with text are among its heading paths."""
-    assert set(headings.headings_with_text(text)) <= headings.heading_paths(text, "a.md")
-
-
 SPLITTERS: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "splitter_headings.json").read_text(encoding="utf-8")
 )
@@ -239,12 +228,6 @@ def test_a_path_as_it_is_written_names_its_heading_and_never_one_that_is_written
     rendered = {"**A**": "A", "`A`": "A", "[A](b)": "A", "`__a__`": "__a__", "__a__": "a", "A &amp; B": "A & B"}
     # what one is as it is written, another may be as it is shown
     assert all(title in {titles[(begin - 2) // 4], rendered.get(titles[(begin - 2) // 4])} for begin in named)
-
-
-@each_row("path", ["", "#", "# > ##", "> > >", "{#a}", "# {#a} > ## ##"])
-def test_empty_paths_name_nothing(path: str) -> None:
-    """A path without a heading names no section, and nothing crashes."""
-    assert SectionNames("# T\n\n## {#a}\n\ntext\n", "n.md").ambiguous(path) == ()
 
 
 def vault(**notes: str) -> Vault:
@@ -370,14 +353,6 @@ def test_snippets_stand_in_their_section(heading: str | None, snippet: str, else
     assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
 
 
-def test_nearest_is_left_out_when_nothing_is_near() -> None:
-    """Without anything similar no wrong advice is given."""
-    case = make_case(gold_supports=(make_support("zzzzzz/yyyy.txt", None),), line=3)
-    with pytest.raises(UsageError) as caught:
-        check_anchors(make_golden(case), vault(a=COSTS))
-    assert "nearest" not in str(caught.value)
-
-
 WRITTEN = (
     "# Guide *for* all {#guide}\n\nOne.\n\n### Use `run_it` &amp; [go](x.md) ###\n\nTwo.\n\n"
     "## Init\n\nThree.\n\n## `__init__`\n\nFour.\n\n## Set up\n\nFive.\n\n## SET UP\n\nSix.\n"
@@ -431,30 +406,10 @@ def test_the_same_heading_twice_is_no_ambiguity() -> None:
         check_anchors(make_golden(make_case(gold_supports=(make_support("a.md", heading, snippets=("y",)),))), notes)
 
 
-def test_a_suggestion_has_the_marks_of_the_file() -> None:
-    """What is suggested can be copied into the golden set: it has the levels that the note has."""
-    case = make_case(gold_supports=(make_support("a.md", "# Guide for all > ## Use run"),), line=3)
-    with pytest.raises(UsageError, match=r"did you mean '# Guide for all .*> ### Use run_it & go'\?"):
-        check_anchors(make_golden(case), vault(a=WRITTEN))
-
-
 NOTES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "data" / "helloworld_headings.json").read_text(encoding="utf-8")
 )
 # paths that raggate knows and that chunker has no chunk for
-MERGED = "a section under 50 characters goes into the next one, which loses its anchor"
-BOTH_READINGS = "raggate also accepts the other reading"
-DIFFERENCES: dict[str, tuple[str, set[Elements]]] = {
-    "bigfront.md": (MERGED, {("T", "Tiny")}),
-    "emoji.md": (MERGED, {("🍎 Maple code & link em", "Ingredients", "Next")}),
-    "empties.md": (MERGED, {("T", "Empty"), ("T", "Full")}),
-    "rune49.md": (MERGED, {("A", "B")}),
-    "tiny3.md": (MERGED, {("A", "D"), ("A", "B")}),
-    "entities.md": (BOTH_READINGS, {("R&D <x> *star*",)}),
-    "fm2.md": (f"{BOTH_READINGS}; {MERGED}", {("title: My Note tags: [a, b]",), ("Real Title",)}),
-    "fm_comment.md": (MERGED, {("comment", "title: X")}),
-    "para_then_dashes.md": (MERGED, {("T", "A paragraph followed directly by dashes")}),
-}
 
 
 @each_row("note", NOTES, ids=lambda note: note["filename"])
@@ -462,12 +417,3 @@ def test_every_path_of_the_chunker_is_known(note: dict[str, Any]) -> None:
     """A gold support may name every heading path that the chunker gives a chunk."""
     paths = heading_paths(note["input"], note["filename"])
     assert {elements(path) for path in note["heading_paths"]} <= paths
-
-
-@each_row("note", NOTES, ids=lambda note: note["filename"])
-def test_what_only_raggate_knows_is_listed(note: dict[str, Any]) -> None:
-    """Beyond the chunker's paths, raggate knows the file's name, as it is and capitalised, and what is listed here."""
-    stem = PurePosixPath(note["filename"]).stem
-    names = {(), (stem,), (fold(" ".join(word[:1].upper() + word[1:] for word in stem.split())),)}
-    own = heading_paths(note["input"], note["filename"]) - {elements(path) for path in note["heading_paths"]} - names
-    assert own == DIFFERENCES.get(note["filename"], ("", set()))[1]

@@ -71,14 +71,6 @@ def test_the_answer_is_looked_at_too() -> None:
     assert [leak.rank for leak in item.labels.leaks] == [2, 0]
 
 
-def test_why_the_api_abstains_is_looked_at() -> None:
-    """What an API says in place of an answer is a text of its own too."""
-    response = make_response(abstained=True, abstain_reason=f"Nobody may know that {KEPT}.")
-    item = make_labelled(make_case(), make_result(response=response))
-    (item,) = leaks.noted(make_run(item, probes=Probing(private=PRIVATE)), NOTES, {}).results
-    assert [leak.rank for leak in item.labels.leaks] == [0]
-
-
 @each_row(
     ("part", "fields"),
     [
@@ -100,14 +92,6 @@ def test_every_text_of_a_response_is_looked_at(part: LeakPart, fields: dict[str,
     item = make_labelled(make_case(), make_result(response=make_response(make_chunk(), **fields)))
     (item,) = leaks.noted(make_run(item, probes=Probing(private=PRIVATE)), NOTES, {}).results
     assert item.labels.leaks == (Leak(rank=0, note="home/diary.md", part=part),)
-
-
-@each_row("part", ["chunk_id", "doc_id", "vault", "rel_path", "heading_path"])
-def test_every_text_of_a_chunk_is_looked_at(part: LeakPart) -> None:
-    """A private text leaks in ids, names and headings of a chunk as in its text, and is told once for each."""
-    (item,) = noted(make_chunk(text=KEPT, **{part: f"1-{KEPT.replace(' ', '-')}"})).results
-    note = "home/diary.md"
-    assert item.labels.leaks == (Leak(rank=1, note=note), Leak(rank=1, note=note, part=part))
 
 
 def test_names_of_notes_that_may_be_seen_are_no_leak() -> None:
@@ -142,12 +126,6 @@ def test_a_path_of_no_note_and_one_of_two_vaults(path: str, *, leaks_there: bool
     """Text of a note under a path that no vault holds leaks; under one of its own, whichever vault, the place tells."""
     (item,) = noted(make_chunk(rel_path=path, text=KEPT)).results
     assert bool(item.labels.leaks) == leaks_there
-
-
-def test_where_nothing_is_kept_back_nothing_leaks() -> None:
-    """Without private notes and principals no text is looked at."""
-    (item,) = noted(make_chunk(text=KEPT), private=()).results
-    assert item.labels.leaks == ()
 
 
 def probed(kind: ProbeKind, response: Response, *, principal: str = "") -> Run:
@@ -235,8 +213,3 @@ def test_by_tags(text: str, *, private: bool) -> None:
 def test_by_place(place: str, *, private: bool) -> None:
     """A vault, a folder or a note is a place; a beginning of a name is none."""
     assert marked("text", places=[place]) == private
-
-
-def test_nothing_is_private_by_itself() -> None:
-    """Without a key no note is looked at."""
-    assert not marked("---\nprivate: true\n---\n")

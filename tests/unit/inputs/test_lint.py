@@ -41,32 +41,6 @@ def test_nearly_the_same_question() -> None:
     assert found(first, make_case("q3", question="How long does the oven heat for the bread?")) == []
 
 
-@each_row(
-    ("question", "quoted"),
-    [
-        ("What does Barrel say about path parameters?", "headings 'Barrel' and 'Path `parameters`'"),
-        ("What are path parameters?", "heading 'Path `parameters`'"),
-        ("How does a barrel read path parameters from the address?", "headings 'Barrel' and 'Path `parameters`'"),
-        ("How are path parameters read from the address?", ""),
-        ("Which barrel?", ""),
-        ("Where is the address?", ""),
-    ],
-)
-def test_short_headings_in_a_question(question: str, quoted: str) -> None:
-    """Headings of one passage give it away together, by three words or by half of the question."""
-    support = make_support(heading_path="# Barrel { #barrel } > ## Path `parameters` {#path}")
-    quoted = quoted.replace("`", "")
-    expected = [("leaked-heading", "q1", f"quotes the {quoted}")] if quoted else []
-    assert found(make_case("q1", question=question, gold_supports=(support,))) == expected
-
-
-def test_headings_of_two_passages_in_a_question() -> None:
-    """A question that names two notes to tell them apart quotes neither's headings."""
-    supports = [make_support("a.md", "# Cellar > ## Pump"), make_support("b.md", "# Attic > ## Pump")]
-    case = make_case("q1", question="How do the cellar and the attic differ in the pump?", gold_supports=(*supports,))
-    assert "leaked-heading" not in {check for check, *_ in found(case)}
-
-
 def test_a_heading_in_the_question() -> None:
     """Three words of headings give the passage away, of any level; two are the name of a thing."""
     support = make_support(heading_path="# Rain barrel gauge > ## Power supply")
@@ -81,14 +55,6 @@ def test_a_snippet_in_the_question() -> None:
     support = make_support(snippets=("500 g of minced beef",))
     case = make_case("q1", question="Is it 500 g of minced beef, or more?", gold_supports=(support,))
     assert found(case) == [("leaked-answer", "q1", "quotes the snippet '500 g of minced beef'")]
-
-
-def test_no_unanswerable_question() -> None:
-    """A suite of answerable questions alone shows nothing of abstention."""
-    findings = [*check_questions(make_golden(make_case("q1")), "g.jsonl")]
-    assert [(item.check, item.line, item.message) for item in findings] == [
-        ("no-unanswerable", 1, "every question is answerable")
-    ]
 
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=7), max_size=12)
@@ -136,11 +102,6 @@ def test_a_heading_that_stands_twice() -> None:
     assert found_places(make_support("t.md", None), notes) == []
 
 
-def test_text_before_the_title_is_no_other_place() -> None:
-    """What stands before the first heading is filed under it, and is the same place."""
-    assert found_places(make_support("t.md", "# A"), vault(a={"t.md": "---\nx: 1\n---\nbefore\n\n# A\ntext\n"})) == []
-
-
 def test_a_note_of_several_vaults() -> None:
     """A path that two vaults have is two places, until the support or the case names one."""
     notes = vault(a={"t.md": "# A\n"}, b={"t.md": "# A\n"})
@@ -160,15 +121,6 @@ def test_notes_without_a_question() -> None:
     ]
     # what the API calls by an id of its own may be any of them
     assert found_places(Support(rel_path="", doc_id="7"), notes) == []
-
-
-def test_a_heading_that_is_copied_from_the_file_stands_twice_too() -> None:
-    """A heading with its id and markup names the sections that have it, as it does when it is written as shown."""
-    notes = vault(a={"t.md": TWICE.replace("## Day", "## *Day* {#day}")})
-    assert [check for check, *_ in found_places(make_support("t.md", "# Trip > ## *Day* {#day}"), notes)] == [
-        "ambiguous-anchor"
-    ]
-    assert [check for check, *_ in found_places(make_support("t.md", "# Trip > ## Day"), notes)] == ["ambiguous-anchor"]
 
 
 URL = '{url: "http://localhost:9"}'

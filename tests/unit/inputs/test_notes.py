@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_support
+from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
 from raggate.inputs.notes import (
     ENOUGH,
     JUDGED_CHUNKS,
@@ -151,12 +151,6 @@ def test_nothing_to_see(text: str) -> None:
     assert not has_text(text)
 
 
-@each_row("text", ["a", "7", "---", "🙂", "文", "\u200bx"])
-def test_something_to_see(text: str) -> None:
-    """A letter, a digit, a mark or a picture is text."""
-    assert has_text(text)
-
-
 @given(st.text(), st.text())
 def test_any_text_is_looked_up(note: str, text: str) -> None:
     """Whatever note and text hold, a share is between 0 and 1, and what is a part of the note with words has all."""
@@ -184,15 +178,6 @@ def test_any_text_is_looked_up(note: str, text: str) -> None:
 def test_the_first_line_of_prose(text: str, sentence: str) -> None:
     """Front matter, headings, lists, tables, code and short lines are passed over; a long sentence is cut."""
     assert first_sentence(text) == sentence
-
-
-@given(st.text(max_size=300))
-def test_any_text(text: str) -> None:
-    """What comes out is in the text, on one line, and short."""
-    sentence = first_sentence(text)
-    assert sentence in text
-    assert len(sentence) <= MAX_CHARACTERS
-    assert len(sentence.splitlines()) <= 1
 
 
 TEXTS = {
@@ -245,18 +230,6 @@ def test_every_chunk_is_looked_at_for_text() -> None:
     """Whether there is text at all is told of all chunks, so that none of a thousand means that none is told."""
     judged = labels(*(make_chunk(f"c{rank}", text="") for rank in range(JUDGED_CHUNKS + 9)))
     assert judged.empty == tuple(range(JUDGED_CHUNKS + 9))
-
-
-def test_a_failed_call_has_no_labels() -> None:
-    """A failed call has nothing to look up."""
-    failed = make_labelled(make_case(), make_result(failure=make_failure()))
-    assert NOTES.label(failed) == failed
-
-
-def test_the_labels_of_the_golden_set_stay() -> None:
-    """What the golden set says of the chunks is not touched."""
-    item = make_labelled(make_case(), make_result("q1", make_chunk()))
-    assert NOTES.label(item).labels.matches == item.labels.matches == ((0,),)
 
 
 TWINS = Notes(
@@ -384,11 +357,3 @@ def test_headings_of_the_note(path: str) -> None:
 def test_headings_of_no_note(path: str) -> None:
     """What is not a heading of the note, or not below the other, is not known."""
     assert not TITLES.holds(path)
-
-
-@given(st.text(), st.text())
-def test_any_heading_is_looked_up(note: str, path: str) -> None:
-    """Whatever note and path hold, there is an answer; the note's own path is always known."""
-    titles = NoteTitles(note, "work", "a/b.md")
-    assert titles.holds(path) in {True, False}
-    assert titles.holds("a/b.md")

@@ -94,15 +94,6 @@ def test_worktree(tmp_path: Path) -> None:
         assert source.describe("a.md") == "a.md"
 
 
-@pytest.mark.parametrize("path", ["nowhere.md", "notes", "a.md/b.md"], ids=["missing", "directory", "below a file"])
-def test_worktree_has_no_such_file(tmp_path: Path, path: str) -> None:
-    """What is not a file is not found."""
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "a.md").write_text("text")
-    with sources.at(tmp_path, None) as source, pytest.raises(FileNotFoundError):
-        source.read(path)
-
-
 def test_revision_is_not_what_the_working_tree_says(git: Git, tmp_path: Path) -> None:
     """Changed, staged, added, deleted and ignored files in the working tree have no part in what a revision says."""
     base = commit(git, tmp_path, a_md="old", gone_md="old", notes__n_md="old", notes__gone_md="old")
@@ -156,15 +147,6 @@ def test_a_link_to_itself_differs(git: Git, tmp_path: Path) -> None:
         assert source.differing(["notes"]) == ("notes", "notes/a.md")
 
 
-def test_differing_in_a_subfolder(git: Git, tmp_path: Path) -> None:
-    """With the configuration in a folder of the repository files are named relative to that folder."""
-    base = commit(git, tmp_path, sub__a_md="x", a_md="x")
-    for name in ("a.md", "sub/a.md", "sub/new.md"):
-        (tmp_path / name).write_text("changed")
-    with sources.at(tmp_path / "sub", base) as source:
-        assert source.differing(("a.md", "new.md")) == ("a.md", "new.md")
-
-
 def test_reading_leaves_the_index_alone(git: Git, tmp_path: Path) -> None:
     """Reading and comparing write nothing into the repository, and a file that was only touched does not differ."""
     base = commit(git, tmp_path, a_md="x", b_md="x")
@@ -191,14 +173,6 @@ def test_a_full_disk_of_temporary_files_is_told_as_that(
     monkeypatch.setattr(shutil, "copy2", full)
     with sources.at(tmp_path, "HEAD") as head, pytest.raises(OSError, match="No space left on device"):
         head.differing(["."])
-
-
-def test_worktree_never_differs(git: Git, tmp_path: Path) -> None:
-    """The working tree does not differ from itself, whatever was changed in it."""
-    commit(git, tmp_path, a_md="x")
-    (tmp_path / "a.md").write_text("changed")
-    with sources.at(tmp_path, None) as source:
-        assert source.differing(("a.md",)) == ()
 
 
 @pytest.mark.parametrize("name", ["HEAD~1", "v1", "feature", "short"])
@@ -295,15 +269,6 @@ def test_revision_has_no_such_file(git: Git, tmp_path: Path, path: str) -> None:
         source.read(path)
 
 
-@pytest.mark.parametrize("path", ["nowhere", "a.md"], ids=["missing", "file"])
-def test_revision_has_no_such_directory(git: Git, tmp_path: Path, path: str) -> None:
-    """What is not a directory in the commit does not exist, even if it is one on disk."""
-    base = commit(git, tmp_path, a_md="x")
-    (tmp_path / "nowhere").mkdir()
-    with sources.at(tmp_path, base) as source:
-        assert not source.directory(path).exists()
-
-
 def test_root_in_a_subfolder(git: Git, tmp_path: Path) -> None:
     """With the configuration in a folder of the repository all paths are relative to that folder."""
     base = commit(git, tmp_path, sub__a_md="in sub", a_md="at the top", sub__notes__n_md="n", notes__top_md="t")
@@ -326,17 +291,6 @@ def test_directories_inside_one_another(git: Git, tmp_path: Path, order: list[st
         "notes": {"office/w.md": "w", "n.md": "n"},
         ".": {"notes/office/w.md": "w", "notes/n.md": "n"},
     }
-
-
-def test_directory_is_unpacked_once_and_removed(git: Git, tmp_path: Path) -> None:
-    """A directory stays the same while the source is open, and nothing of it is left afterwards."""
-    base = commit(git, tmp_path, notes__n_md="n")
-    with sources.at(tmp_path, base) as source:
-        first = source.directory("notes")
-        (first / "mark").touch()
-        assert source.directory("notes") == first
-        assert (first / "mark").exists()
-    assert not first.exists()
 
 
 def test_directory_holds_what_was_committed(git: Git, tmp_path: Path) -> None:
@@ -525,22 +479,6 @@ def test_a_disk_without_modes_and_links_has_changed_no_file(git: Git, tmp_path: 
     assert sources.head(tmp_path) == Checkout(commit=base, dirty=True)
 
 
-def test_head_without_a_commit(git: Git, tmp_path: Path) -> None:
-    """A repository without a commit is described as nothing."""
-    assert git("rev-parse", "--is-inside-work-tree") == "true"
-    assert sources.head(tmp_path) == Checkout()
-    assert (sources.commit_of(tmp_path), sources.tree_id(tmp_path)) == (None, "")
-
-
-def test_the_commit_alone(git: Git, tmp_path: Path) -> None:
-    """Which commit is checked out is read anew each time, and is the same whatever was changed since."""
-    first = commit(git, tmp_path, a_md="x")
-    (tmp_path / "a.md").write_text("changed")
-    assert sources.commit_of(tmp_path) == first
-    second = commit(git, tmp_path, a_md="y")
-    assert sources.commit_of(tmp_path) == second != first
-
-
 def test_changes_that_git_cannot_read_are_changes(git: Git, tmp_path: Path) -> None:
     """A broken index gives no name of an unchanged checkout."""
     commit(git, tmp_path, a_md="x")
@@ -548,15 +486,6 @@ def test_changes_that_git_cannot_read_are_changes(git: Git, tmp_path: Path) -> N
     tree = git("rev-parse", "HEAD^{tree}")
     assert sources.tree_id(tmp_path).startswith(f"{tree}+")
     assert sources.tree_id(tmp_path, but="a.md").startswith(f"{tree}+")
-
-
-def test_nothing_is_listed_outside_the_checkout(git: Git, tmp_path: Path) -> None:
-    """Paths that lead out of it are not looked at, and name no other file in its place."""
-    base = commit(git, tmp_path, a_md="x")
-    (tmp_path / "new.md").write_text("not tracked")
-    with sources.at(tmp_path, base) as source:
-        assert source.differing(["../elsewhere"]) == ()
-        assert source.differing(["../elsewhere", "new.md"]) == ("new.md",)
 
 
 def test_slow_git_is_given_up(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -595,16 +524,6 @@ def test_no_object_is_replaced(git: Git, tmp_path: Path) -> None:
         assert source.read("a.md") == b"one"
 
 
-@pytest.mark.parametrize("kind", ["a file", "nothing"])
-def test_a_directory_that_is_none(tmp_path: Path, kind: str) -> None:
-    """A directory that the change has replaced or removed is named, and git is not blamed for it."""
-    root = tmp_path / "rag"
-    if kind == "a file":
-        root.write_text("x")
-    with pytest.raises(UsageError, match="no directory"), sources.at(root, "main"):
-        pass
-
-
 def test_the_content_of_a_checkout_has_a_name(git: Git, tmp_path: Path) -> None:
     """Equal content has one name whichever commit it is of; a changed tracked file, and its every change, another."""
     commit(git, tmp_path, a_md="x")
@@ -622,17 +541,6 @@ def test_the_content_of_a_checkout_has_a_name(git: Git, tmp_path: Path) -> None:
     assert sources.tree_id(tmp_path) == first
 
 
-def test_the_name_is_of_what_was_seen(git: Git, tmp_path: Path) -> None:
-    """Who has seen the checkout looks no second time: its commit gives the name, and what was changed, if it was."""
-    commit(git, tmp_path, a_md="x")
-    seen, name = sources.head(tmp_path), sources.tree_id(tmp_path)
-    commit(git, tmp_path, a_md="y")
-    assert sources.tree_id(tmp_path, seen=seen) == name != (later := sources.tree_id(tmp_path))
-    (tmp_path / "a.md").write_text("z")
-    assert sources.tree_id(tmp_path, seen=sources.head(tmp_path)).startswith(f"{later}+")
-    assert sources.tree_id(tmp_path, seen=Checkout()) == ""
-
-
 def test_a_file_may_be_left_out_of_that_name(git: Git, tmp_path: Path) -> None:
     """Whatever becomes of that file, beside a changed one or not, the name stays; of another file it changes."""
     (tmp_path / "gate").mkdir()
@@ -647,11 +555,3 @@ def test_a_file_may_be_left_out_of_that_name(git: Git, tmp_path: Path) -> None:
     assert sources.tree_id(root, but="replies") == changed != whole
     (root / "replies").unlink()
     assert sources.tree_id(root, but="replies") == changed
-
-
-def test_content_without_git_has_no_name(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside git, and without git on the machine, nothing is said of the content."""
-    assert sources.tree_id(tmp_path) == ""
-    commit(git, tmp_path, a_md="x")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert sources.tree_id(tmp_path) == ""

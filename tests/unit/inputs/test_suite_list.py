@@ -10,7 +10,6 @@ import pytest
 from checkouts import commit_all, git, write_files
 from raggate.errors import UsageError
 from raggate.inputs import suite_list
-from tables import each_row
 
 
 @pytest.fixture
@@ -151,12 +150,6 @@ def test_two_suites_of_one_name(repository: Path, name: str) -> None:
     )
 
 
-def test_a_configuration_that_cannot_be_read_is_known_by_its_path(repository: Path) -> None:
-    """What is wrong with it is for its own check to say, and keeps no other suite from being listed."""
-    write_files(repository, {ALL[0]: "suite: [\n"})
-    assert [suite.suite for suite in suite_list.find(["services/*/raggate.yml"])] == [ALL[0], "b", "c"]
-
-
 REFUSED = {
     "services/*/nothing.yml": "no configuration has such a path",
     "nowhere/*/raggate.yml": "no configuration has such a path",
@@ -180,13 +173,6 @@ def test_too_many_are_refused(repository: Path) -> None:
         configs("services/*/raggate.yml")
 
 
-@each_row("names", {"a": ["a.yml"], "b": ["a.yml", "b.yml"], "c": ["*.yml"]})
-def test_what_is_a_list(names: str) -> None:
-    """One path is one suite; a pattern is a list, however many files it matches today."""
-    named = {"a": ["a.yml"], "b": ["a.yml", "b.yml"], "c": ["*.yml"]}[names]
-    assert suite_list.several(named) is (names != "a")
-
-
 @pytest.mark.parametrize(
     ("content", "name"),
     [
@@ -206,17 +192,6 @@ def test_name_of_a_broken_configuration(tmp_path: Path, content: str, name: str 
     """The name is read from whatever can be read, and nothing is taken for a name that a suite cannot have."""
     (tmp_path / "raggate.yml").write_bytes(content.encode())
     assert suite_list.name_of_unusable(tmp_path, "raggate.yml", against=None, remote=None) == name
-
-
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    """A file that is no UTF-8 has its name too, and a directory or nothing has none."""
-    (tmp_path / "raggate.yml").write_bytes(b"# \xff\xfe\nsuite: small\n")
-    (tmp_path / "folder").mkdir()
-    suites = [
-        suite_list.name_of_unusable(tmp_path, name, against=None, remote=None)
-        for name in ("raggate.yml", "folder", "no")
-    ]
-    assert suites == ["small", None, None]
 
 
 def test_the_trusted_one_first(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from checkouts import commit_all
 from raggate.config.schema import Config
 from raggate.errors import FileProblems, UsageError
 from raggate.inputs import sources
@@ -95,30 +94,12 @@ def test_a_first_run_on_terms(tree: Path) -> None:
     assert not read(at(tree, committed)).first_run
 
 
-def test_a_commit_without_raggate_is_an_error_where_it_was_asked_for(tree: Path) -> None:
-    """Who names the commit is told that it cannot judge anything."""
-    with pytest.raises(UsageError, match=r"raggate\.yml@f{12}: no such file") as caught:
-        read(at(tree, {}, introducing=False))
-    assert "merge it first" in caught.value.hint
-
-
 def test_a_configuration_without_its_golden_set_is_no_first_run(tree: Path) -> None:
     """A commit that has a configuration judges by it, whatever else it lacks."""
     broken = files()
     del broken["g.jsonl"]
     with pytest.raises(UsageError, match=r"g\.jsonl@f{12}: no such file"):
         read(at(tree, broken))
-
-
-def test_git_is_asked_first(tree: Path) -> None:
-    """A commit that the local repository has is read from there, without asking anybody."""
-    commit_all(tree)
-    elsewhere = StoredObjects({})
-    remote = sources.Remote(workspace=tree, objects=elsewhere)
-    inputs = read(InputSource(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
-    assert inputs.baseline is not None
-    assert not inputs.first_run
-    assert not elsewhere.asked
 
 
 @pytest.mark.parametrize("name", ["raggate.yml", "g.jsonl", "notes", "notes/a.md", "baselines/s.json"])

@@ -126,13 +126,6 @@ def test_folders_without_end(tmp_path: Path, levels: int, refused: bool) -> None
         assert len(vault.load({"work": tmp_path}).texts) == 1
 
 
-def test_of_many_notes_the_first_are_named(tmp_path: Path) -> None:
-    """A vault of another encoding makes six lines, and lint lists the rest."""
-    lines: list[str] = []
-    vault.say_malformed(vault.load({"w": write(tmp_path, {f"{n}.md": b"\xff" for n in range(9)})}), lines.append)
-    assert (len(lines), lines[-1]) == (6, "4 more notes are not UTF-8; `raggate lint` lists all")
-
-
 @pytest.mark.parametrize(
     ("change", "changed"),
     [
@@ -148,20 +141,6 @@ def test_hash(tmp_path: Path, change: dict[str, bytes], *, changed: bool) -> Non
     directory = write(tmp_path, {"a.md": b"one", "docs/b.md": b"two"})
     before = vault.load({"work": directory}).hash
     assert (vault.load({"work": write(directory, change)}).hash != before) is changed
-
-
-def test_hash_does_not_depend_on_where_or_in_which_order(tmp_path: Path) -> None:
-    """The same notes have the same hash in another directory and with the vaults in another order."""
-    first = {name: write(tmp_path / "1" / name, {"a.md": name.encode()}) for name in ("work", "personal")}
-    second = {name: write(tmp_path / "2" / name, {"a.md": name.encode()}) for name in ("personal", "work")}
-    assert vault.load(first).hash == vault.load(second).hash
-
-
-def test_hash_covers_names(tmp_path: Path) -> None:
-    """Renaming a note or a vault changes the hash."""
-    first = vault.load({"work": write(tmp_path / "1", {"a.md": b"x"})}).hash
-    assert vault.load({"work": write(tmp_path / "2", {"b.md": b"x"})}).hash != first
-    assert vault.load({"home": tmp_path / "1"}).hash != first
 
 
 def test_no_note_at_all(tmp_path: Path) -> None:
@@ -184,13 +163,6 @@ def test_linked_directory_is_not_followed(tmp_path: Path) -> None:
     write(tmp_path / "other", {"b.md": b"y"})
     (directory / "docs").symlink_to(tmp_path / "other")
     assert set(vault.load({"work": directory}).texts) == {("work", "a.md")}
-
-
-def test_link_inside_the_vault(tmp_path: Path) -> None:
-    """A link to another note of the vault is a note."""
-    directory = write(tmp_path, {"a.md": b"x"})
-    (directory / "b.md").symlink_to("a.md")
-    assert vault.load({"work": directory}).texts["work", "b.md"] == "x"
 
 
 @pytest.mark.parametrize("kind", ["dangling", "loop", "pipe"])

@@ -19,17 +19,6 @@ def told(tokens: int, usd: float | None = None) -> Usage:
     return Usage(replies=1, input_tokens=tokens, usd=usd)
 
 
-def test_a_budget_of_one_call() -> None:
-    """That the one call is made is said of one."""
-
-    async def spend() -> object:
-        budget = Budget(JudgeBudget(calls=1))
-        await budget.reserve(REQUEST)
-        return await budget.reserve(REQUEST)
-
-    assert asyncio.run(spend()) == "judges.budget.calls: 1 call is made"
-
-
 def test_every_attempt_is_a_call_and_a_retry_counts_as_one() -> None:
     """With three calls allowed, one call and two retries leave none."""
 
@@ -130,12 +119,3 @@ def test_a_call_without_a_price_is_never_free() -> None:
             assert budget.spending().usd == usd
 
     asyncio.run(spend())
-
-
-def test_nothing_allowed_is_nothing_done() -> None:
-    """A budget of no calls allows none."""
-
-    async def spend() -> str | Reserved:
-        return await Budget(JudgeBudget(calls=0)).reserve(REQUEST)
-
-    assert asyncio.run(spend()) == "judges.budget.calls: 0 calls are made"

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_grader, make_panel
+from judging import as_written, canary_line, make_canary, make_grader, make_panel
 from raggate.errors import UsageError
 from raggate.judges import canary
 from raggate.judges.canary import agreement, read
-from raggate.models.judging import NotJudged
 from tables import each_row
 
 
@@ -28,22 +27,6 @@ def test_judges_that_agree_with_people() -> None:
     assert higher.kappa == pytest.approx(1 - 10 / by_chance)
     assert higher.low is not None
     assert higher.low < higher.kappa < (higher.high or 0)
-
-
-def test_a_judge_with_one_grade_for_all_is_worth_nothing() -> None:
-    """Five points for everything agrees with people no better than chance."""
-    always = make_panel(make_grader(ScriptedAsker(groundedness=grounded(5))))
-    result = asyncio.run(
-        agreement(make_canary(*(canary_line(number, number % 6) for number in range(12))).cases, always)
-    )
-    assert result["groundedness"].kappa == 0.0
-
-
-def test_what_was_not_judged_counts_as_that() -> None:
-    """Cases without a judgement are counted, and are in no kappa."""
-    panel = make_panel(make_grader(ScriptedAsker(groundedness=NotJudged(reason="budget"))))
-    result = asyncio.run(agreement(make_canary(canary_line(1), canary_line(2)).cases, panel))["groundedness"]
-    assert (result.cases, result.judged, result.kappa, result.low) == (2, 0, None, None)
 
 
 def test_the_same_answer_again_is_no_other_answer() -> None:

@@ -48,13 +48,6 @@ def test_a_line_tells_what_was_asked_and_replied(tmp_path: Path) -> None:
     }
 
 
-def test_a_reply_is_on_disk_before_anything_else_happens(tmp_path: Path) -> None:
-    """Nothing has to be closed: another reader knows the reply as soon as it is recorded."""
-    path = tmp_path / "folder" / "c.jsonl"
-    Cassette({}, path).record(FIRST, REPLY)
-    assert Cassette(read(path), path).reply(FIRST) == REPLY
-
-
 def test_only_the_same_request_gets_the_reply(tmp_path: Path) -> None:
     """Another prompt, or the same one to another judge, has no reply."""
     tape = Cassette({}, tmp_path / "c.jsonl")
@@ -62,20 +55,6 @@ def test_only_the_same_request_gets_the_reply(tmp_path: Path) -> None:
     assert tape.reply(FIRST) == REPLY
     assert tape.reply(make_request("one", judge=make_judge("large"))) is None
     assert tape.reply(SECOND) is None
-
-
-def test_a_fresh_cassette_uses_only_what_is_new(tmp_path: Path) -> None:
-    """Where all is asked anew, a known reply is not used, and the new one replaces it in the file."""
-    path = tmp_path / "c.jsonl"
-    Cassette({}, path).record(FIRST, REPLY)
-    tape = Cassette(read(path), path, fresh=True)
-    assert tape.reply(FIRST) is None
-    newer = Reply(text='{"score": 5}')
-    tape.record(FIRST, newer)
-    assert tape.reply(FIRST) == newer
-    tape.put_in_order()
-    assert path.read_bytes().count(b"\n") == 1
-    assert read(path)[FIRST.key].reply == newer
 
 
 def test_the_same_replies_are_the_same_bytes(tmp_path: Path) -> None:
@@ -141,12 +120,6 @@ def test_a_whole_last_line_needs_no_newline(tmp_path: Path, requests: tuple[Judg
     assert {*read(path)} == {*known, third.key}
 
 
-def test_a_last_line_that_is_none_is_named_without_a_newline_too() -> None:
-    """What is JSON was not cut off: it is an error, and not taken for what a killed run has left."""
-    with pytest.raises(FileError, match=r"c\.jsonl:1: Object missing required field `key`"):
-        cassette.read(b"{}", "c.jsonl")
-
-
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -174,12 +147,6 @@ def test_a_line_that_is_none_is_named(tmp_path: Path, change: dict[str, object],
         read(path)
 
 
-def test_what_is_not_json_is_named(tmp_path: Path) -> None:
-    """A mark of a merge conflict is an error with the number of its line."""
-    with pytest.raises(FileError, match=r"c\.jsonl:1: unexpected character"):
-        cassette.read(b"<<<<<<< HEAD\n", "c.jsonl")
-
-
 def test_a_line_with_a_key_twice_is_none(tmp_path: Path) -> None:
     """Whoever reviews a line may see the first of two answers, and a program takes the last."""
     Cassette({}, tmp_path / "c.jsonl").record(FIRST, REPLY)
@@ -193,17 +160,6 @@ def test_larger_than_any_cassette(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cassette, "MOST_BYTES", 10)
     with pytest.raises(FileError, match=r"c\.jsonl: larger than 10 bytes"):
         cassette.read(b"<" * 11, "c.jsonl")
-
-
-def test_the_models_that_answered_are_known_per_judge(tmp_path: Path) -> None:
-    """Who answered so far is told for each judge, also where all is asked anew."""
-    path = tmp_path / "c.jsonl"
-    tape = Cassette({}, path)
-    tape.record(FIRST, REPLY)
-    tape.record(SECOND, Reply(text=""))
-    assert Cassette(read(path), path).models(SECOND) == {"small-b1"}
-    assert tape.models(make_request(judge=make_judge(build="b2"))) == frozenset()
-    assert Cassette(read(path), path, fresh=True).models(FIRST) == {"small-b1"}
 
 
 @each_row(

@@ -6,8 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_judge
 from raggate.judges import cassette
@@ -16,7 +14,7 @@ from raggate.judges.cassette import Cassette
 from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run, sample
 from raggate.judges.replies import GroundednessReply
 from raggate.judges.session import CassetteFirst
-from raggate.models.judging import Canary, Judgement, JudgeRequest, JudgingSummary, NotJudged, Parameters, Reply
+from raggate.models.judging import Canary, Judgement, JudgeRequest, NotJudged, Parameters, Reply
 from raggate.models.run import LabelledResult
 from tables import each_row
 
@@ -80,18 +78,6 @@ def test_a_reply_that_answers_share_is_paid_once() -> None:
     usage = summary.usage
     assert (usage.replies, usage.input_tokens, usage.output_tokens) == (2, 20, 2)
     assert summary.scores["groundedness"].judged == 3
-
-
-def test_the_summary_survives_a_fingerprint() -> None:
-    """How judging went is read back from what a fingerprint holds of it; what is something else is nothing."""
-    cases = CanarySet(
-        cases=make_canary(*(canary_line(number, number) for number in range(6))).cases, hash="h", floor=0.6
-    )
-    asking = Asking(as_written())
-    summary = judged([answer("a", "4 [1]")], asking, canary=cases, spot=SpotPlan(n=1)).summary
-    assert JudgingSummary.of({"judging": summary.stored()}) == summary
-    assert JudgingSummary.of({}) is None
-    assert JudgingSummary.of({"judging": {"scores": 3}}) is None
 
 
 def test_the_canary_is_asked_anew_where_the_run_called() -> None:
@@ -197,15 +183,6 @@ def test_a_sample_is_seeded_and_of_what_has_a_value() -> None:
     assert 1 not in sample(names, answers, 31, 0)
 
 
-@each_row("place", range(9))
-def test_a_sample_stays_when_a_question_is_added(place: int) -> None:
-    """Wherever among the answers a new one stands, it takes the place of at most one of those that are drawn."""
-    names, valued = [f"q{number}" for number in range(8)], (Judgement(score="groundedness", value=4.0),)
-    more = [*names[:place], "new", *names[place:]]
-    drawn = {names[at] for at in sample(names, [valued] * 8, 4, 0)}
-    assert len(drawn & {more[at] for at in sample(more, [valued] * 9, 4, 0)}) >= 3
-
-
 @each_row(
     "change",
     [
@@ -223,9 +200,3 @@ def test_what_makes_two_runs_comparable(change: dict[str, Any]) -> None:
     """Another model, build, prompt, temperature or way of judging is another judge."""
     assert identity(plan()) == identity(plan())
     assert identity(plan()) != identity(plan(**change))
-
-
-def test_where_a_server_is_does_not_make_another_judge() -> None:
-    """The address of a server of one's own may change from machine to machine."""
-    moved = replace(make_judge(), base_url="http://127.0.0.1:2")
-    assert identity(plan(models=(moved,))) == identity(plan())

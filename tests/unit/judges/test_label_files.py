@@ -62,12 +62,6 @@ def test_each_judge_of_a_panel_is_an_annotator() -> None:
     assert (pair.first, pair.second, pair.shared, pair.kappas["support_present"]) == ("judge 1", "judge 2", 2, 1.0)
 
 
-def test_what_was_not_judged_is_no_row() -> None:
-    """An answer without labels is left out, and a run without any has no file."""
-    assert label_files([labelled("a", "-----")]) == {}
-    assert label_files([replace(labelled("a", "ynnyn"), judgements=())]) == {}
-
-
 def test_an_answer_is_no_formula() -> None:
     """What a spreadsheet would run is text there, and quotes, commas and line breaks stay in their cell."""
     item = labelled("a", "ynnyn", answer='=cmd("x"),\n"y"')

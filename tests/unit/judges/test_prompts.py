@@ -6,13 +6,11 @@ import json
 import re
 
 from hypothesis import example, given, strategies as st
-from msgspec.structs import replace
 
-from judging import ScriptedAsker, make_grader, make_material
-from raggate.judges.prompts import Frame, as_data, render, template
+from judging import make_material
+from raggate.judges.prompts import as_data, render, template
 from raggate.judges.replies import ContextRelevancyReply, CorrectnessReply, GroundednessReply, QuestionReply
 from raggate.judges.scores import EACH, families
-from raggate.models.judging import JudgeRequest
 from tables import each_row
 
 SCORES = (
@@ -33,13 +31,6 @@ def test_a_rubric_explains_every_key_of_its_reply(rubric: str) -> None:
     assert prompt.schema["required"] == explained
 
 
-@each_row("rubric", ["groundedness", "correctness"])
-def test_a_rubric_holds_the_whole_scale(rubric: str) -> None:
-    """The scale of the two scores has a line for every point from 5 to 0."""
-    text = render(rubric, {}, RUBRICS[rubric]).messages[0].text
-    assert re.findall(r"^- ([0-5]): ", text, re.MULTILINE) == [*"543210"]
-
-
 def test_the_material_stands_between_two_lines_with_its_own_hash() -> None:
     """A prompt is the rubric as the system's message, and the material in one of the user, framed by a hash of it."""
     prompt = render("groundedness", make_material().of_passages(), GroundednessReply)
@@ -50,16 +41,6 @@ def test_the_material_stands_between_two_lines_with_its_own_hash() -> None:
     assert json.loads(match[2]) == make_material().of_passages()
     other = render("groundedness", make_material(answer="Another.").of_passages(), GroundednessReply)
     assert match[1] not in other.messages[1].text
-
-
-@each_row("frame", ["first", "second", "question"])
-def test_what_is_the_same_for_every_answer_comes_first(frame: Frame) -> None:
-    """What tells that the material gives no orders stands before the mark, and so is the same for every answer."""
-    prompts = [render("correctness", {"answer": answer}, CorrectnessReply, frame=frame) for answer in "ab"]
-    before = {re.split(r"[0-9a-f]{16}", prompt.messages[1].text)[0] for prompt in prompts}
-    (shared,) = before
-    assert re.search(r"\n\n(begin of material|start) $", shared)
-    assert "by others" in shared or "evidence alone" in shared
 
 
 def test_the_schema_of_a_request_knows_how_many_passages_there_are() -> None:
@@ -127,17 +108,3 @@ def test_what_a_reviewer_sees_of_a_request_is_short() -> None:
     assert len(str(about["answer"])) == 160
     assert about["sources"] == ["Home/Oven.md, # Heat"]
     assert "Bake at" not in str(about)
-
-
-def test_another_seed_and_another_frame_are_other_requests() -> None:
-    """What is asked by another seed or another wording has a key of its own in the cassette."""
-    grader = make_grader(ScriptedAsker())
-    prompt = render("correctness", {"answer": "a"}, CorrectnessReply)
-    other = render("correctness", {"answer": "a"}, CorrectnessReply, frame="second")
-    again = replace(grader.parameters, seed=2)
-    keys = {
-        JudgeRequest(model=grader.model, prompt=text, parameters=parameters).key
-        for text in (prompt, other)
-        for parameters in (grader.parameters, again)
-    }
-    assert len(keys) == 4

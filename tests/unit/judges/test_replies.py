@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 
 from judging import Grade
 from raggate.judges.replies import (
-    MOST_CHARACTERS,
     ContextRelevancyReply,
     GroundednessReply,
     ReplyFormat,
@@ -89,24 +88,6 @@ def test_half_a_character_is_no_reply(text: str) -> None:
     with pytest.raises(ValueError, match="lone surrogate"):
         parse(text, Report)
     assert parse(r'{"score": 1, "claims": ["\ud83d\ude00"]}', Report).claims == ["\U0001f600"]
-
-
-def test_a_reply_without_end_is_not_read() -> None:
-    """A reply is read up to a size."""
-    with pytest.raises(ValueError, match="expected at most 200000 characters"):
-        parse('{"score": 1}' + " " * MOST_CHARACTERS, Grade)
-
-
-def test_what_is_wrong_is_told_with_its_place() -> None:
-    """The model is told which key was wrong when it is asked once more."""
-    with pytest.raises(ValueError, match=r"score: .*valid integer.*claims: Field required"):
-        parse('{"score": "high"}', Report)
-
-
-def test_the_schema_demands_what_is_read() -> None:
-    """The schema that is sent demands every key, and no others."""
-    schema = schema_of(Report)
-    assert (schema["required"], schema["additionalProperties"]) == (["score", "claims"], False)
 
 
 @given(st.text())

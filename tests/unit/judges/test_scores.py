@@ -22,7 +22,7 @@ from raggate.judges.replies import (
     RecencyConflictReply,
     RetrievalLabelsReply,
 )
-from raggate.judges.scores import EACH, MOST_CLAIMS, combined, groundedness_of, merged, templates_of
+from raggate.judges.scores import EACH, MOST_CLAIMS, combined, groundedness_of, templates_of
 from raggate.models.judging import Judgement, JudgeRequest, NotJudged, disagree
 from tables import each_row
 
@@ -80,16 +80,6 @@ def test_a_full_score_with_missing_facts_is_none() -> None:
     assert score_of("correctness", correct(4, missing_facts=["x"])).value == 4
 
 
-def test_key_facts_reach_the_judge() -> None:
-    """What people expect of an answer is part of what correctness is judged by, and of nothing else."""
-    ask = ScriptedAsker(correctness=correct(), groundedness=grounded())
-    panel = make_panel(make_grader(ask), scores=("correctness", "groundedness"))
-    graded(panel, make_material(key_facts=("220 degrees",)))
-    about = {request.prompt.name: material_in(request) for request in ask.requests}
-    assert about["correctness"]["expected_key_facts"] == ["220 degrees"]
-    assert "expected_key_facts" not in about["groundedness"]
-
-
 def test_faithfulness_is_the_share_of_supported_claims() -> None:
     """Three claims of four are supported: 0.75. It follows from the reply about groundedness, which is paid once."""
     ask = ScriptedAsker(groundedness=grounded(3, supported_claims=["a", "b", "c"], unsupported_claims=["d"]))
@@ -109,12 +99,6 @@ def test_a_claim_counts_once_however_often_it_is_made() -> None:
     assert score_of("faithfulness", grounded(3, supported_claims=[""])).reason == "nothing_to_judge"
 
 
-def test_faithfulness_without_claims_is_none() -> None:
-    """A share of no claims is no number."""
-    judgement = score_of("faithfulness", grounded(3, supported_claims=[], unsupported_claims=[]))
-    assert (judgement.value, judgement.reason) == (None, "nothing_to_judge")
-
-
 @each_row(
     ("helpful", "value", "reason"),
     [
@@ -131,13 +115,6 @@ def test_context_relevancy(helpful: list[int], value: float | None, reason: str 
     reply = ContextRelevancyReply(reasoning="Because.", helpful_passages=helpful)
     judgement = score_of("context_relevancy", reply, passages=(passage, passage), answer="")
     assert (judgement.value, judgement.reason) == (value, reason)
-
-
-def test_context_relevancy_does_not_see_the_answer() -> None:
-    """The answer has no say in whether passages help with the question."""
-    ask = ScriptedAsker(context_relevancy=ContextRelevancyReply(reasoning="Because.", helpful_passages=[]))
-    graded(make_panel(make_grader(ask), scores=("context_relevancy",)))
-    assert {*material_in(ask.requests[0])} == {"question", "passages"}
 
 
 @each_row("yes", [True, False])
@@ -351,12 +328,6 @@ def test_each_claim_is_judged_alone() -> None:
     assert [scores[name].usage.replies for name in ("groundedness", "faithfulness")] == [4, 0]
 
 
-def test_a_claim_that_is_listed_twice_is_one() -> None:
-    """Major as soon as it is so anywhere, cited only where it is so everywhere; and a blank text is no claim."""
-    listed = [claim("So.", major=False, cited=True), claim("so. ", major=True, cited=False), claim(" ")]
-    assert merged(listed) == [claim("So.", major=True, cited=False)]
-
-
 def test_one_claim_that_is_not_judged_leaves_no_score() -> None:
     """Without the verdict on one claim there is neither groundedness nor faithfulness, whatever the others say."""
     scores = both(by_claim({"a": S, "b": NotJudged(reason="budget")}))
@@ -376,13 +347,6 @@ def test_without_a_list_of_claims_there_is_no_score(ask: ScriptedAsker, reason: 
     """A list that fails, is empty or is too long is no score, and no claim is asked about."""
     assert {item.reason for item in both(ask).values()} == {reason}
     assert len(ask.requests) == 1
-
-
-def test_a_refusal_is_not_taken_apart() -> None:
-    """A refusal makes no claims, and nobody is asked for them."""
-    ask = ScriptedAsker()
-    assert {item.reason for item in both(ask, abstained=True).values()} == {"nothing_to_judge"}
-    assert ask.requests == []
 
 
 def vote(value: float | None, score: str = "groundedness") -> Judgement:
@@ -421,11 +385,6 @@ def test_yes_and_no_take_a_majority(values: tuple[float, ...], expected: float |
     assert together.reason == (None if expected is not None else "disagreement")
 
 
-def test_the_reasons_are_of_the_judge_next_to_the_value() -> None:
-    """A panel's reasoning is that of a judge who said what came out, or came nearest."""
-    assert combined([vote(1), vote(4), vote(5)], "median").reasoning == "say 4"
-
-
 def test_why_a_panel_did_not_judge() -> None:
     """The reason is the one that most judges have, with how many did not judge."""
     together = combined([vote(5), vote(None), vote(None)], "median")
@@ -439,27 +398,6 @@ def test_a_judge_without_a_key_excuses_no_answer() -> None:
     for votes in ([absent[0], refused, vote(5), vote(5)], [*absent, absent[0], refused]):
         assert combined(votes, "median").reason == "refused"
     assert combined([absent[0], vote(5)], "median").reason == "no_key"
-
-
-def test_every_judge_is_asked_and_paid() -> None:
-    """A panel asks each of its models the same, and what all of them took is the panel's."""
-    asked = [ScriptedAsker(groundedness=grounded(points, unsupported_claims=["b"])) for points in (2, 3, 4)]
-    panel = make_panel(*(make_grader(ask, name) for ask, name in zip(asked, "abc", strict=True)))
-    judgement = graded(panel)["groundedness"]
-    assert (judgement.value, judgement.usage.replies, len(judgement.keys)) == (3, 3, 3)
-    assert [item.judge for item in judgement.votes] == [*"abc"]
-    assert [ask.requests[0].prompt for ask in asked] == [asked[0].requests[0].prompt] * 3
-
-
-def test_a_judge_that_fails_leaves_the_others() -> None:
-    """Two of three are more than half."""
-    replies = (
-        grounded(4, unsupported_claims=["b"]),
-        NotJudged(reason="timeout"),
-        grounded(4, unsupported_claims=["b"]),
-    )
-    panel = make_panel(*(make_grader(ScriptedAsker(groundedness=reply)) for reply in replies))
-    assert graded(panel)["groundedness"].value == 4
 
 
 def test_templates_name_what_is_asked() -> None:

@@ -20,7 +20,7 @@ from raggate.config.judge_settings import Judges
 from raggate.judges import cassette, session
 from raggate.judges.cassette import Cassette
 from raggate.judges.session import Asker, Bench, CassetteFirst, Opinion, Work, judge_models
-from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Reply, Spending, TokenPrice, Usage
+from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Reply, Spending, Usage
 
 Graded = tuple[tuple[Judgement, ...], Spending]
 UNSET: dict[str, str] = {}
@@ -111,22 +111,6 @@ def test_what_is_asked_anew_is_asked_once_in_a_run(tmp_path: Path) -> None:
     assert spending.calls == 1
 
 
-def test_replay_makes_no_call_for_what_is_missing(tmp_path: Path) -> None:
-    """In the mode `replay` a server that would answer is not asked, and what is missing is not judged."""
-    with FakeJudge() as server:
-        judged = judge(settings_for(server.url, mode="replay"), tmp_path / "c.jsonl")
-        assert server.calls == 0
-    assert [judgement.reason for judgement in judged[0]] == ["replay_miss"] * 3
-
-
-def test_an_error_is_never_a_score(tmp_path: Path) -> None:
-    """Where the server fails, there is no value at all, and a reason for each answer."""
-    with FakeJudge(lambda _: Answer(status=400, text="score: 5")) as server:
-        judged = judge(settings_for(server.url), tmp_path / "c.jsonl")
-    assert values(judged) == [None] * 3
-    assert {judgement.reason for judgement in judged[0]} == {"status"}
-
-
 @pytest.mark.parametrize("key", ["", "  ", "two words", "schlüssel", "line\nbreak"])
 def test_without_a_key_nobody_is_asked(tmp_path: Path, key: str) -> None:
     """A judge that needs a key and has none, or one that no header can hold, is not asked."""
@@ -135,16 +119,6 @@ def test_without_a_key_nobody_is_asked(tmp_path: Path, key: str) -> None:
         judged = judge(settings, tmp_path / "c.jsonl", {"OPENAI_API_KEY": key})
         assert server.calls == 0
     assert {judgement.reason for judgement in judged[0]} == {"no_key"}
-
-
-def test_a_key_comes_from_the_variable_that_is_named(tmp_path: Path) -> None:
-    """The key of a judge is read from its own variable, and no other."""
-    with FakeJudge() as server:
-        model = {"model": "small", "base_url": server.url, "build": "b1", "api_key_env": "MY_KEY"}
-        judge(
-            Judges.model_validate({"models": [model]}), tmp_path / "c.jsonl", {"MY_KEY": "k1", "OPENAI_API_KEY": "k2"}
-        )
-        assert {request.headers["authorization"] for request in server.requests} == {"Bearer k1"}
 
 
 def test_a_run_that_is_ended_leaves_what_it_has(tmp_path: Path) -> None:
@@ -163,64 +137,6 @@ def test_a_run_that_is_ended_leaves_what_it_has(tmp_path: Path) -> None:
             )
     assert time.monotonic() - begin < 10
     assert len(cassette.read(path.read_bytes(), "c.jsonl")) == 1
-
-
-def test_a_mistake_of_raggates_own_is_not_hidden(tmp_path: Path) -> None:
-    """What is raised beside what servers do is raised, and not taken for something that was not judged."""
-
-    async def broken(_: Bench) -> None:
-        raise RuntimeError("a bug")
-
-    with pytest.raises(RuntimeError, match="a bug"):
-        session.run(broken, settings_for("http://127.0.0.1:1"), {}, Cassette({}, tmp_path / "c.jsonl"))
-
-
-def test_judges_have_their_providers_defaults() -> None:
-    """Addresses and variables of keys are the providers' own where the section names none."""
-    settings = Judges.model_validate(
-        {
-            "models": [
-                {"model": "openai:gpt-4o-2024-08-06", "price": {"input": 2.5, "output": 10}},
-                {"model": "anthropic:claude-3-5-sonnet-20241022"},
-                {"model": "github:openai/gpt-4o-2024-11-20"},
-                {"model": "qwen2.5:14b", "build": "sha256:9f2c", "base_url": "http://127.0.0.1:8081"},
-            ]
-        }
-    )
-    own = {"base_url": "http://127.0.0.1:8081", "key_variable": ""}
-    assert judge_models(settings) == (
-        JudgeModel(
-            name="openai:gpt-4o-2024-08-06",
-            provider="openai",
-            model="gpt-4o-2024-08-06",
-            build="",
-            endpoint="openai",
-            base_url="https://api.openai.com/v1",
-            key_variable="OPENAI_API_KEY",
-            price=TokenPrice(input=2.5, output=10),
-        ),
-        JudgeModel(
-            name="anthropic:claude-3-5-sonnet-20241022",
-            provider="anthropic",
-            model="claude-3-5-sonnet-20241022",
-            build="",
-            endpoint="anthropic",
-            base_url="https://api.anthropic.com/v1",
-            key_variable="ANTHROPIC_API_KEY",
-        ),
-        JudgeModel(
-            name="github:openai/gpt-4o-2024-11-20",
-            provider="github",
-            model="openai/gpt-4o-2024-11-20",
-            build="",
-            endpoint="github",
-            base_url="https://models.github.ai/inference",
-            key_variable="GITHUB_TOKEN",
-        ),
-        JudgeModel(
-            name="qwen2.5:14b", provider="openai", model="qwen2.5:14b", build="sha256:9f2c", endpoint="local", **own
-        ),
-    )
 
 
 def test_replay_needs_no_library_for_calls() -> None:
@@ -340,12 +256,6 @@ def test_a_reply_that_was_cut_off_is_not_judged_and_not_asked_for_again(tape: Ca
     assert len(server.asked) == 1
 
 
-def test_a_reply_that_is_whole_at_the_limit_is_one(tape: Cassette) -> None:
-    """Where only blanks were cut off, the object is there."""
-    (opinion,) = ask(tape, Server(Reply(text='{"score": 5}  ', cut_off=True)))
-    assert opinion.says == Grade(score=5)
-
-
 def test_what_went_wrong_is_not_recorded(tape: Cassette, tmp_path: Path) -> None:
     """What a server refused or did not answer is asked for again by the next run."""
     (opinion,) = ask(tape, Server(NotJudged(reason="timeout", detail="no reply")))
@@ -367,15 +277,6 @@ def test_another_model_than_before_is_refused(tape: Cassette, tmp_path: Path) ->
         reason="other_model", detail=f"the server says that 'qwen-0.5b' answered, and not 'qwen-7b'; {advice}"
     )
     assert recorded(tmp_path).reply(other) is None
-
-
-def test_a_folder_is_not_a_model(tape: Cassette, tmp_path: Path) -> None:
-    """A server that names the file it loaded may have it elsewhere today."""
-    ask(tape, Server(Reply(text='{"score": 3}', model="/home/a/qwen.gguf")), make_request("One.", judge=UNPINNED))
-    server = Server(Reply(text='{"score": 5}', model="D:\\models\\qwen.gguf"))
-    (opinion,) = ask(recorded(tmp_path), server, make_request("Another.", judge=UNPINNED))
-    assert opinion.says == Grade(score=5)
-    assert b"/home/a" not in (tmp_path / "c.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -460,26 +361,3 @@ def test_a_first_request_that_fails_holds_nobody_up(tape: Cassette) -> None:
 
     assert len(asyncio.run(ask_at_once())) == 5
     assert most == 4
-
-
-def test_refreshing_does_not_change_the_model(tape: Cassette, tmp_path: Path) -> None:
-    """Where all is asked anew, another model than the one in the cassette is another judge, as it is elsewhere."""
-    ask(tape, Server(Reply(text='{"score": 3}', model="old")), make_request("One.", judge=UNPINNED))
-    server = Server(Reply(text='{"score": 4}', model="new"), Reply(text='{"score": 5}', model="old"))
-    fresh = recorded(tmp_path, fresh=True)
-    (opinion,) = ask(fresh, server, make_request("One.", judge=UNPINNED))
-    assert isinstance(opinion.says, NotJudged)
-    assert opinion.says.reason == "other_model"
-    assert [opinion.says for opinion in ask(fresh, server, make_request("One.", judge=UNPINNED))] == [Grade(score=5)]
-    # with a version of its own it is another judge, whom nobody knows yet
-    new = make_request("One.", judge=make_judge("qwen", model="new", build="b2"))
-    assert [opinion.says for opinion in ask(fresh, Server(Reply(text='{"score": 4}', model="new")), new)] == [
-        Grade(score=4)
-    ]
-
-
-def test_another_seed_is_another_call(tape: Cassette) -> None:
-    """The same prompt by another seed is not the first reply read again."""
-    server = Server('{"score": 3}', '{"score": 2}')
-    second = replace(REQUEST, parameters=replace(REQUEST.parameters, seed=2))
-    assert [opinion.says for opinion in ask(tape, server, REQUEST, second)] == [Grade(score=3), Grade(score=2)]

@@ -107,35 +107,9 @@ def test_interval(metric: str, ends: tuple[float, float] | None, written: str) -
 
 
 @each_row(
-    ("metric", "number", "written"),
-    [
-        ("hit_at_5", 0.04, "4.0 pt"),
-        ("hit_at_5", 0.0004, "0.04 pt"),
-        ("mrr_at_10", 0.0743, "0.074"),
-        ("x", 0.0, "0.000"),
-    ],
-)
-def test_distance(metric: str, number: float, written: str) -> None:
-    """How far two values lie apart has the unit of a difference, and is not nothing where it is something."""
-    assert figures.distance(metric, number) == written
-
-
-@each_row(
     ("lost", "gained", "written"),
     [(None, None, "10"), (0, 0, "10"), (2, 0, "−2 of 10"), (0, 1, "+1 of 10"), (2, 1, "−2 +1 of 10")],
 )
 def test_moved(lost: int | None, gained: int | None, written: str) -> None:
     """Next to a value stands how many cases it covers and how many of them moved, if any did."""
     assert figures.moved(make_delta(regressed=lost, improved=gained)) == written
-
-
-def test_differences_and_values_beside_each_other() -> None:
-    """A difference has its sign and unit and looks unlike what is allowed; values are in one unit, or a dash."""
-    assert figures.difference("hit_at_5", -0.1) == "−10.0 pt"
-    assert figures.difference("hit_at_5", -0.05004, beside=-0.05) == "−5.004 pt"
-    assert figures.difference("mrr_at_10", 0.05) == "+0.050"
-    assert figures.distance("hit_at_5", 0.05004, beside=0.05) == "5.004 pt"
-    assert figures.tolerated("hit_at_5", 0.05) == "5 pt"
-    assert figures.tolerated("mrr_at_10", 0.05) == "0.05"
-    assert figures.both("hit_at_5", 0.95, None) == "95.0% → –"
-    assert figures.both("mrr_at_10", None, 0.95) == "– → 0.950"

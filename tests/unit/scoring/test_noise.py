@@ -37,13 +37,6 @@ def test_the_band_of_a_metric() -> None:
     assert noise.bands["hybrid"]["hit_at_1"].spread == 0.25
 
 
-def test_questions_may_differ_where_means_do_not() -> None:
-    """Two questions that change places leave the mean where it is, and are counted."""
-    noise = measure([answers("q1", 1, 0), answers("q2", 0, 1)], "")
-    assert noise is not None
-    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=0.5, differ=2, cases=2, moved=2)
-
-
 def test_what_does_not_apply_is_no_value() -> None:
     """A question to which a metric never applies is left out; one to which it does now and then differs."""
     noise = measure([answers("q1", 1, 1), answers("q2", None, None), answers("q3", 0, None)], "")
@@ -66,13 +59,6 @@ def test_a_call_that_failed_is_no_movement() -> None:
     assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0, high=1, differ=1, cases=1, moved=0)
 
 
-def test_modes_have_bands_of_their_own() -> None:
-    """What one way of retrieval does says nothing of another."""
-    noise = measure([answers("q1", 1, 0), answers("q1", 1, 1, mode="bm25")], "")
-    assert noise is not None
-    assert [(mode, bands["hit_at_1"].spread) for mode, bands in noise.bands.items()] == [("hybrid", 1), ("bm25", 0)]
-
-
 @each_row("runs", [[], [answers("q1", 1)], [answers("q1", 1, 1), answers("q2", 1)]])
 def test_a_run_that_lacks_answers_has_no_band(runs: list[list[CaseScore]]) -> None:
     """Means of different questions are no noise."""
@@ -92,11 +78,6 @@ def measured(spread: float) -> Noise:
     """Build the noise of three runs."""
     band = Band(low=0.5, high=0.5 + spread, differ=2, cases=10, moved=1.5)
     return Noise(runs=3, measured="2026-01-02T03:04:05Z", bands={"hybrid": {"hit_at_1": band}})
-
-
-def test_it_is_read_as_it_was_stored() -> None:
-    """A fingerprint gives back what was put into it."""
-    assert Noise.of({KEY: measured(0.25).stored()}) == measured(0.25)
 
 
 COUNT, NUMBER = st.integers(-1, 3), st.integers(-1, 3) | st.floats(-1, 2)

@@ -41,18 +41,6 @@ def test_the_sample_is_the_same_whatever_the_order() -> None:
     assert sample(results, 0) == ()
 
 
-def test_a_golden_set_that_grows_keeps_most_of_the_sample() -> None:
-    """One more question replaces at most one of those that are asked twice."""
-    results = [make_result(f"q{number}") for number in range(30)]
-    before, after = sample(results, 10), sample([*results, make_result("new")], 10)
-    assert len({case.case_id for case in before} & {case.case_id for case in after}) >= 9
-
-
-def test_what_got_no_answer_is_not_asked_again() -> None:
-    """A call that failed is nothing to hold a second one against."""
-    assert sample([make_result("q1", failure=make_failure()), make_result("q2")], 10) == (make_result("q2"),)
-
-
 @each_row(
     ("first", "second", "differ"),
     [
@@ -99,11 +87,6 @@ def test_a_call_that_fails_is_counted_apart() -> None:
     assert repeated is not None
     assert (repeated.asked, repeated.failed, repeated.compared, repeated.differ) == (5, 2, 3, 1)
     assert repeated.modes == 2
-
-
-def test_nothing_asked_again_is_nothing() -> None:
-    """Questions with one answer each say nothing of how the API repeats itself."""
-    assert compare([[make_labelled()]], [1]) is None
 
 
 def test_a_question_has_the_mean_of_its_answers() -> None:
@@ -198,8 +181,3 @@ def test_of_any_two_rankings(first: list[int], second: list[int]) -> None:
     assert overlap == pytest.approx(rank_biased_overlap(second, first))
     assert rank_biased_overlap(first, first) == pytest.approx(1)
     assert (overlap == 0) == (not set(first) & set(second) and bool(first or second))
-
-
-def test_the_top_counts_most() -> None:
-    """A difference at the first rank weighs more than the same one at the third."""
-    assert rank_biased_overlap("abcd", "bacd") < rank_biased_overlap("abcd", "abdc")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from builders import (
@@ -32,15 +32,12 @@ from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import (
     Counts,
     FolderCounts,
-    SliceMeans,
+    body_of,
     count,
     count_folders,
-    directions,
-    first_answers,
     heading_hash,
     list_entries,
     lost,
-    means,
     short_hash,
 )
 from tables import each_row
@@ -96,16 +93,6 @@ def test_each_field(field: str, item: LabelledResult) -> None:
     assert field not in names(counts([item]), counts([item]))
 
 
-def test_every_field_is_covered_here() -> None:
-    """All fields that are counted stand above."""
-    assert set(counts([NOTHING])["hybrid"]) == set(TOLD)
-
-
-def test_one_chunk_that_tells_is_enough() -> None:
-    """A field of chunks is told by an answer when one of its chunks has it."""
-    assert counts([answer_answer_fields(make_chunk(rank=1), make_chunk("c2"))])["hybrid"]["rank"] == [1, 1]
-
-
 @each_row("field", ["chunk_id", "doc_id", "vault"])
 def test_an_identifier_counts_where_all_chunks_have_it(field: str) -> None:
     """One chunk that says where it is from speaks for itself alone: the others could be from anywhere."""
@@ -146,11 +133,6 @@ def test_a_field_may_be_missing_as_often_as_a_call_may_fail(before: list[int], n
 def test_what_is_no_count_is_none(stored: object) -> None:
     """A baseline that holds something else there, or nothing, misses nothing."""
     assert names(stored, {"hybrid": {"rank": [0, 100]}}) == []
-
-
-def test_a_mode_that_is_gone_loses_no_field() -> None:
-    """Fields are missed in the modes that are asked now; a mode that vanished is a reason of its own."""
-    assert names({"vector": {"rank": [9, 9]}}, {"hybrid": {"rank": [0, 9]}}) == []
 
 
 def matches(support: Support, *, vaults: tuple[str, ...] = (), **chunk: Any) -> bool:
@@ -233,6 +215,22 @@ def test_label_names_every_support_of_every_chunk() -> None:
 
 
 @each_row(
+    ("heading_path", "text", "body"),
+    [
+        ("# A > ## B", "## B\nten", "ten"),
+        ("# A > ## B", "\n  B\nten", "ten"),
+        ("# A > ## B", "# A\nten", "# A\nten"),
+        ("# A > ## B", "B and more\nten", "B and more\nten"),
+        ("A", "A", ""),
+        ("", "A\nten", "A\nten"),
+    ],
+)
+def test_body_of(heading_path: str, text: str, body: str) -> None:
+    """The body is the text without a first line that repeats the innermost heading, and that one alone."""
+    assert body_of(heading_path, text) == body
+
+
+@each_row(
     ("ids", "expected"),
     [
         pytest.param("abc", (), id="distinct"),
@@ -245,18 +243,6 @@ def test_label_finds_duplicates(ids: Any, expected: tuple[int, ...]) -> None:
     """A chunk id that stood higher up is a duplicate; the first one is kept."""
     result = make_result("q1", *(make_chunk(chunk_id) for chunk_id in ids))
     assert scoring.label(make_case(), result).labels.duplicates == expected
-
-
-def test_label_of_a_failed_call() -> None:
-    """A failed call has nothing to label."""
-    labels = scoring.label(make_case(), make_result(failure=make_failure())).labels
-    assert (labels.matches, labels.heading_only, labels.duplicates, labels.truncated) == ((), (), (), False)
-
-
-@each_row("truncated", [True, False])
-def test_label_keeps_that_text_was_cut(*, truncated: bool) -> None:
-    """Labels say whether the text was cut before, as a missing snippet then proves nothing."""
-    assert scoring.label(make_case(), make_result(), truncated=truncated).labels.truncated is truncated
 
 
 @each_row(
@@ -314,23 +300,6 @@ def test_score_of_a_failed_call() -> None:
     assert score.values["scope_miss_rate"] is None
     assert score.values["heading_dominance_rate"] == 1
     assert score.values["false_abstention_rate"] == 1
-
-
-def test_score_of_an_unanswerable_case() -> None:
-    """An unanswerable case has no retrieval values, only abstention ones."""
-    item = make_labelled(make_case(answerable=False), make_result(response=make_response(abstained=True)))
-    score = first(item)
-    applicable = {name: value for name, value in score.values.items() if value is not None}
-    assert applicable == {
-        "abstention_accuracy": 1.0,
-        "hallucination_rate_unanswerable": 0.0,
-        "heading_dominance_rate": 0.0,
-    }
-
-
-def test_ranks_beyond_the_cutoffs() -> None:
-    """The rank of the first match is told however deep it lies, and skips duplicates."""
-    assert first(make_ranked([()] * 11 + [(0,)], duplicates=[3])).rank == 11
 
 
 HARD = make_case("hard", difficulty="hard", tags=("code", "code", "x"), vaults=("work", "personal"))
@@ -398,27 +367,6 @@ def test_failed_call_stays_in_the_mean() -> None:
     assert (card.operations.calls, card.operations.failed) == (3, 1)
 
 
-def test_modes_are_scored_apart() -> None:
-    """Every mode has its own slices; a case that was not asked in a mode is not in them."""
-    run = make_run(
-        item_of(HARD, "a.md", mode="fts"), item_of(HARD, "b.md", mode="vector"), item_of(EASY, "a.md", mode="vector")
-    )
-    card = scoring.score(run, (1,))
-    assert list(card.slices) == ["fts", "vector"]
-    assert card.slices["fts"]["overall"]["hit_at_1"] == make_metric(1.0, 1)
-    assert card.slices["vector"]["overall"]["hit_at_1"] == make_metric(1 / 2, 2)
-    assert "difficulty=easy" not in card.slices["fts"]
-    assert card.counts["vector"]["overall"] == 2
-
-
-def test_order_is_that_of_the_run() -> None:
-    """Scores stand in the order of the run, slices in the order of their names."""
-    run = make_run(item_of(NONE), item_of(HARD), item_of(EASY))
-    card = scoring.score(run, (1,))
-    assert [score.case_id for score in card.cases] == ["none", "hard", "easy"]
-    assert list(card.slices["hybrid"]) == sorted(card.slices["hybrid"])
-
-
 def test_scorecard_tells_what_it_is_made_of() -> None:
     """A scorecard carries the run's identity, its fingerprint and how the metrics were computed."""
     run = make_run(item_of(EASY), suite="notes", run_id="r7", fingerprint={"k": 5})
@@ -436,27 +384,6 @@ def test_scorecard_tells_what_it_is_made_of() -> None:
     assert run.fingerprint == {"k": 5}
 
 
-def test_run_without_results() -> None:
-    """A run without results has no slices, rather than means of nothing."""
-    card = scoring.score(make_run(), (1,))
-    assert (card.cases, card.slices, card.counts) == ((), {}, {})
-
-
-@each_row(
-    ("values", "expected"),
-    [
-        pytest.param([1.0, 0.0, None], make_metric(0.5, 2, unscored=1), id="null is counted, not averaged"),
-        pytest.param([None, None], make_metric(None, 0, unscored=2), id="only null"),
-        pytest.param([0.0], make_metric(0.0, 1), id="zero is a value"),
-        pytest.param([], make_metric(None, 0), id="no cases"),
-    ],
-)
-def test_means(values: list[float | None], expected: object) -> None:
-    """A mean covers the cases the metric applies to and says how many it does not."""
-    cases = [make_case_score(str(index), {"hit_at_1": value}) for index, value in enumerate(values)]
-    assert scoring.means(cases, (1,))["hit_at_1"] == expected
-
-
 def test_directions() -> None:
     """Ranked metrics are named with every cut-off, the others once, each with the direction that is better."""
     directions = scoring.directions((1, 5))
@@ -466,22 +393,6 @@ def test_directions() -> None:
         "scope_miss_rate": "lower",
     }
     assert len(directions) == sum(2 if metric.ranked else 1 for metric in METRICS.values())
-
-
-@given(st.lists(st.sampled_from(["a.md", "b.md", "c.md"]), max_size=12), st.integers(1, 4))
-def test_noise_at_the_end_never_helps(rel_paths: list[str], count: int) -> None:
-    """From real chunks to means: irrelevant chunks at the end of the list make no metric better."""
-    shorter = first(item_of(EASY, *rel_paths), (1, 3, 5, 10)).values
-    longer = first(item_of(EASY, *rel_paths, *["noise.md"] * count), (1, 3, 5, 10)).values
-    # how varied a list is, what its chunks are made of, and how far it is judged say nothing of whether it is relevant
-    shares = ("diversity_rate", "duplicate_doc_rate", "heading_only_hit_rate", "lexical_dominance", "heading_first")
-    shares = (*shares, "unjudged")
-    for name, direction in scoring.directions((1, 3, 5, 10)).items():
-        if name in shorter and not name.startswith(shares):
-            sign = 1 if direction == "higher" else -1
-            before, after = [None if value is None else sign * value for value in (shorter[name], longer[name])]
-            assert (before is None) == (after is None), name
-            assert before is None or after is None or after <= before, name
 
 
 def test_a_question_asked_several_times_is_scored_by_all_answers() -> None:
@@ -500,11 +411,6 @@ def test_a_question_asked_several_times_is_scored_by_all_answers() -> None:
     noise = scorecard.fingerprint["noise"]
     assert (noise["runs"], noise["measured"]) == (2, "2026-03-04T05:06:07Z")
     assert noise["bands"]["hybrid"]["hit_at_1"] == [0.0, 1.0, 1, 1, 1.0]
-
-
-def test_a_run_that_asks_once_says_nothing_of_noise() -> None:
-    """One answer to each question leaves nothing to compare."""
-    assert "noise" not in scoring.score(make_run(make_labelled()), [1]).fingerprint
 
 
 @each_row("reads", [True, False])
@@ -618,18 +524,6 @@ def test_copies_above_the_passage(chunks: list[Chunk], positions: tuple[int, ...
     assert labels(SNIPPET, *chunks, gold).copies == positions
 
 
-def test_what_stands_below_is_no_copy() -> None:
-    """Only what is above the passage can have displaced it."""
-    gold = make_chunk("gold", heading_path="# A > ## Valve", text=GOLD)
-    assert labels(SNIPPET, gold, make_chunk("c", **OTHER, text=GOLD)).copies == ()
-
-
-def test_short_texts_are_no_copies_of_each_other() -> None:
-    """A heading alone, or a handful of words, is like many others."""
-    gold = make_chunk("gold", heading_path="# A > ## Valve", text="## Valve\nSee below.")
-    assert labels(PLAIN, make_chunk("c", **OTHER, text="## Valve\nSee below."), gold).copies == ()
-
-
 @each_row(
     ("same", "positions"),
     [
@@ -644,51 +538,6 @@ def test_how_much_of_the_shorter_text_makes_a_copy(same: int, positions: tuple[i
     longer = " ".join([*words[:same], *(f"other{number}" for number in range(40))])
     gold = make_chunk("gold", heading_path="# A > ## Valve", text=" ".join(words))
     assert labels(PLAIN, make_chunk("c", **OTHER, text=longer), gold).copies == positions
-
-
-NAMES = ("q1", "q2", "q3")
-ITEMS = tuple(make_labelled(make_case(name), make_result(name)) for name in NAMES)
-SCORES = tuple(map(make_case_score, NAMES))
-
-
-class Looked(tuple[LabelledResult, ...]):
-    """Results that keep which of them somebody looked at."""
-
-    def __getitem__(self, place: int) -> LabelledResult:  # type: ignore[override]
-        places.append(place)
-        return super().__getitem__(place)
-
-
-places: list[int] = []
-
-
-@each_row(
-    "scores",
-    [SCORES, SCORES[::-1], SCORES[1:], ()],
-    ids=["in the order of the run", "in another order", "of fewer questions", "without scores"],
-)
-def test_gives_those_that_are_wanted(scores: tuple[object, ...]) -> None:
-    """Whatever the scores say of where answers stand, the wanted ones come, each once, and no others."""
-    wanted = {("hybrid", "q1"), ("hybrid", "q3"), ("bm25", "q2")}
-    assert sorted(item.case.id for item in first_answers(make_run(*ITEMS), wanted, scores)) == ["q1", "q3"]  # type: ignore[arg-type]
-
-
-def test_looks_at_no_others() -> None:
-    """Where scores and results stand in one order, only what is wanted is looked at."""
-    places.clear()
-    run = replace(make_run(*ITEMS), results=Looked(ITEMS))
-    scores = iter(SCORES)
-
-    class Passing(tuple[CaseScore, ...]):
-        __slots__ = ()
-
-        def __iter__(self) -> Iterator[CaseScore]:
-            return scores
-
-    assert [*first_answers(run, {("hybrid", "q2")}, Passing(SCORES))] == [ITEMS[1]]
-    assert places == [1]
-    # and no score after the last that is wanted
-    assert [*scores] == [SCORES[2]]
 
 
 def test_entries_hold_hashes_scores_and_supports() -> None:
@@ -707,11 +556,6 @@ def test_repeated_chunks_hold_no_place() -> None:
     assert [entry.chunk for entry in list_entries(item, 2)] == [short_hash("a"), short_hash("b")]
 
 
-def test_no_answer_has_no_entries() -> None:
-    """A failed call has no list."""
-    assert list_entries(make_labelled(make_case(), make_result("q1", failure=make_failure())), 10) == ()
-
-
 @each_row(
     ("path", "read"),
     [("# A > ## B", "A > B"), ("A > B", "A > B"), ("## A  >  # B", "A > B"), ("# A", "A"), ("", ""), ("#", "")],
@@ -719,17 +563,6 @@ def test_no_answer_has_no_entries() -> None:
 def test_a_heading_is_hashed_as_it_is_read(path: str, read: str) -> None:
     """Marks and white space of a heading path make no other place, and a passage without a heading has no hash."""
     assert heading_hash(path) == short_hash(read)
-
-
-@each_row(("name", "digits"), [("", ""), ("123456789", "cbf43926"), ("é", "0e048d3e")])
-def test_short_hash(name: str, digits: str) -> None:
-    """A hash is the CRC-32 of the name's UTF-8 in hex; no name has none."""
-    assert short_hash(name) == digits
-
-
-def test_a_name_that_is_no_unicode_has_a_hash() -> None:
-    """Half a surrogate pair, which JSON can tell, is hashed like any other name."""
-    assert len(short_hash("\ud800")) == 8
 
 
 VALUES = st.fixed_dictionaries(
@@ -748,22 +581,3 @@ def scores(draw: st.DrawFn) -> CaseScore:
         values=values,
         slices=draw(st.sampled_from((("overall",), ("overall", "tag=b"), ("overall", "tag=a")))),
     )
-
-
-@given(st.lists(scores(), max_size=20))
-def test_each_slice_has_the_means_of_its_questions(cases: list[CaseScore]) -> None:
-    """Each slice of each mode has the means, counts and order of metrics that its questions alone have."""
-    parts = SliceMeans(directions((1,)))
-    for case in cases:
-        parts.add(case)
-    by_mode, counts = parts.means(), parts.counts()
-    assert list(by_mode) == list(dict.fromkeys(case.mode for case in cases))
-    for mode, slices in by_mode.items():
-        assert list(slices) == sorted({name for case in cases if case.mode == mode for name in case.slices})
-        for name, own in slices.items():
-            members = [case for case in cases if case.mode == mode and name in case.slices]
-            assert counts[mode][name] == len(members)
-            assert list(own) == list(means(members, (1,)))
-            for metric, expected in means(members, (1,)).items():
-                assert own[metric].value == pytest.approx(expected.value)
-                assert (own[metric].n, own[metric].unscored) == (expected.n, expected.unscored)

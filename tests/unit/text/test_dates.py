@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 import time
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, strategies as st
@@ -16,7 +15,7 @@ from hypothesis import given, strategies as st
 from raggate.errors import CannotTell, UsageError
 from raggate.service import signals
 from raggate.text import dates
-from raggate.text.dates import day, days_between, days_until, moment, retry_after, stamp, within
+from raggate.text.dates import day, days_between, days_until, retry_after, within
 from tables import each_row
 
 
@@ -53,19 +52,6 @@ def test_days_until() -> None:
     assert days_until("2026-01-03", "2026-01-04T00:00:00Z") == -1
     assert days_until("2026-01-03", "never") is None
     assert days_until("never", "2026-01-03T00:00:00Z") is None
-
-
-@given(st.text(max_size=30), st.text(max_size=12))
-def test_any_text(stamp: str, last: str) -> None:
-    """No text at all crashes."""
-    assert days_between(stamp, stamp) in {None, 0.0}
-    assert days_until(last, stamp) is None or day(stamp) is not None
-
-
-@given(st.datetimes(timezones=st.just(UTC)))
-def test_stamp(time: datetime) -> None:
-    """What is written of a time is read as that time to the second, also in the first years of the calendar."""
-    assert moment(stamp(time)) == time.replace(microsecond=0)
 
 
 NOW = 3600.5
@@ -141,15 +127,6 @@ def test_an_alarm_that_is_swallowed_comes_again(monkeypatch: pytest.MonkeyPatch)
     assert swallowed == [dates._TimeUp]
 
 
-def test_work_in_time_is_left_alone() -> None:
-    """Work that ends in time is not disturbed afterwards, and the handler is the one of before."""
-    before = signal.getsignal(signal.SIGALRM)
-    with within(0.05, LATE):
-        pass
-    time.sleep(0.1)
-    assert signal.getsignal(signal.SIGALRM) is before
-
-
 def test_the_alarm_of_somebody_else_goes_on() -> None:
     """An alarm that was set before rings at its time, with its own handler."""
     rung: list[int] = []
@@ -200,9 +177,3 @@ def test_other_threads_have_none() -> None:
     thread.start()
     thread.join()
     assert done == [1]
-
-
-def test_a_large_golden_set_has_more_time() -> None:
-    """A million honest questions are not taken for some that are made to take long."""
-    assert dates.beside_notes(0, 24) < 61
-    assert dates.beside_notes(1 << 20, 1_000_000) == pytest.approx(60 + 20 + 2000)

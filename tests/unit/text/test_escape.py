@@ -203,20 +203,6 @@ def test_plain(text: str, expected: str) -> None:
     assert escape.plain(text) == expected
 
 
-@each_row(
-    ("text", "limit", "expected"),
-    [
-        pytest.param("abcde", 5, "abcde", id="fits"),
-        pytest.param("abcdef", 5, "abcd…", id="cut"),
-        pytest.param("abc def", 5, "abc…", id="no space before the ellipsis"),
-        pytest.param("ab", 1, "…", id="one character"),
-    ],
-)
-def test_plain_is_cut(text: str, limit: int, expected: str) -> None:
-    """What exceeds the limit is cut, the ellipsis included in the limit."""
-    assert escape.plain(text, limit=limit) == expected
-
-
 @given(text=TEXT, limit=st.integers(1, 50))
 def test_plain_is_one_printable_line(text: str, limit: int) -> None:
     """Whatever comes in, at most `limit` visible characters on one line come out, and a second time changes nothing."""
@@ -240,19 +226,6 @@ def test_log_line_holds_no_command(text: str) -> None:
     assert "##[" not in line
     assert "\n" not in line
     assert line.replace("\u200b", "") == escape.plain(text, limit=2000)
-
-
-@each_row(
-    ("text", "expected"),
-    [
-        pytest.param("::error::x", ":\u200b:error:\u200b:x", id="workflow command"),
-        pytest.param("###[x]", "###\u200b[x]", id="old command mark"),
-        pytest.param("listening on :8080", "listening on :8080", id="a single colon stays"),
-    ],
-)
-def test_log_line(text: str, expected: str) -> None:
-    """Command marks are broken by an invisible space, nothing else changes."""
-    assert escape.log_line(text) == expected
 
 
 def test_json_in_a_page() -> None:

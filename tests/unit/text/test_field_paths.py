@@ -185,14 +185,6 @@ def test_a_path_leads_to_what_an_entry_stands_in(written: str, begins: bool, val
         assert [find(*start) for start in starts] == values
 
 
-def test_behind_all_items_everything_must_be_there_and_bounded() -> None:
-    """An item without the key is an error with its place, and so are more items than the limit."""
-    with pytest.raises(WrongShape, match=r"a\.b\[0\]\.x: expected something, found nothing"):
-        find_all(parse("a.b[*].x"), BODY, limit=9)
-    with pytest.raises(ValueError, match="at most 1 entries"):
-        find_all(parse("a.b"), BODY, limit=1)
-
-
 @given(value=JSON, keys=PATHS, every=st.booleans())
 def test_no_body_raises_anything_else(value: object, keys: list[str], every: bool) -> None:
     """Whatever a body is, a path leads somewhere, nowhere, or to a ValueError."""

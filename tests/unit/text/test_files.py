@@ -11,10 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -33,12 +32,6 @@ def stored(path: Path) -> object:
 def unpacked(path: Path) -> object:
     """Unpack all lines."""
     return [*zipped_lines(path)]
-
-
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    """A file is written whole, directories above it included, and read back."""
-    files.write_file(tmp_path / "a" / "b", b"\0x")
-    assert files.read_file(tmp_path / "a" / "b", most_bytes=2) == b"\0x"
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -101,42 +94,12 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert "Free some space" in caught.value.hint
 
 
-class Space(NamedTuple):
-    """What the system says of a disk: free blocks, bytes of each, and free files."""
-
-    f_bavail: int
-    f_frsize: int
-    f_favail: int
-
-
-@pytest.mark.parametrize("named", ["", "full.json", "gone/full.json"])
-def test_the_space_is_that_of_the_place_where_it_ran_out(
-    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a directory, which may be a disk of its own, it is its own; of a file, that of the directory it is in."""
-    spaces = {tmp_path: Space(1, 1 << 20, 7), tmp_path.parent: Space(9999, 1 << 20, 9999)}
-    monkeypatch.setattr(os, "statvfs", spaces.__getitem__)
-
-    told = files.unwritable(files.naming(OSError(errno.ENOSPC, "No space left on device"), tmp_path / named))
-
-    assert told is not None
-    assert told.message == f"{tmp_path / named}: No space left on device; 1.0 MiB and room for 7 files are left there"
-
-
 @each_row("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 def test_what_is_full_is_told_with_the_space_that_is_left(number: int) -> None:
     """No space, a quota that is used up and a file that is too large cannot tell, with how much would fit there."""
     told = files.unwritable(OSError(number, os.strerror(number), "/"))
     assert isinstance(told, CannotTell)
     assert told.message.startswith(f"/: {os.strerror(number)}; ")
-
-
-@each_row("number", [errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO])
-def test_what_is_closed_is_told_without_its_space(number: int) -> None:
-    """Where nobody may write, or no disk answers, nothing can be told either; how much is free says nothing."""
-    told = files.unwritable(OSError(number, os.strerror(number), "/"))
-    assert isinstance(told, CannotTell)
-    assert told.message == f"/: {os.strerror(number)}"
 
 
 def test_any_other_error_is_none_of_a_disk() -> None:
@@ -299,12 +262,6 @@ def test_lines_come_back(lines: list[bytes]) -> None:
     assert data[4:8] == bytes(4)
 
 
-def test_a_file_is_read_line_by_line(tmp_path: Path) -> None:
-    """Each line comes with its end; files behind one another are one file, as for any program that reads gzip."""
-    path = packed(tmp_path / "f", b"".join(zipped(LINES[:2])) + b"".join(zipped(LINES[2:])))
-    assert list(zipped_lines(path)) == LINES
-
-
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -325,14 +282,6 @@ def test_what_is_broken_is_named(tmp_path: Path, spoil: object) -> None:
         list(zipped_lines(packed(tmp_path / "f", data), name=Path("run/f")))
     with pytest.raises(ValueError, match="not a whole gzip file"):
         unzipped(data, 10_000)
-
-
-@given(st.binary() | st.binary().map(lambda tail: gzip.compress(b"a\n") + tail))
-def test_any_bytes_are_lines_or_an_error(data: bytes) -> None:
-    """Whatever a file holds, it is read or told to be broken."""
-    with suppress(ValueError):
-        content = unzipped(data, 10_000)
-        assert content == gzip.decompress(data)
 
 
 def test_a_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

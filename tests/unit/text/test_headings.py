@@ -10,12 +10,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from raggate.text.headings import (
-    CLOSENESS,
     MAX_TITLE,
     contains_snippet,
     covers,
     elements,
-    fold,
     in_scope,
     inside_folder,
     same_title,
@@ -122,14 +120,6 @@ def test_other_words_are_another_heading(one: list[str], other: list[str]) -> No
         assert not same_title(" ".join(one), " ".join(other))
 
 
-@given(st.text("ab #{}=\"'.:*_`<>&[]|\\~é\u0301", max_size=40), st.text("ab #{}.*_`é\u0301", max_size=40))
-def test_looser_rules_hold_wherever_closer_ones_do(one: str, other: str) -> None:
-    """From letter by letter to how it reads, each rule only adds."""
-    held = [same(one, other) for same in CLOSENESS]
-    assert held == sorted(held)
-    assert all(same(one, one) for same in CLOSENESS)
-
-
 @each_row(
     "title",
     [
@@ -224,24 +214,6 @@ def test_covers(gold: str, retrieved: str, *, expected: bool) -> None:
 def test_written(path: tuple[str, ...], expected: str) -> None:
     """A path is written one level deeper per heading, six at most."""
     assert written(path) == expected
-
-
-_HEADING = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).map(fold).filter(bool)
-
-
-@given(st.lists(_HEADING.filter(lambda text: "#" not in text), min_size=1, max_size=6))
-def test_written_is_read_back(path: list[str]) -> None:
-    """What `written` writes, `elements` reads back, whatever `>` the headings hold."""
-    assert elements(written(tuple(path))) == tuple(path)
-
-
-@given(st.lists(_HEADING.filter(lambda text: ">" not in text and "#" not in text), min_size=1, max_size=5), st.data())
-def test_covers_is_prefix(path: list[str], data: st.DataObject) -> None:
-    """A path covers another exactly when its headings are the first of the other's."""
-    cut = data.draw(st.integers(1, len(path)))
-    gold, full = written(tuple(path[:cut])), written(tuple(path))
-    assert covers(gold, full)
-    assert covers(full, gold) is (cut == len(path))
 
 
 @each_row(

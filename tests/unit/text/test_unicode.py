@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-from hypothesis import given, strategies as st
-
 from raggate.text.unicode import width, words, wrapped
 from tables import each_row
 
@@ -14,15 +10,6 @@ def test_words_are_letters_digits_and_underscores_in_a_row() -> None:
     """What stands between them is in no word."""
     assert words("Café 10-a, snake_case\t(β)!") == ["Café", "10", "a", "snake_case", "β"]
     assert words("a_b\x1cc\x00d  ") == ["a_b", "c", "d"]
-
-
-@given(st.text(st.characters(max_codepoint=127)) | st.text())
-def test_words_are_those_of_a_regular_expression(text: str) -> None:
-    """The quick way for ASCII finds the same words."""
-    assert words(text) == re.findall(r"\w+", text)
-
-
-TEXTS = st.text(st.sampled_from("ab -·é漢😀\u0301"), max_size=60)
 
 
 @each_row(
@@ -59,11 +46,3 @@ def test_columns_of_a_text(text: str, columns: int) -> None:
 def test_lines_break_between_words(text: str, room: int, lines: list[str]) -> None:
     """A line is broken between words, and within a word that is longer than a line."""
     assert wrapped(text, room) == lines
-
-
-@given(text=TEXTS, room=st.integers(2, 30))
-def test_lines_fit_and_lose_nothing(text: str, room: int) -> None:
-    """No line is wider than the room, and all letters come in their order."""
-    lines = wrapped(text, room)
-    assert max(map(width, lines)) <= room
-    assert "".join("".join(lines).split()) == "".join(text.split())

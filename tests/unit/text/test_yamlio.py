@@ -120,15 +120,6 @@ def test_a_parser_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
         assert refusal(b"never: ending").startswith("f.yml: not read within 0.05")
 
 
-def test_the_same_bytes_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that several stages read, by different names, is parsed once, and errors have the name of each."""
-    bad = b"parsed: once\nparsed: twice\n"
-    assert refusal(bad).startswith("f.yml:2: key 'parsed'")
-    monkeypatch.setattr("yaml.compose", None)
-    with pytest.raises(UsageError, match=r"^other@1234:2: key 'parsed' occurs twice"):
-        yamlio.parse(bad, "other@1234")
-
-
 @each_row("unit", ["1:", "9", "1_", ".", "-", "e", " ", "x ", "\\n", "0x"])
 @each_row("before", ["a: ", "a: 1", 'a: "'])
 def test_the_largest_scalar(before: str, unit: str) -> None:
@@ -141,11 +132,6 @@ def test_the_largest_scalar(before: str, unit: str) -> None:
         outcome = str(error)
     assert outcome.startswith("f.yml")
     assert time.process_time() - begun < 5  # 377 s once
-
-
-def test_largest_file() -> None:
-    """A file of exactly the largest size is read."""
-    assert yamlio.parse(b"# " + b"x" * (yamlio.MAX_BYTES - 2), "f.yml").value is None
 
 
 @each_row(
@@ -175,13 +161,3 @@ def test_line(path: yamlio.Path, line: int) -> None:
 def test_dotted(path: yamlio.Path, expected: str) -> None:
     """A path is written as people write it."""
     assert yamlio.dotted(path) == expected
-
-
-def test_a_line_survives_any_depth() -> None:
-    """A value nested too deeply to print is described all the same."""
-    value: list[object] = []
-    for _ in range(100_000):
-        value = [value]
-    assert yamlio.one_line(value, limit=80) == "something nested too deeply"
-    while value:  # taken apart by hand, as freeing it at once would go as deep
-        value = value.pop()  # type: ignore[assignment]

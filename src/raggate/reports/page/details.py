@@ -196,7 +196,7 @@ class Sides(Struct, frozen=True, kw_only=True):
         if self.listed is None:
             yield from review.run.results
         else:
-            yield from first_answers(review.run, self.listed, review.scorecard.cases)
+            yield from first_answers(review.run, self.listed)
 
 
 def _listed_of(review: Review, flips: Mapping[Key, Flip]) -> AbstractSet[Key] | None:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from heapq import merge
 from math import ceil, fsum
 
 from raggate.models.run import FailureKind, Response, Result
 from raggate.models.scorecard import MetricValue, Operations
 from raggate.scoring.metrics.documents import DocumentTypes
 from raggate.text.jsonio import JsonObject
-
-_LOT = 100_000
-"""Numbers that are sorted at once."""
 
 
 def operations(results: Iterable[Result], *, retrieval_only: bool = False) -> Operations:
@@ -107,9 +103,7 @@ def _nearest_rank(ascending: Sequence[float], share: float) -> float:
 
 def _percentiles(values: array[float]) -> dict[str, float]:
     """Percentiles of a step in milliseconds: `client_ms` is as raggate saw it, the rest as the API reports it."""
-    # in lots, as a list of very many numbers takes four times their array
-    lots = (array("d", sorted(values[begin : begin + _LOT])) for begin in range(0, len(values), _LOT))
-    ascending = array("d", merge(*lots))
+    ascending = sorted(values)
     return {"p50": _nearest_rank(ascending, 0.50), "p95": _nearest_rank(ascending, 0.95)}
 
 

@@ -50,13 +50,3 @@ def test_whatever_is_asked(question: str, rel_path: str, snippet: str) -> None:
 def test_ids(question: str, taken: list[str], beside: list[str], wanted: str) -> None:
     """An id is the next number where those of its vault are numbered, else made of words, and always new."""
     assert new_id(question, taken, beside) == wanted
-
-
-@given(TEXT, st.lists(st.text(max_size=6), max_size=6))
-@tried(40)
-def test_an_id_is_new_and_can_be_read(question: str, taken: list[str]) -> None:
-    """Whatever is asked, the id is of the golden set's kind, and nobody else's."""
-    name = new_id(question, taken, taken)
-    assert name not in taken
-    assert 0 < len(name) <= 200
-    assert name.strip()

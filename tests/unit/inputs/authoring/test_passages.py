@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from builders import make_chunk, make_support
 from raggate.errors import UsageError
-from raggate.inputs import golden, headings
 from raggate.inputs.authoring.passages import (
     MOST_SNIPPET,
     Passage,
@@ -20,7 +18,6 @@ from raggate.inputs.authoring.passages import (
     snippet_of,
 )
 from raggate.models.golden import Support, Vault
-from raggate.pipeline.result_rows import shortened
 from raggate.text.headings import contains_snippet
 from tables import each_row
 
@@ -75,17 +72,6 @@ def test_passages_of_a_note() -> None:
     ]
 
 
-def test_every_passage_can_be_a_support() -> None:
-    """What a passage is named by stands in the vault, also where two vaults have a note of the same path."""
-    for item in passages(NOTES):
-        support = item.support(NOTES)
-        line = f'{{"id": "a", "question": "q", "answerable": true, "gold_supports": [{{"rel_path": "{item.rel_path}"'
-        line += f', "heading_path": "{item.heading_path}"' if item.heading_path else ""
-        line += f', "vault": "{support.vault}"' if support.vault else ""
-        headings.check_anchors(golden.load(f"{line}}}]}}".encode(), "g"), NOTES)
-    assert {item.support(NOTES).vault for item in passages(NOTES)} == {None, "a", "b"}
-
-
 def test_search() -> None:
     """The passage with the rarest words of a query comes first; one without any of them does not come."""
     search = WordSearch(passages(vault(a={"t.md": TRIP, "h.md": HOME})))
@@ -136,17 +122,6 @@ def test_a_chunk_under_a_heading_as_it_reads(heading_path: str) -> None:
     assert of_anchor(f"m.md#{heading_path}", MKDOCS).heading_path == place.heading_path
 
 
-def test_a_chunk_by_a_text_that_was_cut() -> None:
-    """A chunk with another heading is known by its text, also if the run directory keeps only the start of it."""
-    undo = passages(MKDOCS)[-1]
-    whole = make_chunk(rel_path="m.md", heading_path="Elsewhere", text=undo.text)
-    stored = shortened(whole)
-    assert stored.text != whole.text
-    assert of_chunk(stored, passages(MKDOCS), MKDOCS) == undo
-    # without a hash of the whole, dots are the text's own
-    assert of_chunk(replace(stored, text_hash=None), passages(MKDOCS), MKDOCS) is None
-
-
 @each_row(
     "anchor, wanted",
     [
@@ -177,19 +152,3 @@ def test_anchors_that_name_nothing(anchor: str, message: str) -> None:
     with pytest.raises(UsageError) as refused:
         of_anchor(anchor, NOTES)
     assert message in refused.value.message
-
-
-def test_a_misspelt_heading_that_has_an_id() -> None:
-    """An id at the end of a heading hides no resemblance, and all headings of the note are listed."""
-    notes = vault(a={"t.md": "# Flat {#flat}\n\n## Keys {#keys}\nx\n", "bare.md": "no heading\n"})
-    with pytest.raises(UsageError, match="no heading '#Kays'; nearest: 'Keys'") as refused:
-        of_anchor("t.md#Kays", notes)
-    assert refused.value.hint == "It has Flat and Keys."
-
-
-def test_an_anchor_of_several_headings() -> None:
-    """The end of two heading paths names neither."""
-    notes = vault(a={"t.md": "# A\n\n## Costs\nx\n\n# B\n\n## Costs\ny\n"})
-    with pytest.raises(UsageError, match="several headings '#Costs': '# A > ## Costs' and '# B > ## Costs'"):
-        of_anchor("t.md#Costs", notes)
-    assert of_anchor("t.md## B > ### Costs", notes).heading_path == "# B > ## Costs"

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import monotonic
-from unittest import mock
 
 import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
 from raggate.errors import UsageError
-from raggate.inputs import golden, headings
+from raggate.inputs import golden
 from raggate.inputs.authoring import proposals
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.proposals import Fact, Kept, Proposal, facts, propose
 from raggate.inputs.headings import check_anchors
 from raggate.inputs.lint import leaks
 from raggate.models.golden import Golden, Vault
-from raggate.text.headings import fold
 from tables import each_row
 from tries import tried
 
@@ -56,12 +54,6 @@ def test_tables_and_lists() -> None:
     assert proposals[0].case.gold_supports == (make_support("n0.md", "# Shoes > ## Mine", snippets=("Aug 2024",)),)
 
 
-def test_notes_without_a_question_come_first() -> None:
-    """What no case is about is asked about before the rest."""
-    case = make_case("q1", question="?", gold_supports=(make_support("n0.md", "# Shoes"),))
-    assert asked(SHOES, SHOTS, already=make_golden(case))[0].case.gold_supports[0].rel_path == "n1.md"
-
-
 def test_what_two_passages_have() -> None:
     """A fact that stands in two notes is asked for by its note; where that names both, it is not asked for."""
     other = "# Guests\n\n## Done\n\n- Tetanus: in 2011\n"
@@ -82,14 +74,6 @@ def test_a_note_of_many_facts() -> None:
     first = questions(asked(f"# Shots\n\n{items}"))
     assert first == [f"What is noted for Shot {word}?" for word in "ACEGI"]
     assert len({*first, *questions(asked(f"# Shots\n\n{items}", passed=tuple(first)))}) == 10
-
-
-def test_names_within_a_sentence() -> None:
-    """A name of several capitals keeps its first one, too."""
-    assert questions(asked("- Phoenix Docs: in the cellar\n- Plain word: in the attic\n")) == [
-        "What is noted for Phoenix Docs?",
-        "What is noted for plain word?",
-    ]
 
 
 def test_what_was_asked_before() -> None:
@@ -135,13 +119,6 @@ def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
         assert not [*leaks(proposal.case, "")]
         [back] = proposals.load(proposals.write([Kept(proposal)]), "p")
         assert back.proposal.id == proposal.id
-
-
-def test_a_note_is_parsed_once() -> None:
-    """However many questions are made of a note, one look-up of its sections serves to check them all."""
-    with mock.patch.object(headings, "SectionNames", wraps=headings.SectionNames) as parsed:
-        assert len(asked(SHOES, SHOTS)) == 4
-    assert [call.args[1] for call in parsed.call_args_list] == ["n0.md", "n1.md"]
 
 
 def test_the_file() -> None:
@@ -246,18 +223,7 @@ def test_a_definition(text: str, wanted: tuple[str, str, str] | None) -> None:
     assert found == ([wanted] if wanted else [])
 
 
-ANYTHING = st.text(st.sampled_from("|-: *_ab1.`[]"), max_size=20)
 # of letters alone hardly one text would say anything
-SAYING = st.sampled_from(["- key: a", "- **b** 1: `a` [b]", "| a | b |\n|---|:-:|\n| *a* | b_1 |"])
-
-
-@given(st.lists(ANYTHING | SAYING | st.builds("{}{}".format, SAYING, ANYTHING), max_size=12).map("\n".join))
-@tried(60)
-def test_whatever_stands_there(text: str) -> None:
-    """What is a fact names something, and its answer stands in the text, but for the ends of lines."""
-    for fact in facts(text):
-        assert fold(fact.answer) in fold(text)
-        assert fact.subject
 
 
 def test_hostile_lengths() -> None:

@@ -124,17 +124,6 @@ def test_the_command_knows_every_format() -> None:
     assert tuple(re.findall(r"^\| `([a-z][a-z-]*)` \|", table, re.MULTILINE)) == (*FORMATS, "beir")
 
 
-def test_what_the_file_says_of_itself(tmp_path: Path) -> None:
-    """SQuAD says that a question is impossible, rag-ci that all passages are needed, and both give ids."""
-    (tmp_path / "a.json").write_text(json.dumps(SQUAD))
-    assert [(item.id, item.impossible) for item in READERS["squad"](tmp_path / "a.json")] == [
-        ("s1", False),
-        ("s2", True),
-    ]
-    (tmp_path / "b.jsonl").write_text(json.dumps({"question": "Where?", "required_passages": [PASSAGE]}))
-    assert [item.needed for item in READERS["csv"](tmp_path / "b.jsonl")] == ["all"]
-
-
 @each_row(
     "name, content, message",
     [

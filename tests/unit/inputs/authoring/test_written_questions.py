@@ -6,15 +6,15 @@ from pathlib import Path
 
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_golden, make_support
+from builders import make_support
 from raggate.inputs import golden
 from raggate.inputs.authoring import proposals
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.passages import passages
 from raggate.inputs.authoring.proposals import Kept, Proposal
-from raggate.inputs.authoring.written_questions import LONGEST, QuestionCheck, passages_to_ask, sifted
+from raggate.inputs.authoring.written_questions import LONGEST, QuestionCheck, sifted
 from raggate.inputs.headings import check_anchors
-from raggate.models.golden import Golden, Vault
+from raggate.models.golden import Vault
 from tables import each_row
 from tries import tried
 
@@ -23,7 +23,6 @@ SHOTS = (
     "## Plans\n\nThe next one is due in ten years, says the card.\n"
 )
 CAR = "# Car\n\n## Winter\n\nThe tyres were bought in Basel, and wait in the cellar.\n\n## Keys\n\nIn the drawer.\n"
-NONE = Golden(name="g", cases=(), hash="")
 
 
 def vault(**texts: str) -> Vault:
@@ -85,14 +84,6 @@ def test_a_question_to_several_passages() -> None:
     kept, flaws = sifted(proposals, ["Where is the key now?"])
     assert [item.case.question for item in kept] == ["Where do the tyres wait?"]
     assert flaws == ["asked of several passages"] * 2 + ["asked already"]
-
-
-def test_which_passages_are_asked_about() -> None:
-    """Notes without a question come first, and no passage with a question, one asked about before, or of few words."""
-    assert passages_to_ask(NONE, NOTES, ()) == [FIRST, WINTER, PLANS]
-    case = make_case("q1", question="?", gold_supports=(make_support(FIRST.rel_path, FIRST.heading_path),))
-    assert passages_to_ask(make_golden(case), NOTES, ()) == [WINTER, PLANS]
-    assert passages_to_ask(NONE, NOTES, (case,)) == [WINTER, PLANS]
 
 
 PIECES = ["9 May 2019", "Weber", "**", "Basel", "\n", "\0", "\u202e", "`", "?", " ", "Shots > ", "ten years", "\ud800"]

@@ -44,14 +44,6 @@ def test_what_the_tool_was_given_is_the_reply() -> None:
     assert reply == Reply(text='{"score":4}', model="claude-x", input_tokens=20, output_tokens=6)
 
 
-def test_without_a_tool_the_text_is_the_reply() -> None:
-    """A server that was sent no schema answers with text."""
-    assert "tools" not in ANTHROPIC.call(make_request(judge=make_judge(json_schema=False)), "").json
-    reply = ANTHROPIC.read(answer({"type": "text", "text": '{"score": 2}'}))
-    assert isinstance(reply, Reply)
-    assert reply.text == '{"score": 2}'
-
-
 @each_row(
     ("body", "reason"),
     [

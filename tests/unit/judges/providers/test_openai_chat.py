@@ -48,13 +48,6 @@ def test_openai_has_another_name_for_the_limit() -> None:
     assert sent["max_completion_tokens"] == 100
 
 
-def test_a_server_that_knows_no_schemas_is_sent_none() -> None:
-    """Where the configuration says so, no schema is sent, nor a key that is empty."""
-    call = OPENAI.call(make_request(judge=make_judge(json_schema=False)), "")
-    assert "response_format" not in call.json
-    assert call.headers == {}
-
-
 @each_row(
     ("base_url", "url"),
     [
@@ -74,12 +67,6 @@ def test_github_models_has_no_version_in_its_address() -> None:
     judge = make_judge(provider="github", base_url="https://models.github.ai/inference")
     call = PROVIDERS["github"].call(make_request(judge=judge), "token")
     assert call.url == "https://models.github.ai/inference/chat/completions"
-
-
-def test_a_reply_is_the_first_choice_with_the_counts() -> None:
-    """The text, the model that answered and the tokens that the server counted are read."""
-    body = answer(finish_reason="stop", message={"role": "assistant", "content": '{"score": 4}'})
-    assert OPENAI.read(body) == Reply(text='{"score": 4}', model="small-b1", input_tokens=12, output_tokens=3)
 
 
 def test_a_reply_that_was_cut_off_says_so() -> None:

@@ -121,13 +121,3 @@ def test_types_are_bounded(ids: list[str]) -> None:
     assert len(coverage) <= documents.MAX_TYPES + 2
     assert sum(counts["chunks"] for counts in coverage.values()) == len(ids)
     assert sum(counts["documents"] for counts in coverage.values()) == len(set(ids))
-
-
-def test_many_types_keep_the_frequent_ones() -> None:
-    """What is left out beyond the limit are the types of the fewest documents."""
-    others = sorted(documents.KNOWN_TYPES - {"md"})
-    names = [f"d{number}.md" for number in range(9)] + [f"note.{kind}" for kind in others]
-    coverage = types_of([make_result("q1", *(chunk(n, i) for n, i in enumerate(names)))])
-    assert coverage["md"] == {"documents": 9, "chunks": 9}
-    left = len(others) + 1 - documents.MAX_TYPES
-    assert coverage["other"] == {"documents": left, "chunks": left}

@@ -72,12 +72,6 @@ def test_heading_first(labelled: LabelledResult, k: int, value: float | None) ->
     assert headings.heading_first(labelled, k) == value
 
 
-def test_documents_of_two_vaults_are_two() -> None:
-    """The same path in two vaults is two documents."""
-    chunks = (make_chunk("c1", vault="work", text=BARE), make_chunk("c2", vault="personal", text=FULL))
-    assert headings.heading_first(item(*chunks), 5) is None
-
-
 @each_row(
     ("labelled", "k", "value"),
     [

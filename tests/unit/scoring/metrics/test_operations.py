@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
-from msgspec.structs import replace
 
 from builders import make_chunk, make_failure, make_metric, make_response, make_result
 from raggate.models.run import Result
 from raggate.models.scorecard import MetricValue
-from raggate.scoring.metrics import operations as metrics
 from raggate.scoring.metrics.operations import operations, percentile
 from tables import each_row
 
@@ -114,11 +111,6 @@ def test_latency() -> None:
     }
 
 
-def test_latency_of_nothing() -> None:
-    """Without an answer there is no latency."""
-    assert operations([failed()]).latency == {}
-
-
 @each_row(
     ("values", "share", "expected"),
     [
@@ -135,28 +127,6 @@ def test_latency_of_nothing() -> None:
 def test_percentile(values: list[float], share: float, expected: float) -> None:
     """A percentile is one of the values: the nearest rank, rounded up."""
     assert percentile(values, share) == expected
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30))
-def test_latency_of_very_many_calls(times: list[float]) -> None:
-    """Times that are sorted in lots have the percentiles of all of them at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "_LOT", 4)
-        latency = operations([replace(answered(), elapsed_ms=time) for time in times]).latency["client_ms"]
-    assert latency == {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)}
-
-
-def test_percentile_of_nothing() -> None:
-    """No values have no percentile."""
-    with pytest.raises(ValueError, match="at least one value"):
-        percentile([], 0.5)
-
-
-@given(st.integers(1, 5000))
-def test_p95_rank_is_exact(count: int) -> None:
-    """For any number of values the rank of p95 is 95 hundredths of it rounded up, without rounding error."""
-    # -(-a // b) is the ceiling in whole numbers
-    assert percentile(range(1, count + 1), 0.95) == -(-95 * count // 100)
 
 
 @each_row(
@@ -191,9 +161,3 @@ def test_cost_of_the_responses_that_have_one() -> None:
         "judge_tokens": {"sum": 400, "mean": 200, "n": 2},
     }
     assert operations([answered(), failed()]).cost == {}
-
-
-def test_document_types_are_counted() -> None:
-    """What came back is counted by document type over all calls of a run."""
-    types = operations([answered(), failed(), EMPTY]).document_types
-    assert types == {"md": {"documents": 1, "chunks": 1}}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from hypothesis import given, strategies as st
 
-from builders import make_case, make_failure, make_labelled, make_ranked, make_result, make_support
+from builders import make_case, make_ranked, make_support
 from raggate.models.golden import Case
 from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains, labelled, ranking
 from tables import each_row
@@ -26,11 +25,6 @@ from tables import each_row
 def test_ranking(matches: list[tuple[int, ...]], duplicates: list[int], expected: list[tuple[int, ...]]) -> None:
     """Chunks that stood higher up already have no rank."""
     assert ranking(make_ranked(matches, grades=(1, 1), duplicates=duplicates)) == expected
-
-
-def test_ranking_of_a_failed_call() -> None:
-    """A failed call has an empty ranking."""
-    assert ranking(make_labelled(result=make_result(failure=make_failure()))) == []
 
 
 @each_row(
@@ -117,14 +111,3 @@ def test_gains_of_nested_anchors(order: tuple[int, int]) -> None:
 def test_discounted(values: list[float], expected: float) -> None:
     """Gains are discounted by log2(rank + 1)."""
     assert discounted(values) == pytest.approx(expected, abs=1e-15)
-
-
-@given(
-    st.lists(st.sets(st.integers(0, 3)).map(tuple), max_size=12), st.lists(st.integers(1, 5), min_size=4, max_size=4)
-)
-def test_gains_never_exceed_what_is_labelled(ranks: list[tuple[int, ...]], grades: list[int]) -> None:
-    """Whatever matches what, the gains are some of the grades, each taken at most once."""
-    gained = [gain for gain in gains(ranks, [make_support(grade=grade) for grade in grades]) if gain]
-    for grade in set(grades):
-        assert gained.count(grade) <= grades.count(grade)
-    assert set(gained) <= set(grades)

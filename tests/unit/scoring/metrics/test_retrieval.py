@@ -185,12 +185,6 @@ def test_recall_all(matches: list[tuple[int, ...]], groups: list[tuple[int, ...]
     assert tuple(retrieval.recall_all(item, k=k) for k in CUTOFFS) == expected
 
 
-def test_recall_all_of_a_failed_call() -> None:
-    """A failed call misses what its groups require."""
-    item = make_labelled(make_case(required_support_groups=((0,),)), make_result(failure=make_failure()))
-    assert [retrieval.recall_all(item, k=k) for k in CUTOFFS] == [0, 0, 0, 0]
-
-
 def test_recall_all_without_groups() -> None:
     """Without groups recall_all does not apply, even where everything was found."""
     assert [retrieval.recall_all(make_ranked([(0,)]), k=k) for k in CUTOFFS] == [None] * 4
@@ -217,14 +211,6 @@ def test_nested_anchors_reach_the_ideal() -> None:
     assert retrieval.ndcg(make_labelled(case, both), k=5) == 1
     # one of two supports: 1 / (1 + D2)
     assert retrieval.ndcg(make_labelled(case, inner_only), k=5) == pytest.approx(1 / (1 + D2))
-
-
-@each_row(("order", "expected"), [((0, 1), 1.0), ((1, 0), 0.5)], ids=["hit first", "hit second"])
-def test_tied_scores(order: tuple[int, int], expected: float) -> None:
-    """The order of the list is the truth: equal scores change no rank."""
-    chunks = (make_chunk("z", score_final=0.5), make_chunk("a", rel_path="b.md", score_final=0.5))
-    item = make_labelled(result=make_result("q1", *(chunks[index] for index in order)))
-    assert retrieval.mrr(item, k=5) == expected
 
 
 def test_rank_is_the_position() -> None:
@@ -291,15 +277,6 @@ def test_every_metric_is_between_0_and_1(item: LabelledResult, k: int) -> None:
         assert not METRICS[name].binary or value in {0, 1}
 
 
-@given(_items())
-def test_deeper_is_never_worse(item: LabelledResult) -> None:
-    """A larger cut-off never lowers hit, recall_all or MRR, and MRR is never above hit."""
-    for k in range(1, 16):
-        for function in (retrieval.hit, retrieval.recall_all, retrieval.mrr):
-            assert (function(item, k) or 0) <= (function(item, k + 1) or 0)
-        assert (retrieval.mrr(item, k) or 0) <= (retrieval.hit(item, k) or 0)
-
-
 @given(_items(), st.integers(1, 20), st.integers(1, 5))
 def test_appending_noise_never_helps(item: LabelledResult, k: int, count: int) -> None:
     """Irrelevant chunks at the end of a list improve no metric."""
@@ -314,14 +291,6 @@ def test_appending_noise_never_helps(item: LabelledResult, k: int, count: int) -
         assert before is not None
         assert after is not None
         assert after <= before
-
-
-@given(_items(), st.integers(1, 20))
-def test_gain_of_equal_grades(item: LabelledResult, k: int) -> None:
-    """With all grades 1, linear and exponential gain give the same."""
-    supports = tuple(replace(support, grade=1) for support in item.case.gold_supports)
-    flat = replace(item, case=replace(item.case, gold_supports=supports))
-    assert retrieval.ndcg(flat, k) == retrieval.ndcg_exp(flat, k)
 
 
 def in_folders(*rel_paths: str, vault: str | None = None) -> tuple[Support, ...]:
@@ -365,14 +334,6 @@ def test_scope_miss(
     case = make_case(gold_supports=supports, vaults=vaults)
     item = make_labelled(case, make_result(response=make_response(selected_folders=selected)))
     assert retrieval.scope_miss(item) == expected
-
-
-def test_scope_miss_is_not_a_retrieval_miss() -> None:
-    """A list without a match is no scope miss as long as the right folder was searched."""
-    case = make_case(gold_supports=in_folders("docs/a.md"), vaults=("work",))
-    noise = make_response(make_chunk(rel_path="docs/b.md"), selected_folders=("work/docs",))
-    item = make_labelled(case, make_result(response=noise))
-    assert (retrieval.scope_miss(item), retrieval.hit(item, k=10)) == (0, 0)
 
 
 @each_row(
