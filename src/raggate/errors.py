@@ -23,7 +23,7 @@ from typing import NamedTuple
 NO_MEMORY = (
     b"raggate: internal error: too little memory, or no thread left\n"
     b"  Give raggate more (`ulimit -v`, the limits of the container or the job), or split the questions: "
-    b"`raggate plan --shards N`.\n"
+    b"`raggate run --shard 1/2`.\n"
 )
 """Written as it is to standard error: making a text takes memory."""
 

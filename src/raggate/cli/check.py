@@ -1,4 +1,4 @@
-"""The commands that ask an API and judge what came back: check, diff, run, calibrate; and compare, of a stored run."""
+"""The commands that ask an API and judge what came back: check, diff, run, merge, calibrate, compare."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from raggate.service import signals
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Calibrated, Compared, Measured, ShardAsked, SuiteChecked, SuitesChecked
+    from raggate.cli.answers import Calibrated, Compared, Measured, Merged, ShardAsked, SuiteChecked, SuitesChecked
     from raggate.inputs.suite_list import SuiteFile
     from raggate.models.public_verdict import Verdict
     from raggate.models.suites import SuiteOutcome
@@ -191,10 +191,54 @@ def run(*, shard: str | None, shards: int | None, **flags: Any) -> Answer[Measur
 
     request = request_of(**flags)
     if shard is not None or shards is not None:
-        from raggate.cli.shards import run_shard
-
-        return run_shard(request, shard, shards)
+        return _run_shard(request, shard, shards)
     return console.show_run(pipeline.run(request))
+
+
+def _run_shard(request: Request, written: str | None, of: int | None) -> Answer[ShardAsked]:
+    """Ask the questions of one shard, which is written or named by the environment, and print where its answers are."""
+    from raggate.cli.answers import ShardAsked
+    from raggate.pipeline import shards
+
+    if written is None:
+        shard = shards.shard_of(of or 1, request.environment)
+    else:
+        shard = shards.written_shard(written, "--shard")
+    if of not in {None, shard.of}:
+        raise UsageError(f"--shard says that there are {shard.of} shards, and --shards {of}", hint="Remove --shards.")
+    asked = shards.run(request, shard)
+    click.echo(log_line(str(console.short_path(asked.directory))))
+    asked.refuse_stopped()
+    return Answer(
+        ShardAsked(
+            shard_directory=asked.directory,
+            shard=shard.number,
+            of=shard.of,
+            answered=asked.answered,
+            failed=asked.failed,
+        )
+    )
+
+
+@click.command(cls=options.Command)
+@click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=PATH)
+@options.config()
+@options.API
+@options.AGAINST
+@options.OUT
+@options.FULL_TEXT
+def merge(directories: tuple[Path, ...], **flags: Any) -> Answer[Merged]:
+    """Merge the directories of all shards into one run.
+
+    The run is the one that one process would have written. Give the same flags as to `run --shard`.
+    If a shard is missing, doubled, half, or asked by other means, it is named and nothing is merged.
+    """
+    from raggate.cli.answers import Merged
+    from raggate.pipeline import shards
+
+    merged = shards.merge(request_of(**flags), directories)
+    shown = console.show_run(merged.result).result
+    return Answer(Merged(**asdict(shown), shards=merged.shards, left_out=merged.left_out))
 
 
 @click.command(cls=options.Command)
