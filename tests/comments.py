@@ -10,7 +10,7 @@ from builders import make_flip
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import comment
-from raggate.reports.parts.budget import SMALLEST_LIMIT
+from raggate.reports.parts.document import SMALLEST_LIMIT
 from reviews import headings_otherwise, review
 
 OURS = "https://forge.example/team/notes-api/"

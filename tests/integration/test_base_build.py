@@ -179,7 +179,7 @@ def excuses_nothing(project: Project, done: Done, cause: str) -> None:
     """Claim that the regression stands, that why it was not checked is told, and that nothing is left running."""
     assert done.code == 1, done.out
     assert codes(project.verdict())[-1] == "not-rechecked"
-    assert f"not checked on the base build: the API {cause}" in done.out
+    assert f"Not checked on the base build: the API {cause}" in done.out
     assert processes_with(str(project.root)) == []
 
 
@@ -200,7 +200,7 @@ def test_without_a_commit_there_is_no_base(repository: Project) -> None:
     """A run that no commit judges has no source of a base build, and says so."""
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
-    assert "not checked on the base build: no commit judges this run" in done.out
+    assert "Not checked on the base build: no commit judges this run" in done.out
 
 
 def test_a_pass_boots_nothing_more(repository: Project, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_questions_that_fell_without_breaking_are_named(promoted: Project) -> No
     assert not [flip for flip in verdict["flips"] if flip["kind"] == "broke"]
     assert f"Questions that got worse without breaking ({len(fallen)})" in done.out
     assert " worse, rank 1 → 3" in done.out, done.out
-    assert "instead:" in done.out
+    assert "in its place:" in done.out
     summary = (promoted.last_run() / "summary.md").read_text()
     assert all(name in summary for name in fallen)
 

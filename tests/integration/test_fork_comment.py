@@ -29,7 +29,7 @@ from raggate.github.runner.event import SourceRun
 from raggate.inputs import vault
 from raggate.models.publication import Publication
 from raggate.models.suites import SuiteOutcome
-from raggate.reports import comment, failure
+from raggate.reports import comment
 from stored_rows import files_of
 
 VAULT = "vault/work"
@@ -347,7 +347,7 @@ def test_an_artifact_without_results_does_not_speak(stage: Stage, code: int, lab
     assert told.failure.hint == ""
     assert told.failure.log == ("what the run itself says:", "All is well.", "fine")
     # what to do next does not take its word for a fact either, such as that raggate has a bug
-    steps = str(failure.sections_of(told.failure, Publication()))
+    steps = comment.render_failure(told.failure, Publication())
     assert "bug in raggate" not in steps
     assert "**Next:** Look into the log of the run: all that is known of it is its own word." in steps
 

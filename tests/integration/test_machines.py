@@ -112,7 +112,7 @@ def test_a_lost_question_has_its_trace(project: Project, red: tuple[Done, Path],
     assert len(ids) == len(rows) == 6
     flips = json.loads((run / "verdict.json").read_text())["flips"]
     assert {flip["trace_id"] for flip in flips} <= ids
-    assert f"trace:    {flips[0]['trace_id']}" in done.out
+    assert f"trace: {flips[0]['trace_id']}" in done.out
     assert f"trace: `{flips[0]['trace_id']}`" in (run / "summary.md").read_text()
     again = told(project, "compare", str(run))["result"]
     assert {question["trace_id"] for question in again["lost"]} == {flip["trace_id"] for flip in flips}

@@ -131,7 +131,7 @@ def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who
 def test_a_server_that_rolls_dice_is_seen(mcp_project: dict[str, Project]) -> None:
     """The few questions that are asked twice tell that a tool does not rank alike each time."""
     done = mcp_project["stdio"].command("check", FAKE_BEHAVIOUR="dice")
-    assert "asked twice, 6 of 6 questions came back with other chunks" in " ".join(done.out.split()), done.out
+    assert "Asked twice, 6 of 6 questions came back with other chunks" in " ".join(done.out.split()), done.out
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

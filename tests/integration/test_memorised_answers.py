@@ -84,7 +84,7 @@ def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
     """Coverage that the baseline's run had and this one has not ends with exit 3, also when it is to be promoted."""
     done = memorising.command("check", FAKE_BEHAVIOUR="silent")
     assert done.code == 3, done.out
-    assert "the API returned indexing_coverage.docs_processed (hybrid) in 6 of 6 answers" in done.out
+    assert "The API returned indexing_coverage.docs_processed (hybrid) in 6 of 6 answers" in done.out
     assert "of the baseline's run and in 0 of 6 now" in done.out
     refused = memorising.command("promote", str(memorising.last_run()))
     assert (refused.code, "indexing_coverage.index_version" in refused.err) == (2, True)

@@ -122,7 +122,9 @@ def test_every_verdict_is_one_comment(stage: Stage, name: str) -> None:
     (body,) = stage.comments()
     assert body.startswith("<!-- raggate:comment ")
     assert found.review is not None
-    assert f"raggate: {found.review.verdict.outcome}" in body
+    broke = len({flip.case_id for flip in found.review.comparison.broke})
+    told = f"{broke} of" if found.review.verdict.outcome == "regression" else found.review.verdict.outcome
+    assert f"raggate: {told}" in body
     assert f"{stage.fake.server_url}/{NAME}/actions/runs/5" in body
     assert stage.url.startswith(stage.fake.server_url)
     assert stage.said == []

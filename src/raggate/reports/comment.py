@@ -8,7 +8,17 @@ from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import failure
 from raggate.reports.parts import formatting, header, metric_tables, questions, sections
-from raggate.reports.parts.budget import COMMENT_LIMIT, SUMMARY_BYTES, fit, utf8_bytes, utf16_units
+from raggate.reports.parts.document import (
+    COMMENT_LIMIT,
+    SUMMARY_BYTES,
+    Line,
+    Part,
+    line,
+    markdown_item,
+    page,
+    utf8_bytes,
+    utf16_units,
+)
 from raggate.reports.parts.markup import commit_link, live_link
 from raggate.text.escape import markdown as safe, plain
 
@@ -20,16 +30,18 @@ def render(review: Review, publication: Publication, *, limit: int = COMMENT_LIM
     """Render the comment that is kept up to date.
 
     Args:
-        limit: UTF-16 units that it may take, at least `budget.SMALLEST_LIMIT`; marker lines are put before it.
+        limit: UTF-16 units that it may take, at least `document.SMALLEST_LIMIT`; marker lines are put before it.
     """
-    parts = sections.sections_of(review, publication, now="this PR", full=False)
-    return fit(parts, limit, utf16_units, elsewhere=sections.elsewhere(publication))
+    return _comment(sections.sections_of(review, publication), publication, limit)
 
 
 def render_failure(failed: RunFailure, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
     """Render the comment about a run without a verdict: why, what to do, and the API's last words."""
-    parts = failure.sections_of(failed, publication)
-    return fit(parts, limit, utf16_units, elsewhere=sections.elsewhere(publication))
+    return _comment(failure.sections_of(failed, publication), publication, limit)
+
+
+def _comment(parts: list[Part], publication: Publication, limit: int) -> str:
+    return page(parts, utf16_units, limit, links=publication.links, elsewhere=sections.elsewhere(publication))
 
 
 def render_alert(review: Review, publication: Publication, *, sticky: str | None = None, rerun: bool = False) -> str:
@@ -38,15 +50,14 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
     Args:
         rerun: whether the very commit that passed was judged again.
     """
-    named = [questions.in_words(flip, 120) for flip in review.lost[:TOP]]
-    if formatting.undecided(review):
-        # what was compared says nothing of the change
-        named = []
-    elif not named:
-        named = metric_tables.in_words(review, TOP)
+    named: list[Line] = []
+    # what was compared says nothing of the change if nothing is decided
+    if not formatting.undecided(review):
+        named = [*map(questions.in_words, review.lost[:TOP])]
+        named = named or [line(text) for text in metric_tables.in_words(review, TOP)]
     everything = live_link("Everything that changed", sticky, publication.links)
     head = _lost(review.verdict.outcome, review.run.suite, review.verdict.headline, rerun=rerun)
-    return _paragraphs(head, "\n".join(named), everything)
+    return _paragraphs(head, "\n".join(markdown_item([own]) for own in named), everything)
 
 
 def render_failure_alert(
@@ -93,9 +104,10 @@ def closing(first: Push, passed: Push, links: Links) -> str:
 
 def render_whole(review: Review) -> str:
     """Render a whole run, without a limit and without links."""
-    return fit(sections.sections_of(review), sys.maxsize, utf8_bytes)
+    return page(sections.sections_of(review), utf8_bytes, sys.maxsize)
 
 
 def render_summary(review: Review, publication: Publication, *, limit: int = SUMMARY_BYTES) -> str:
     """Render a whole run for the step summary, with links, in at most `limit` bytes of UTF-8."""
-    return fit(sections.sections_of(review, publication), limit, utf8_bytes, elsewhere="in the run directory")
+    parts = sections.sections_of(review, publication)
+    return page(parts, utf8_bytes, limit, links=publication.links, elsewhere="in the run directory")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 from raggate.errors import ExitCode
 from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Publication, RunFailure
 from raggate.reports.parts import header
-from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import live_link
+from raggate.reports.parts.document import KEPT, Paragraph, Part, Span, bold, line, page, utf8_bytes
 from raggate.reports.verdict_file import SCHEMA
-from raggate.text.escape import markdown as safe, plain
+from raggate.text.escape import plain
 from raggate.text.jsonio import as_dict, dumps
 
 SHOWN_LINES = 30
@@ -61,42 +61,40 @@ _KILLED = (
 
 def render_markdown(failure: RunFailure) -> str:
     """Render why there is no verdict, for summary.md."""
-    parts = [section.variants[0] for section in _sections(failure) if section.variants]
-    return "\n\n".join([*filter(None, parts), f"<sub>run {safe(failure.run_id)}</sub>"]) + "\n"
+    opening, hint, waivers, log = _parts(failure)
+    run = Part(name="the run", blocks=(Paragraph((line(f"run {failure.run_id}"),), soft=True),))
+    return page([opening, hint, waivers, log, run], utf8_bytes, sys.maxsize)
 
 
-def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
-    """Return the sections of a comment about a run without a verdict."""
-    opening, hint, waivers, log = _sections(failure)
+def sections_of(failure: RunFailure, publication: Publication) -> list[Part]:
+    """Return the parts of a comment about a run without a verdict."""
+    opening, hint, waivers, log = _parts(failure)
     links = publication.links
     steps = {**_NEXT, **_RELAYED} if failure.relayed else _NEXT
     step = _CLAIMED if failure.claimed else steps.get(failure.exit_code, _KILLED)
-    run = live_link("Workflow run with the log", links.run if links is not None else None, links)
+    target = links.run if links is not None else None
+    run = (Paragraph((line(Span("Workflow run with the log", target=target)),), soft=True),) if target else ()
     return [
         opening,
         header.notes(publication),
         hint,
-        Section(name="what to do next", rank=KEPT, variants=(f"**Next:** {step}",)),
+        Part(name="what to do next", blocks=(Paragraph((line(bold("Next:"), f" {step}"),)),), rank=KEPT),
         waivers,
         log,
         header.pushes(publication),
-        Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>" if run else "",)),
+        Part(name="the workflow run", blocks=run, rank=2),
     ]
 
 
-def _sections(failure: RunFailure) -> tuple[Section, Section, Section, Section]:
-    suite = failure.suite or ""
-    variants = []
-    for width, most, wide in ((1500, SHOWN_LINES, 300), (300, 10, 60), (200, 3, 60)):
-        first, *others = [safe(line, limit=width, middle=True) for line in failure.lines[:most]]
-        lines = [f"**{first}**" if first.strip() else first, *others]
-        if len(failure.lines) > most:
-            lines.append(f"… and {len(failure.lines) - most} more")
-        variants.append(header.head(failure.label, safe(suite, limit=wide), lines))
-    hints = tuple(safe(failure.hint, limit=width, middle=True) for width in (600, 200) if failure.hint)
+def _parts(failure: RunFailure) -> tuple[Part, Part, Part, Part]:
+    first, *others = failure.lines[:SHOWN_LINES]
+    lines = [line(Span(first, "bold", 1500)), *(line(Span(text, limit=1500)) for text in others)]
+    if len(failure.lines) > SHOWN_LINES:
+        lines.append(line(f"… and {len(failure.lines) - SHOWN_LINES} more"))
+    hint = (Paragraph((line(Span(failure.hint, limit=600)),)),) if failure.hint else ()
     return (
-        Section(name="the message", rank=KEPT, variants=tuple(variants)),
-        Section(name="the hint", rank=1, variants=hints),
+        header.head(failure.label, failure.suite or "", lines),
+        Part(name="the hint", blocks=hint, rank=1),
         header.waivers(failure.waivers),
         header.log(failure.log),
     )

@@ -14,7 +14,7 @@ from raggate.models.scorecard import CaseScore
 from raggate.models.verdict import Review
 from raggate.reports.page.details import Passages, Sides
 from raggate.reports.parts import questions
-from raggate.reports.parts.budget import COMMENT_LIMIT, Section, fit, utf16_units
+from raggate.reports.parts.document import COMMENT_LIMIT, markdown_item, utf16_units
 from raggate.reports.parts.markup import inert, listed, table
 from raggate.text.headings import as_read
 
@@ -38,14 +38,12 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
         # what must not be compared is not shown side by side either
         sides = replace(sides, before={}, compared=False)
     several = len({item.result.mode for item in items}) > 1
-    sections = []
+    texts = []
     for item in items:
-        mode = inert(item.result.mode)
-        standing = (f"**{mode}**\n\n" if several else "") + _standing(item, review, sides, links)
-        lists = _lists(item, sides, passages)
-        variants = (f"{standing}\n\n{lists}", standing) if lists else (standing,)
-        sections.append(Section(name=f"mode {mode}", rank=1, variants=variants))
-    return fit(sections, COMMENT_LIMIT, utf16_units).strip()
+        mode = f"**{inert(item.result.mode)}**\n\n" if several else ""
+        texts.append((mode + _standing(item, review, sides, links), _lists(item, sides, passages)))
+    whole = "\n\n".join(text for both in texts for text in both if text)
+    return whole if utf16_units(whole) <= COMMENT_LIMIT else "\n\n".join(standing for standing, _ in texts)
 
 
 def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links | None) -> str:
@@ -53,7 +51,7 @@ def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links |
     key = (item.result.mode, item.case.id)
     flip = sides.flips.get(key)
     if flip is not None:
-        return questions.item(flip, review, links)
+        return markdown_item(questions.item(flip, review, links), links)
     case = item.case
     lines = [f"- **{inert(case.question)}** <sub>{inert(case.id)}</sub>"]
     lines += filter(None, [_course(item, review, sides)])

@@ -1,4 +1,4 @@
-"""Plots: how a metric went over time, how far it changed, and bars of its last values. Places and words, no markup."""
+"""Plots: how a metric went over time, and how far it changed. Places and words, no markup."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ _LEAST_SPAN = 0.02
 
 CHANGE_WIDTH = 150.0
 """Width of the plot of a change; no change stands in its middle."""
-_BARS = "▁▂▃▄▅▆▇█"
-_LEAST_BAR_SPAN = 0.08
-"""What the bars span at least: a step up or down is a point or more of a share, and noise looks flat."""
 
 
 class Dot(Struct, frozen=True, kw_only=True):
@@ -142,13 +139,3 @@ def _change_plot(row: GatedMetric, reach: float) -> ChangePlot:
     return ChangePlot(
         change=place(delta.delta or 0.0), interval=None if ends is None else (ends[0], ends[1]), allowed=limit
     )
-
-
-def bars(values: Sequence[float]) -> str:
-    """Draw numbers between the lowest and the highest of them; at least one of either sign up to 1e12."""
-    low, high = min(values), max(values)
-    span = max(high - low, _LEAST_BAR_SPAN)
-    bottom = (low + high - span) / 2
-    # what is added keeps a value between two bars from falling to one or the other by an error of the last bit
-    steps = (int((value - bottom) / span * len(_BARS) + 1e-9) for value in values)
-    return "".join(_BARS[min(max(step, 0), len(_BARS) - 1)] for step in steps)

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
-from raggate.models.comparison import Flip
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Reason
-from raggate.reports.parts import formatting, questions
-from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
-from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
+from raggate.reports.parts import formatting, questions, sections
+from raggate.reports.parts.document import (
+    COMMENT_LIMIT,
+    KEPT,
+    Alert,
+    Block,
+    Bullets,
+    Cell,
+    Paragraph,
+    Part,
+    Span,
+    Table,
+    bulleted,
+    commit,
+    line,
+    page,
+    utf16_units,
+    with_folds,
+)
+from raggate.reports.parts.markup import heading_alert, inert, link, table
 from raggate.scoring import figures
 from raggate.text.escape import markdown as safe, plain
 from raggate.text.numbers import counted
@@ -27,19 +42,18 @@ from raggate.text.numbers import counted
 LONGEST_TITLE = 256
 """Characters; GitHub refuses a pull request with a longer title."""
 
-CHECKS = """\
-A workflow opened this pull request. With a workflow's own token such events start no workflows, or only after somebody
-with write access has approved them. If required checks are missing below, do one of these:
-
-- press **Approve workflows to run**, where that is offered;
-- close this pull request and open it again;
-- push an empty commit to its branch: `git commit --allow-empty --message "Run the checks" && git push`;
-- let that workflow use the token of a GitHub App, whose pull requests start workflows like anybody's."""
+CHECKS = (
+    "A workflow opened this pull request. With a workflow's own token such events start no workflows, or only after "
+    "somebody with write access has approved them. If required checks are missing below, do one of these:",
+    "press “Approve workflows to run”, where that is offered;",
+    "close this pull request and open it again;",
+    'push an empty commit to its branch: `git commit --allow-empty --message "Run the checks" && git push`;',
+    "let that workflow use the token of a GitHub App, whose pull requests start workflows like anybody's.",
+)
 
 
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
-_SHORT = 10
 _KINDS = {
     "metric-down": "lower values",
     "removed-cases": "questions that are gone",
@@ -49,7 +63,9 @@ _KINDS = {
 _OTHER_KIND = "less evidence"
 NAME = 80
 """Characters of the name of a suite."""
-_PAGES = (30_000, 6_000)
+_EACH = 30_000
+"""What one of several suites may take."""
+_MARKS = {"vanished": "❌", "worse": "❌", "better": "✅", "same": "▫️"}
 _NAMES = 10_000
 """Characters of a line that names suites, of which a list has at most a hundred."""
 
@@ -68,7 +84,7 @@ def pull_title(text: str) -> str:
 def unsigned_warning(why: str) -> str:
     """Warn that GitHub did not sign the commit of a pull request; `why` is the reason it gives."""
     return (
-        f"**GitHub did not sign the commit of this pull request** ({inert(why, limit=80)}). A rule that requires "
+        f"GitHub did not sign the commit of this pull request ({why}). A rule that requires "
         "signed commits will keep it from being merged."
     )
 
@@ -119,158 +135,131 @@ def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
 
     Args:
         entries: the suites, at least one. The first says what is told of all: target, links, signature.
-        limit: most UTF-16 units; at least `budget.SMALLEST_LIMIT`. A line for each of several suites is always kept.
+        limit: most UTF-16 units; at least `document.SMALLEST_LIMIT`. A line for each of several suites is always kept.
     """
+    context = entries[0][1]
     if len(entries) == 1:
-        return _render_one(*entries[0], limit=limit)
-    return _fitted([*_several(entries)], entries[0][1], limit)
-
-
-def _fitted(sections: Sequence[Section], context: PromotionContext, limit: int) -> str:
-    return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", context.links.run, context.links))
-
-
-def _several(entries: Sequence[Entry]) -> Iterator[Section]:
-    first, context = entries[0]
-    reason = inert(str(first.provenance.get("reason") or ""), limit=500)
-    lines = [
-        f"**The baselines of {counted(len(entries), 'suite')} on {safe(context.target, limit=120)} become others.**",
-        f"Reason: {reason}",
-        *([unsigned_warning(context.unsigned)] if context.unsigned else []),
+        return _page([*_parts(*entries[0]), _checks(context)], context, limit)
+    rows = [
+        (proposal.comparison.scorecard.suite, proposal.comparison.scorecard.run_id, _all_accepted(proposal))
+        for proposal, _ in entries
     ]
+    table = Table(("suite", "run", "accepted with it"), rows, whole=True)
+    first = entries[0][0]
     accepts = any(kinds_accepted(proposal) for proposal, _ in entries)
-    head = "## 📌 raggate: new baselines\n\n" + heading_alert("CAUTION" if accepts else "NOTE", *lines)
-    yield Section(name="the promotion", rank=KEPT, variants=(head,))
-    rows = ([_name(proposal), _run(proposal), _all_accepted(proposal)] for proposal, _ in entries)
-    yield Section(name="the suites", rank=KEPT, variants=(table(["suite", "run", "accepted with it"], rows),))
-    # what accepts a loss is shortened last
+    sentence = f"The baselines of {counted(len(entries), 'suite')} on {context.target} become others."
+    opening = _head("new baselines", sentence, first, context, accepts=accepts)
+    text = _page([opening, Part(name="the suites", blocks=(table,), rank=KEPT), _checks(context)], context, limit)
+    # what accepts a loss is read first
     ordered = sorted(entries, key=lambda one: not kinds_accepted(one[0]))
-    yield from (_page(*one, rank) for rank, one in enumerate(ordered, 2))
-    yield Section(name="checks", rank=1, variants=(f"### Checks\n\n{CHECKS}",) if context.opened else ())
+    folds = (
+        (safe(proposal.comparison.scorecard.suite, limit=NAME), _page([*_parts(proposal, own)], own, _EACH))
+        for proposal, own in ordered
+    )
+    more = f"<sub>What is told of other suites is {_elsewhere(context)}.</sub>"
+    return with_folds(text, folds, utf16_units, limit, more)
 
 
-def _page(proposal: BaselineCandidate, context: PromotionContext, rank: int) -> Section:
-    """Fold what a promotion of this suite alone says, under its name."""
-    alone = replace(context, opened=False, unsigned="")
-    pages = (_render_one(proposal, alone, limit=limit).strip() for limit in _PAGES)
-    name = _name(proposal)
-    return Section(name=f"suite {name}", rank=rank, variants=tuple(folded(name, page) for page in pages))
+def _page(parts: Sequence[Part], context: PromotionContext, limit: int) -> str:
+    return page(parts, utf16_units, limit, links=context.links, elsewhere=_elsewhere(context))
 
 
-def _name(proposal: BaselineCandidate) -> str:
-    return safe(proposal.comparison.scorecard.suite, limit=NAME)
+def _elsewhere(context: PromotionContext) -> str:
+    return link("in the workflow run", context.links.run, context.links)
 
 
-def _run(proposal: BaselineCandidate) -> str:
-    return safe(proposal.comparison.scorecard.run_id, limit=NAME)
+def _checks(context: PromotionContext) -> Part:
+    blocks: list[Block] = []
+    if context.opened:
+        steps = Bullets([(line(Span(step, "own")),) for step in CHECKS[1:]])
+        blocks = [Paragraph((line(Span(CHECKS[0], "own")),)), steps]
+    return Part(name="checks", title="Checks", blocks=tuple(blocks), rank=1)
+
+
+def _head(
+    heading: str, sentence: str, proposal: BaselineCandidate, context: PromotionContext, *, accepts: bool
+) -> Part:
+    lines = [line(Span(sentence, "bold", 600)), line(f"Reason: {proposal.provenance.get('reason') or '–'}")]
+    if context.unsigned:
+        lines.append(line(Span(unsigned_warning(context.unsigned), limit=600)))
+    alert = Alert("CAUTION" if accepts else "NOTE", tuple(lines))
+    return Part(name="the promotion", title=f"📌 raggate: {heading}", blocks=(alert,), rank=KEPT, level=2)
 
 
 def _all_accepted(proposal: BaselineCandidate) -> str:
-    return safe(" and ".join(sorted(kinds_accepted(proposal))) or "nothing")
+    return " and ".join(sorted(kinds_accepted(proposal))) or "nothing"
 
 
-def _render_one(proposal: BaselineCandidate, context: PromotionContext, *, limit: int) -> str:
-    sections = [
-        _opening(proposal, context),
-        _accepts(proposal),
-        _values(proposal, context),
-        _questions(proposal, "broke", "Questions lost", rank=2),
-        _questions(proposal, "fixed", "Questions gained", rank=4),
-        _cases(proposal),
-        _ratchet(context),
-        _origin(proposal, context),
-        Section(name="checks", rank=1, variants=(f"### Checks\n\n{CHECKS}",) if context.opened else ()),
-    ]
-    return _fitted(sections, context, limit)
+def _parts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[Part]:
+    scorecard, comparison = proposal.comparison.scorecard, proposal.comparison
+    replaces = "the first baseline" if comparison.baseline is None else "the baseline"
+    sentence = f"Run {scorecard.run_id} becomes {replaces} of suite {scorecard.suite} on {context.target}."
+    yield _head("a new baseline", sentence, proposal, context, accepts=bool(_accepted(proposal)))
+    yield _accepts(proposal)
+    yield _values(proposal, context)
+    yield _questions(proposal, "broke", "Questions lost", rank=2)
+    yield _questions(proposal, "fixed", "Questions gained", rank=4)
+    settings = [f"{key}: {old} → {new}" for key, old, new in comparison.config_changes]
+    lines = [*settings, *sections.golden_lines(comparison.golden), *sections.note_lines(comparison.vault_changes)]
+    yield Part(name="questions and notes", title="Since the present baseline", blocks=bulleted(lines), rank=3)
+    yield _ratchet(context)
+    facts = Bullets([(line(f"{name}: ", *pieces),) for name, *pieces in _facts(proposal, context)])
+    yield Part(name="where it comes from", title="Where it comes from", blocks=(facts,), rank=KEPT)
 
 
-def _opening(proposal: BaselineCandidate, context: PromotionContext) -> Section:
-    scorecard = proposal.comparison.scorecard
-    first = proposal.comparison.baseline is None
-    replaces = "the first baseline" if first else "the baseline"
-    lines = [
-        f"**Run {safe(scorecard.run_id, limit=80)} becomes {replaces} of suite {safe(scorecard.suite, limit=80)} on "
-        f"{safe(context.target, limit=120)}.**",
-        f"Reason: {inert(str(proposal.provenance.get('reason') or ''), limit=500)}",
-    ]
-    if context.unsigned:
-        lines.append(unsigned_warning(context.unsigned))
-    head = "## 📌 raggate: a new baseline\n\n" + heading_alert("CAUTION" if _accepted(proposal) else "NOTE", *lines)
-    return Section(name="the promotion", rank=KEPT, variants=(head,))
-
-
-def _accepts(proposal: BaselineCandidate) -> Section:
-    if not proposal.reasons:
-        return Section(name="what is accepted", rank=KEPT, variants=())
+def _accepts(proposal: BaselineCandidate) -> Part:
     # what explains the others must not be cut off after them
     reasons = sorted(
         proposal.reasons, key=lambda reason: (reason.code in {"slice-worse", "vanished"}, reason.code not in NOTES)
     )
-    head = f"### What is accepted with it ({len(reasons)})\n\n"
-
-    def line(reason: Reason, width: int) -> str:
-        return f"- ⚠️ {inert(reason.message, limit=width, middle=True)}"
-
-    variants = tuple(
-        head + bullets(reasons, partial(line, width=width), most) for most, width in ((SHOWN, 500), (_SHORT, 120))
-    )
-    return Section(name="what is accepted", rank=KEPT, variants=variants)
+    items = [(line(Span(f"⚠️ {reason.message}", limit=500)),) for reason in reasons]
+    blocks = (Bullets(items, SHOWN),) if items else ()
+    return Part(name="what is accepted", title=f"What is accepted with it ({len(items)})", blocks=blocks, rank=KEPT)
 
 
-def _values(proposal: BaselineCandidate, context: PromotionContext) -> Section:
+def _values(proposal: BaselineCandidate, context: PromotionContext) -> Part:
     rows = sorted(proposal.rows, key=_worst_first)
-    if not rows:
-        return Section(name="values", rank=KEPT, variants=())
     several = len({row.change.mode for row in rows}) > 1
-    head = ["", "metric", *(["mode"] if several else []), "before", "after", "change", "cases"]
-    cells = [_row(row, several=several) for row in rows]
-    variants = []
-    for most in (SHOWN, 30, _SHORT):
-        more = f"\n\n… and {len(cells) - most} more" if len(cells) > most else ""
-        shown = table(head, cells[:most], numbers=("before", "after", "change"))
-        variants.append(f"### Metrics\n\n{shown}{more}\n\n<sub>{_caption(rows, context)}</sub>")
-    return Section(name="values", rank=KEPT, variants=tuple(variants))
+    head = ("metric", "before", "after", "change", "questions")
+    table = Table(head, [_row(row, several=several) for row in rows], ("before", "after", "change"), most=SHOWN)
+    caption = Paragraph((line(_caption(rows, context)),), soft=True)
+    return Part(name="values", title="Metrics", blocks=(table, caption) if rows else (), rank=KEPT)
 
 
 def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
-    target = safe(context.target, limit=120)
-    means = any(_by_means(row) for row in rows)
-    if not means and all(row.same_cases or not row.shared for row in rows):
-        return f'Values over all cases; "before" is the baseline on {target}.'
-    lines = [f'Values over all cases of each side; "before" is the baseline on {target}.']
-    if any(row.shared for row in rows):
+    lines = [f'Values over all questions of each side; "before" is the baseline on {context.target}.']
+    if any(row.shared and not row.same_cases for row in rows):
         lines.append(
-            "The change is over the shared cases; the values differ also by those added, removed or relabelled."
+            "The change is over the shared questions; values differ also by those added, removed or relabelled."
         )
-    if means:
+    if any(_by_means(row) for row in rows):
         lines.append(
-            'Where it says "means", the change is that of the values; other cases or settings can be part of it.'
+            'Where it says "means", the change is that of the values; other questions or settings can be part of it.'
         )
     return " ".join(lines)
 
 
-def _row(row: MetricChange, *, several: bool) -> list[str]:
+def _row(row: MetricChange, *, several: bool) -> tuple[Cell, ...]:
     kind, change = _kind(row), figures.change(row.change)
     # as a share of other cases a count would mislead
     both = replace(row.change, baseline=row.before, current=row.after, binary=row.change.binary and row.same_cases)
-    return [
-        formatting.MARKS[kind],
-        safe(row.change.metric, limit=60),
-        *([safe(row.change.mode, limit=60)] if several else []),
+    name = f"{row.change.metric} ({row.change.mode})" if several else row.change.metric
+    return (
+        f"{_MARKS[kind]} {name}",
         figures.side(both, row.before),
         figures.side(both, row.after),
-        f"**{change}**" if kind == "worse" else change,
+        Span(change, "bold" if kind == "worse" else ""),
         _cases_of(row),
-    ]
+    )
 
 
 def _cases_of(row: MetricChange) -> str:
     """Return how many cases the values are over, and what the change is over where that is not the same."""
     if row.same_cases:
-        return formatting.cases(row.change)
+        return figures.moved(row.change)
     counts = f"{row.before.n} → {row.after.n}" if row.before.n else str(row.after.n)
     if row.shared:
-        return f"{counts}; shared {formatting.cases(row.change)}"
+        return f"{counts}; shared {figures.moved(row.change)}"
     return f"{counts}; means" if _by_means(row) else counts
 
 
@@ -279,8 +268,7 @@ def _by_means(row: MetricChange) -> bool:
 
 
 def _worst_first(row: MetricChange) -> tuple[object, ...]:
-    order = {"vanished": 0, "worse": 1, "better": 2, "same": 3}[_kind(row)]
-    return (order, -abs(row.change.delta or 0.0), row.change.mode, row.change.metric)
+    return ([*_MARKS].index(_kind(row)), -abs(row.change.delta or 0.0), row.change.mode, row.change.metric)
 
 
 def _kind(row: MetricChange) -> str:
@@ -291,118 +279,71 @@ def _kind(row: MetricChange) -> str:
     return "better" if row.gain > EPSILON else "same"
 
 
-def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) -> Section:
+def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) -> Part:
     flips = [flip for flip in proposal.comparison.flips if flip.kind == kind]
-    if not flips:
-        return Section(name=name.lower(), rank=rank, variants=())
     several = proposal.comparison.scorecard.several_modes
-    heading = f"{name} ({formatting.how_many(flips)})"
-    texts = (
-        bullets(flips, partial(_question, width=width, several=several), most)
-        for most, width in ((SHOWN, 300), (_SHORT, 120))
-    )
-    variants = (folded(heading, text, opened=kind == "broke") for text in texts)
-    return Section(name=name.lower(), rank=rank, variants=(*variants, f"<sub>{heading}</sub>"))
+    blocks = (Bullets([(questions.in_line(flip, several=several),) for flip in flips], SHOWN),) if flips else ()
+    title = f"{name} ({formatting.how_many(flips)})"
+    return Part(name=name.lower(), title=title, blocks=blocks, folded=True, rank=rank)
 
 
-def _question(flip: Flip, width: int, *, several: bool) -> str:
-    mode = f" · {safe(flip.mode, limit=40)}" if several else ""
-    must = " 🔒 must pass" if flip.must_pass else ""
-    asked = inert(flip.question, limit=width)
-    return f"- **{asked}**{must} · {questions.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
-
-
-def _cases(proposal: BaselineCandidate) -> Section:
-    golden = proposal.comparison.golden
-    kinds = {
-        "added": golden.added,
-        "removed": golden.removed,
-        "asked or labelled differently": golden.relabelled,
-        "in other slices": golden.refiled,
-        "no longer must-pass": golden.released,
-    }
-    lines = [f"- {len(names)} {kind}: {listed(names)}" for kind, names in kinds.items() if names]
-    notes = [str(change) for change in proposal.comparison.vault_changes]
-    lines += (
-        [f"- {counted(len(notes), 'note')} of the vault {'differs' if len(notes) == 1 else 'differ'}: {listed(notes)}"]
-        if notes
-        else []
-    )
-    settings = proposal.comparison.config_changes
-    lines += [f"- {safe(key, limit=80)}: {inert(old)} → {inert(new)}" for key, old, new in settings[:SHOWN]]
-    text = "### Since the present baseline\n\n" + "\n".join(lines)
-    return Section(name="questions and notes", rank=3, variants=(text,) if lines else ())
-
-
-def _ratchet(context: PromotionContext) -> Section:
-    rows = [
-        (mode, metric, entry) for mode, entries in sorted(context.accepted.items()) for metric, entry in entries.items()
-    ]
-    if not rows:
-        return Section(name="ratchet", rank=5, variants=())
+def _ratchet(context: PromotionContext) -> Part:
+    """Fold what has been given up since the best value that was accepted, most first."""
     several = len(context.accepted) > 1
-    # what has been given up most stands first
-    rows.sort(key=lambda row: (row[2].lowered is None, row[2].moved is None, -row[2].drops, row[0], row[1]))
-    moved = any(entry.moved for _, _, entry in rows)
-    cells = [
-        [
-            safe(metric, limit=60),
-            *([safe(mode, limit=60)] if several else []),
-            figures.amount(metric, entry.best),
-            figures.distance(metric, entry.drops) if entry.drops > EPSILON else "0",
-            safe(entry.since, limit=20) or "–",
-            _lowered(metric, entry.lowered),
-            *([_lowered(metric, entry.moved)] if moved else []),
-        ]
-        for mode, metric, entry in rows[:SHOWN]
+    given = [
+        (mode, metric, entry)
+        for mode, entries in sorted(context.accepted.items())
+        for metric, entry in entries.items()
+        if entry.drops > EPSILON
     ]
-    head = ["metric", *(["mode"] if several else []), "best accepted", "given up since", "since", "last lowered"]
-    head += ["last lowered by other questions"] if moved else []
-    noun = "value" if several else "metric"
-    given = sum(entry.drops > EPSILON for _, _, entry in rows)
-    heading = f"The ratchet: small drops since the best accepted value ({given} of {counted(len(rows), noun)})"
-    full = folded(heading, table(head, cells, numbers=("best accepted", "given up since")))
-    return Section(name="ratchet", rank=5, variants=(full, f"<sub>{heading}</sub>"))
+    given.sort(key=lambda row: -row[2].drops)
+    rows = [
+        (
+            f"{metric} ({mode})" if several else metric,
+            figures.amount(metric, entry.best),
+            figures.distance(metric, entry.drops),
+            entry.since or "–",
+            _lowered(metric, entry.lowered or entry.moved),
+        )
+        for mode, metric, entry in given
+    ]
+    head = ("metric", "best accepted", "given up since", "since", "last lowered")
+    total = sum(map(len, context.accepted.values()))
+    title = f"Given up in small drops since the best accepted value: {len(rows)} of {counted(total, 'value')}"
+    blocks = (Table(head, rows, head[1:3], most=SHOWN),) if rows else ()
+    return Part(name="ratchet", title=title, blocks=blocks, folded=True, rank=5)
 
 
 def _lowered(metric: str, low: AcceptedDrop | None) -> str:
     if low is None:
         return "–"
-    by = f" by {inert(low.by, limit=60)}" if low.by else ""
-    values = figures.both(metric, low.before, low.after)
-    return f"{safe(low.on, limit=20)}{by}: {values}, {inert(low.reason, limit=120)}"
+    by = f" by {low.by}" if low.by else ""
+    return f"{low.on}{by}: {figures.both(metric, low.before, low.after)}, {low.reason}"
 
 
-def _origin(proposal: BaselineCandidate, context: PromotionContext) -> Section:
-    full = "\n".join(f"- {name}: {value}" for name, value in _facts(proposal, context))
-    return Section(name="where it comes from", rank=KEPT, variants=(f"### Where it comes from\n\n{full}",))
-
-
-def _facts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[tuple[str, str]]:
+def _facts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[tuple[str | Span, ...]]:
     evidence, links, known = context.evidence, context.links, proposal.provenance
-    named = f"workflow run {evidence.run}, attempt {evidence.attempt}, {safe(evidence.event, limit=40)}"
-    yield "measured by", link(named, evidence.url, links)
-    yield "measured", inert(str(known.get("measured") or ""), limit=40)
-    yield "commit", commit_link(links, evidence.commit)
+    run = f"workflow run {evidence.run}, attempt {evidence.attempt}, {evidence.event}"
+    yield "measured by", Span(run, target=evidence.url)
+    yield "measured", str(known.get("measured") or "–")
+    yield "commit", commit(evidence.commit, links)
     if evidence.artifact:
-        digest = f", {_code(evidence.digest)}" if evidence.digest else ""
-        yield "taken from", f"the artifact {inert(evidence.artifact, limit=80)}{digest}"
+        digest = (", ", _code(evidence.digest)) if evidence.digest else ()
+        yield "taken from", f"the artifact {evidence.artifact}", *digest
     if evidence.image:
         yield "image of the API", _code(evidence.image)
     if evidence.adopted:
-        yield "promoted by", link("this workflow run", links.run, links)
-    yield "started by", inert(str(known.get("promoted_by") or ""), limit=100)
-    yield "raggate", inert(str(known.get("raggate_version") or ""), limit=40)
-    yield "replaces", f"run {safe(str(known['previous']), limit=80)}" if known.get("previous") else "nothing"
+        yield "promoted by", Span("this workflow run", target=links.run)
+    yield "started by", str(known.get("promoted_by") or "–")
+    yield "raggate", str(known.get("raggate_version") or "–")
+    yield "replaces", f"run {known['previous']}" if known.get("previous") else "nothing"
     for name, value in context.hashes.items():
-        yield safe(name, limit=40), _code(value)
+        yield name, _code(value)
 
 
-def _code(text: str) -> str:
+def _code(text: str) -> Span:
     """Set a hash or an image's name as code, where nothing in it could end that; as text otherwise."""
-    harmless = text.replace(":", "").replace("/", "").replace("-", "").replace(".", "").replace("_", "")
-    known = harmless.replace("@", "").isalnum() and harmless.isascii() and len(text) <= 300
-    return f"`{text}`" if known else inert(text)
+    return Span(text, "code" if re.fullmatch(r"[A-Za-z0-9@:/._-]{1,300}", text) else "")
 
 
 def _accepted(proposal: BaselineCandidate) -> list[Reason]:

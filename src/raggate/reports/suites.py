@@ -9,8 +9,21 @@ from raggate.models.publication import Links, Publication
 from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked, worst
 from raggate.reports import failure
 from raggate.reports.parts import header, sections
-from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf8_bytes, utf16_units
-from raggate.reports.parts.markup import folded, inert, live_link, table
+from raggate.reports.parts.document import (
+    COMMENT_LIMIT,
+    KEPT,
+    Paragraph,
+    Part,
+    Span,
+    Table,
+    bold,
+    line,
+    page,
+    utf8_bytes,
+    utf16_units,
+    with_folds,
+)
+from raggate.reports.parts.markup import inert, live_link
 from raggate.text.escape import log_line, markdown as safe
 from raggate.text.numbers import counted
 
@@ -21,9 +34,10 @@ NAME = 80
 """Characters of the name of a suite."""
 
 _HEADLINE = 160
-_PAGE = 30_000
-_SHORT_PAGE = 6_000
-_ABOVE = frozenset(("verdict", "notes", "earlier pushes", "the message", "the workflow run"))
+_EACH = 30_000
+"""What one of several suites may take."""
+_LINES = 10
+_ABOVE = frozenset(("verdict", "notes", "earlier pushes", "the workflow run"))
 """Sections of a suite's own comment that all suites of a step have in common, or that its first lines say."""
 
 LinksOf = Callable[[SuiteOutcome], Links | None]
@@ -50,14 +64,12 @@ def render(
         outcomes: how each ended; at least one.
         limit: UTF-16 units that it may take. A line for each suite is always kept; what is cut is named.
     """
-    where = sections.elsewhere(publication)
-    return fit(_sections(outcomes, publication, links_of, full=False), limit, utf16_units, elsewhere=where)
+    return _page(outcomes, publication, links_of, utf16_units, limit)
 
 
 def render_summary(outcomes: Sequence[SuiteOutcome], publication: Publication, links_of: LinksOf, *, limit: int) -> str:
     """Render the step summary about all suites of a step, in at most `limit` bytes of UTF-8; see `render`."""
-    where = "in the run directories"
-    return fit(_sections(outcomes, publication, links_of, full=True), limit, utf8_bytes, elsewhere=where)
+    return _page(outcomes, publication, links_of, utf8_bytes, limit)
 
 
 def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, sticky: str, rerun: bool) -> str:
@@ -76,85 +88,58 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
     return "\n\n".join(filter(None, [head, "\n".join([*named, *more]), everything])) + "\n"
 
 
-def _sections(
-    outcomes: Sequence[SuiteOutcome], publication: Publication, links_of: LinksOf, *, full: bool
-) -> list[Section]:
-    def of_suite(outcome: SuiteOutcome) -> Publication:
-        return Publication(links=links_of(outcome), relayed=publication.relayed)
-
+def _page(
+    outcomes: Sequence[SuiteOutcome],
+    publication: Publication,
+    links_of: LinksOf,
+    size: Callable[[str], int],
+    limit: int,
+) -> str:
+    """Write a line for each suite, worst first, and below that what each has to say, as far as there is room."""
     ordered = ranked(outcomes)
-    return [
-        _opening(ordered),
+    lines = [line(bold(f"{summed(ordered)}.")), line("Each has its own verdict, and the worst is that of the step.")]
+    rows = [
+        (outcome.suite, f"{header.sign(outcome.verdict)} {outcome.verdict}", Span(outcome.headline))
+        for outcome in ordered
+    ]
+    table = Table(("suite", "verdict", "why"), rows, whole=True)
+    parts = [
+        header.head(overall(ordered), "", lines),
         header.notes(publication),
         header.pushes(publication),
-        _overview(ordered),
-        # the best are shortened first
-        *(_block(outcome, of_suite(outcome), place, full=full) for place, outcome in enumerate(ordered, 5)),
-        *_workflow_run(publication),
+        Part(name="reasons", blocks=(table,), rank=KEPT),
     ]
+    text = page(parts, size, limit, links=publication.links)
+    more = f"<sub>What other suites say is {sections.elsewhere(publication)}.</sub>"
+    return with_folds(text, (_fold(outcome, publication, links_of) for outcome in ordered), size, limit, more)
 
 
-def _opening(ordered: Sequence[SuiteOutcome]) -> Section:
-    lines = [f"**{summed(ordered)}.**", "Each has its own verdict, and the worst is that of the step."]
-    return Section(name="verdict", rank=KEPT, variants=(header.head(overall(ordered), None, lines),))
+def _fold(outcome: SuiteOutcome, publication: Publication, links_of: LinksOf) -> tuple[str, str]:
+    own = Publication(links=links_of(outcome), relayed=publication.relayed)
+    title = f"{header.sign(outcome.verdict)} {safe(outcome.suite, limit=NAME)}: {safe(outcome.verdict, limit=40)}"
+    parts = list(_parts(outcome, own))
+    return title, page(parts, utf16_units, _EACH, links=own.links, elsewhere=sections.elsewhere(own))
 
 
-def _overview(ordered: Sequence[SuiteOutcome]) -> Section:
-    """Write a line for each suite; there is none that leaves it out."""
-    variants = tuple(
-        table(
-            ["suite", "verdict", *(["why"] if width else [])],
-            (
-                [
-                    safe(outcome.suite, limit=NAME),
-                    f"{header.sign(outcome.verdict)}&nbsp;{safe(outcome.verdict, limit=40)}",
-                    *([inert(outcome.headline, limit=width, middle=True)] if width else []),
-                ]
-                for outcome in ordered
-            ),
-        )
-        for width in (300, 100, 0)
-    )
-    return Section(name="reasons", rank=KEPT, variants=variants)
-
-
-def _block(outcome: SuiteOutcome, publication: Publication, rank: int, *, full: bool) -> Section:
-    """Fold what one suite has to say, under its name."""
-    name = safe(outcome.suite, limit=NAME)
-    title = f"{header.sign(outcome.verdict)} {name}: {safe(outcome.verdict, limit=40)}"
-    parts = list(_page(outcome, publication, full=full))
-    where = sections.elsewhere(publication)
-    pages = (fit(parts, limit, utf16_units, elsewhere=where) for limit in (_PAGE, _SHORT_PAGE))
-    return Section(name=f"suite {name}", rank=rank, variants=tuple(folded(title, page.strip()) for page in pages))
-
-
-def _page(outcome: SuiteOutcome, publication: Publication, *, full: bool) -> Iterator[Section]:
-    review = outcome.review
-    now = "now" if full else "this PR"
-    figures = [] if review is None else [safe(line, limit=600, middle=True) for line in header.number_lines(review)]
-    first = [*figures, *_reasons(outcome), f"<sub>{inert(outcome.config, limit=200)}</sub>"]
-    yield Section(name="verdict", rank=KEPT, variants=("<br>\n".join(first),))
-    if review is not None:
-        parts = sections.sections_of(review, publication, now=now, full=full)
+def _parts(outcome: SuiteOutcome, publication: Publication) -> Iterator[Part]:
+    """Yield what a suite has to say below its line of the table."""
+    if outcome.review is not None:
+        parts = sections.sections_of(outcome.review, publication)
+        numbers = tuple(line(text) for text in header.number_lines(outcome.review))
     else:
         parts = failure.sections_of(outcome.failure, publication) if outcome.failure is not None else []
+        numbers = ()
+    reasons = tuple(line(Span(text, limit=600)) for text in _reasons(outcome))
+    config = line(Span(outcome.config, "soft"))
+    yield Part(name="verdict", blocks=(Paragraph((*numbers, *reasons, config)),), rank=KEPT)
     yield from (part for part in parts if part.name not in _ABOVE)
 
 
 def _reasons(outcome: SuiteOutcome) -> list[str]:
     if outcome.failure is None:
-        return [f"**{inert(outcome.headline, limit=600, middle=True)}**"]
-    shown = [inert(line, limit=600, middle=True) for line in outcome.failure.lines[:10]]
-    left = len(outcome.failure.lines) - len(shown)
-    return [f"**{shown[0]}**", *shown[1:], *([f"… and {left} more"] if left > 0 else [])]
-
-
-def _workflow_run(publication: Publication) -> Iterator[Section]:
-    links = publication.links
-    words = "Workflow run that measured" if publication.relayed else "Workflow run with the whole reports"
-    run = live_link(words, links.run if links is not None else None, links)
-    if run:
-        yield Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>",))
+        return [outcome.headline]
+    left = len(outcome.failure.lines) - _LINES
+    return [*outcome.failure.lines[:_LINES], *([f"… and {left} more"] if left > 0 else [])]
 
 
 def render_text(outcomes: Sequence[SuiteOutcome]) -> str:

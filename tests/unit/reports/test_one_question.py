@@ -10,7 +10,7 @@ import reviews
 from builders import make_chunk, make_failure, make_labelled, make_result
 from raggate.models.run import LabelledResult
 from raggate.reports import one_question
-from raggate.reports.parts.budget import COMMENT_LIMIT, utf16_units
+from raggate.reports.parts.document import COMMENT_LIMIT, utf16_units
 from rendered import problems
 from reviews import answer, baseline_of, case_of, gold_of, good, others, review_of, run_of
 from tables import each_row
@@ -113,4 +113,5 @@ def test_what_a_comment_holds() -> None:
     review = review_of(run_of(items), None)
     text = one_question.render(review, case.id, None)
     assert utf16_units(text) <= COMMENT_LIMIT
-    assert "Shortened to fit: mode mode" in text
+    assert "| rank |" not in text
+    assert all(f"**mode{number}**" in text for number in range(40))

@@ -10,7 +10,7 @@ from comments import LINKED, LINKS, NOT_READY, OURS, PUSHED, STICKY
 from raggate.models.publication import Links, Publication, RunFailure
 from raggate.models.suites import SuiteOutcome
 from raggate.reports import suites
-from raggate.reports.parts.budget import COMMENT_LIMIT, COMMENT_UNITS, utf8_bytes, utf16_units
+from raggate.reports.parts.document import COMMENT_LIMIT, COMMENT_UNITS, utf8_bytes, utf16_units
 from rendered import problems, visible
 from reviews import HOSTILE, hostile_everywhere, review
 from tables import each_row
@@ -93,17 +93,9 @@ def test_forty_suites_fit(kind: str) -> None:
     assert utf16_units(text) <= COMMENT_LIMIT < COMMENT_UNITS
     read = visible(text)
     assert [each.suite for each in many if each.suite not in read] == []
-    folded = {each.suite for each in many if f" {each.suite}: " in text}
-    cut = read.partition("Shortened to fit: ")[2]
-    assert [each.suite for each in many if each.suite not in folded and f"suite {each.suite}" not in cut] == []
-
-
-def test_the_worst_is_shortened_last() -> None:
-    """Where there is no room for all, a suite that got worse keeps its tables before those that pass."""
-    many = [*forty("pass"), outcome("worse", "placed")]
-    text = suites.render(many, LINKED, links_of, limit=40_000)
-    assert "❌ worse: regression</summary>" in text
-    assert "suite worse" not in visible(text).partition("Shortened to fit: ")[2]
+    # the worst are told in full first
+    assert text.index("❔ broken: cannot tell</summary>") < text.index("</summary>", text.index("broken: cannot") + 40)
+    assert "What other suites say is in " in read or text.count("</summary>") >= len(many)
 
 
 def test_a_hundred_hostile_suites_fit() -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from raggate.github.rest.client import GitHub, GitHubError, address, encodable, unexpected
 from raggate.github.rest.repository import Repository
-from raggate.reports.parts.budget import COMMENT_UNITS, utf16_units
+from raggate.reports.parts.document import COMMENT_UNITS, utf16_units
 from raggate.text.jsonio import fields
 
 _OPENING = "<!-- raggate:"

@@ -12,20 +12,21 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from raggate.models.comparison import Delta, Flip, GoldenChanges, NoteChange
+from raggate.models.comparison import Delta, Flip
 from raggate.models.history import TrendPoint
 from raggate.models.publication import RunFailure
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import GatedMetric, Preview, Review
+from raggate.models.verdict import GatedMetric, Review
 from raggate.reports import plots
 from raggate.reports.page import details as facts, frame
 from raggate.reports.page.details import Passages
-from raggate.reports.parts import advice, evidence, formatting, header, questions, reasons
+from raggate.reports.parts import advice, evidence, formatting, header, metric_tables, questions, reasons, sections
+from raggate.reports.parts.document import Part
 from raggate.reports.plots import ChangePlot, Trend
 from raggate.scoring import figures
 from raggate.scoring.figures import title as metric_title
 from raggate.text.escape import plain
-from raggate.text.numbers import counted, written
+from raggate.text.numbers import counted
 
 Tone = Literal["bad", "warn", "good", "soft", ""]
 """What a value comes to, as the class of an element; words or signs beside it say the same."""
@@ -33,8 +34,6 @@ Tone = Literal["bad", "warn", "good", "soft", ""]
 
 MOST = 60
 """Slices of a mode that are shown."""
-SHOWN_NAMES = 12
-"""Names that a line lists."""
 MOST_QUESTIONS = 200
 """Questions that are told without script."""
 _TONES = {"pass": "good", "regression": "bad", "invariant broken": "bad"}
@@ -99,7 +98,7 @@ def _row(row: GatedMetric, plot: ChangePlot | None) -> MetricRow:
         interval=figures.interval(delta),
         allowed=figures.allowed(row),
         status=formatting.status(row),
-        cases=formatting.cases(delta),
+        cases=figures.moved(delta),
         tone=tone(row),
         plot=plot,
     )
@@ -107,7 +106,7 @@ def _row(row: GatedMetric, plot: ChangePlot | None) -> MetricRow:
 
 def whole(delta: Delta) -> str:
     """Write the run's own value over all its questions, where it is another than the one that is compared."""
-    whole = formatting.other_whole(delta)
+    whole = metric_tables.whole_of(delta)
     return "" if whole is None else f"all {whole.n}: {figures.value(delta.metric, whole)}"
 
 
@@ -199,70 +198,23 @@ def _cell(row: GatedMetric | None) -> Cell | None:
         return None
     delta = row.delta
     before, now = (figures.side(delta, value) for value in (delta.baseline, delta.current))
-    words = f"{delta.metric} of {delta.slice}: {before} → {now}, {formatting.status(row)}, {formatting.cases(delta)}"
+    words = f"{delta.metric} of {delta.slice}: {before} → {now}, {formatting.status(row)}, {figures.moved(delta)}"
     return Cell(change=figures.change(delta), arrow=arrow(delta), value=now, words=words, tone=tone(row))
 
 
-def groups(review: Review) -> Iterator[tuple[str, list[str]]]:
-    """Yield them, what would break the gate first; nothing without lines."""
-    preview, comparison = review.context.preview, review.comparison
-    if preview is not None and (lines := list(_if_merged(preview))):
-        yield "If merged (none of it counted here)", lines
-    settings = [f"{key}: {before} → {now}" for key, before, now in comparison.config_changes]
-    since = [*settings, *_golden(comparison.golden), *_notes(comparison.vault_changes)]
-    if since:
-        yield "Changed since the baseline", since
-
-
-def _if_merged(preview: Preview) -> Iterator[str]:
-    yield from (f"⛔ {problem}" for problem in (*preview.breaks, *preview.unseen))
-    yield from (f"⚠️ {problem}" for problem in preview.problems)
-    for key, before, now in sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened):
-        loosens = " (loosens the gate)" if key in preview.loosened else ""
-        other = " (measures or compares something else)" if key in preview.remeasured else ""
-        yield f"{'⚠️ ' if loosens else ''}{key}: {before} → {now}{loosens or other}"
-    yield from _golden(preview.golden)
-    named = {
-        **preview.weakened,
-        "text no longer private": preview.unmarked,
-        "the new baseline makes the gate weaker": preview.lowered,
-    }
-    yield from (f"⚠️ {label} ({len(names)}): {_listed(names)}" for label, names in named.items() if names)
-    yield from _notes(preview.vault)
-    if preview.baseline != "same":
-        yield f"baseline {preview.baseline}"
-    yield from (f"⚠️ no later run passes beside the baseline: {reason}" for reason in preview.outdated)
-    yield from (f"baseline {name}: {written(before)} → {written(now)}" for name, before, now in preview.values)
-    yield from (f"⚠️ {what}: {gone} gone or edited, {new} new" for what, gone, new in preview.edited)
-    for delta in preview.rows:
-        before, now = (figures.value(delta.metric, value) for value in (delta.baseline, delta.current))
-        yield f"its own questions and notes: {delta.metric} ({delta.mode}) {before} → {now}"
-    for level, name, example in preview.unmet:
-        yield f"{'⛔' if level == 'error' else '⚠️'} its own questions and notes: {name} is not met: {example}"
-
-
-def _golden(golden: GoldenChanges) -> Iterator[str]:
-    """List how golden sets differ, what loosens the gate first."""
-    named = {
-        "⚠️ questions removed": golden.removed,
-        "⚠️ no longer must-pass": golden.released,
-        "questions relabelled": golden.relabelled,
-        "questions added": golden.added,
-        "questions filed elsewhere": golden.refiled,
-    }
-    yield from (f"{label} ({len(names)}): {_listed(names)}" for label, names in named.items() if names)
-
-
-def _notes(changes: Sequence[NoteChange]) -> Iterator[str]:
-    kinds: dict[str, list[str]] = {}
-    for change in changes:
-        kinds.setdefault(change.kind, []).append(change.note)
-    yield from (f"notes {kind} ({len(names)}): {_listed(names)}" for kind, names in kinds.items())
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(names[:SHOWN_NAMES]) + more
+def notes(review: Review) -> list[Part]:
+    """Return the parts that other reports have too, and that are set here as they are."""
+    merged = sections.if_merged(review)
+    parts = (
+        header.why(review),
+        questions.what_broke(review),
+        reasons.findings(review),
+        header.warnings(review),
+        header.waivers(review.verdict.waivers),
+        *merged,
+        sections.since_baseline(review),
+    )
+    return [part for part in parts if part.blocks]
 
 
 def render(review: Review) -> str:
@@ -301,11 +253,9 @@ def _values(review: Review) -> dict[str, object]:
         "sentences": header.INTRODUCED if header.greeting(review) and review.context.first_run else verdict.sentences,
         "likely": reasons.likely(review),
         "facts": list(_facts(review)),
-        "reasons": [*reasons.merging(review), *reasons.further_reasons(review)],
-        "warnings": reasons.further_warnings(review),
+        "merging": [reasons.sentence(reason) for reason in reasons.merging(review)],
         "steps": [step.split("`") for step in _steps(review)],
-        "causes": list(reasons.lines(review)),
-        "changes": list(groups(review)),
+        "notes": notes(review),
         "left_out": formatting.left_out(review),
         "deciding": deciding(review),
         "others": others(review),

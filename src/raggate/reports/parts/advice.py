@@ -85,24 +85,21 @@ def _regression(review: Review) -> str:
     # with --against the keys are those of the commit, not of the files here
     merged = ", which counts once it is merged" if review.run.provenance.against else ""
     end = f"A loss that is meant takes an entry under `waivers`{merged}."
-    command = "run it again with the command below" if review.run.provenance.reproduce else "run it again"
     first = first_red(review)
     if first is None:
-        return f"{command}. {end}"
-    if review.run.provenance.reproduce and _PLAIN.fullmatch(first.case_id):
-        return f"start with question {first.case_id}: {_alone(review.run, first.case_id)}. {end}"
+        return f"run it again on your branch. {end}"
     # a backtick in an id would begin or end a key
     name = cut(first.case_id, limit=80).replace("`", "'")
-    return f"start with question {name}; {command}. {end}"
+    return f"ask question {name} on your branch, then compare its two lists in `report.html`. {end}"
 
 
-def _alone(run: Run, case_id: str) -> str:
-    """How the command that a report shows asks one question alone: further ids would add to those that it has."""
-    chosen = () if run.selection is None else run.selection.asked
-    if len(chosen) == 1:
-        return "the command below asks it alone"
-    only = " as its only choice" if chosen else ""
-    return f"with `--case {case_id}`{only} the command below asks it alone"
+def command(review: Review) -> str:
+    """Return the command that repeats a run: of a regression, with the first question that broke alone."""
+    whole, first = review.run.provenance.reproduce, first_red(review)
+    alone = review.verdict.outcome in RED and review.run.selection is None and first is not None
+    if not whole or not alone or first is None or not _PLAIN.fullmatch(first.case_id):
+        return whole
+    return f"{whole} --case {first.case_id}"
 
 
 def first_red(review: Review) -> Flip | None:

@@ -11,11 +11,8 @@ from raggate.models.metric_names import UNJUDGED, at_depth, depth
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
-from raggate.reports.parts.budget import Section
-from raggate.reports.parts.reasons import greeted
 from raggate.scoring.figures import title
 from raggate.scoring.repeats import Repeated, noisy
-from raggate.text.escape import markdown as safe
 from raggate.text.jsonio import as_dict
 from raggate.text.numbers import chance, counted, dollars, often, percent, points, rounded, setting, written
 from raggate.text.quote import enumerated
@@ -37,15 +34,6 @@ def _of_mode(scorecard: Scorecard, mode: str) -> str:
         return ""
     several = f"{mode} " if scorecard.several_modes else ""
     return several + " · ".join(f"unjudged@{k} {percent(share)}" for k, share in shares.items())
-
-
-def section(review: Review) -> Section:
-    """Write it in small print; a page that is short of room keeps the last sentence."""
-    # below a table of metrics, which one that could not be compared does not have
-    sentences = lines_of(review) if review.verdict.rows or greeted(review) else ()
-    lines = [safe(line, limit=500, middle=True) for line in sentences]
-    variants = tuple("<sub>" + "<br>\n".join(shown) + "</sub>" for shown in (lines, lines[-1:]) if shown)
-    return Section(name="what the questions show together", rank=3, variants=variants)
 
 
 def lines_of(review: Review) -> list[str]:
@@ -129,13 +117,6 @@ def _units(test: CompositeTest) -> str:
     groups = f" in {counted(test.units, 'group')}" if test.units != test.cases else ""
     unlike = f", the largest of {test.largest}," if groups and test.largest * test.units > test.cases else ""
     return counted(test.cases, "question") + groups + unlike
-
-
-def judging_section(run: Run) -> Section:
-    """Write it in small print; nothing where nothing was judged."""
-    lines = [safe(line, limit=500, middle=True) for line in judging_sentences(run)]
-    text = "<br>\n".join(lines)
-    return Section(name="how the answers were judged", rank=3, variants=(f"<sub>{text}</sub>",) if lines else ())
 
 
 def stored(run: Run) -> dict[str, Any] | None:

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.schema import DESCRIPTION
-from raggate.models.comparison import Comparison, Delta, Flip
+from raggate.models.comparison import Comparison, Flip
 from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
 from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import counted, fixed, often, written
+from raggate.text.numbers import counted, fixed, often
 
 BAD = frozenset(("worse", "below floor", "vanished"))
 """Statuses of rows that make a verdict red."""
-
-MARKS = {
-    "worse": "❌",
-    "below floor": "❌",
-    "vanished": "❌",
-    "better": "✅",
-    "same": "▫️",
-    "within": "🔸",
-    "no baseline": "🆕",
-    "not gated": "·",
-    "advisory": "🔹",
-}
-
 
 _VERSIONS = {
     "embedding_model": "Embedding model",
     "retriever_version": "Retriever version",
     "answerer_version": "Answerer version",
 }
-_SHOWN_TYPES = 3
 QUALITY = frozenset(
     (
         *("worse", "below-floor", "creep", "must-pass", "few-cases", "slice-worse"),
@@ -155,29 +141,11 @@ def compared(comparison: Comparison) -> str:
     return f"{counted(comparison.compared, 'case')} compared"
 
 
-def other_whole(delta: Delta) -> MetricValue | None:
-    """Return the run's own value over all its questions, where it is another than the one that is compared."""
-    whole = delta.full_run
-    if whole is None or whole.value is None or (delta.current.value is not None and _equal(whole, delta.current)):
-        return None
-    return whole
-
-
-def _equal(first: MetricValue, second: MetricValue) -> bool:
-    return abs((first.value or 0.0) - (second.value or 0.0)) <= EPSILON
-
-
 def status(row: GatedMetric) -> str:
     """Write the status of a row, and why one that is worse is not red."""
     above = row.status == "below floor" and row.delta.current.direction == "lower"
     excuse = ("waived" if row.waived else row.unproven) if row.status in BAD else ""
     return ", ".join(filter(None, ("above ceiling" if above else row.status, excuse)))
-
-
-def cases(delta: Delta) -> str:
-    """Write how many cases a value covers and how many of them moved."""
-    counts = [f"{count} {word}" for count, word in ((delta.regressed, "worse"), (delta.improved, "better")) if count]
-    return f"{delta.current.n}: {', '.join(counts)}" if counts else str(delta.current.n)
 
 
 def promotion_note(review: Review) -> str:
@@ -258,7 +226,6 @@ def operations_line(scorecard: Scorecard) -> str:
         counts = ((coverage["docs_processed"], "document"), (coverage.get("chunks_embedded", "?"), "chunk"))
         sizes = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
         parts.append(f"index {', '.join(sizes)}")
-    parts += _types_and_cost(operations)
     return " · ".join(parts)
 
 
@@ -273,19 +240,6 @@ def _repeated(repeated: Repeated) -> str:
     if not repeated.differ:
         return f"{missing}, {repeated.compared} ranked alike"
     return f"{missing}, {repeated.differ} of {repeated.compared} ranked differently"
-
-
-def _types_and_cost(operations: Operations) -> Iterator[str]:
-    """Write of which types the documents were that came back, where there are several, and what it all cost."""
-    types = sorted(operations.document_types.items(), key=lambda item: (-item[1]["documents"], item[0]))
-    if len(types) > 1:
-        rest = sum(counts["documents"] for _, counts in types[_SHOWN_TYPES:])
-        more = f", {rest} more" if rest else ""
-        counts = ", ".join(f"{counts['documents']} {kind}" for kind, counts in types[:_SHOWN_TYPES])
-        yield f"retrieved documents: {counts}{more}"
-    usd = operations.cost.get("judge_cost_usd")
-    if usd:
-        yield f"cost {written(usd['sum'])} USD"
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

@@ -1,36 +1,37 @@
-"""What every page begins with: heading, verdict in one sentence, numbers, notes, earlier pushes, further reasons."""
+"""What every page begins with: heading, verdict, numbers, notes, earlier pushes, reasons and warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.publication import Publication
-from raggate.models.scorecard import OVERALL, MetricValue
-from raggate.models.verdict import GatedMetric, Reason, Review
+from raggate.models.scorecard import OVERALL
+from raggate.models.verdict import GatedMetric, Review
 from raggate.models.waiver import WaiverStatus
-from raggate.reports import plots
-from raggate.reports.parts import formatting, metric_tables, reasons as reasons_of
-from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.formatting import undecided
-from raggate.reports.parts.markup import IN_VERDICT, bullets, commit_link, folded, heading_alert, inert
-from raggate.reports.parts.reasons import first_cause, greeted
+from raggate.reports.parts import formatting, metric_tables, reasons
+from raggate.reports.parts.document import (
+    KEPT,
+    Alert,
+    Bullets,
+    Line,
+    Paragraph,
+    Part,
+    Span,
+    bold,
+    bulleted,
+    commit,
+    line,
+)
 from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
-from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted
-
-LEAST = 3
-"""Versions from which on there is a course to see."""
-
 
 MOST = 5
 """Metrics of a line."""
 MODES = 4
 """Modes that have a line."""
 SHOWN_PUSHES = 10
-SHOWN_REASONS = 30
 SIGNS = {
     "pass": "✅",
     "regression": "❌",
@@ -42,10 +43,12 @@ SIGNS = {
     "failed in part": "❌",
     "usage error": "🔧",
     "internal error": "💥",
+    "first run": "👋",
 }
 """Verdict -> sign. It never stands without the word."""
 _ALERTS = {
     "pass": "NOTE",
+    "first run": "NOTE",
     "not run": "NOTE",
     "regression": "CAUTION",
     "invariant broken": "CAUTION",
@@ -60,39 +63,89 @@ _WAIVED = ("expired", "active", "unused")
 _SOON_DAYS = 14
 
 
-def of_baselines(review: Review, mode: str, metric: str) -> str:
-    """Return a bar for each of the last versions, the newest to the right; empty with fewer than three.
+def sign(verdict: str) -> str:
+    """Return the sign of a verdict, known or not."""
+    return SIGNS.get(verdict, "❔")
 
-    They go back to the first version that asked other questions than this run, or that has no such number: what lies
-    before is not to be compared.
+
+def head(verdict: str, suite: str, lines: Sequence[Line], *, heading: str = "") -> Part:
+    """Return heading and alert; `heading` is shown in place of the verdict's name."""
+    of_suite = f" (suite {suite})" if suite else ""
+    title = f"{sign(verdict)} raggate: {heading or verdict}{of_suite}"
+    return Part(
+        name="verdict", title=title, blocks=(Alert(_ALERTS.get(verdict, "WARNING"), tuple(lines)),), rank=KEPT, level=2
+    )
+
+
+def opening(review: Review) -> Part:
+    """Return the heading, the likely cause, the verdict and the numbers."""
+    verdict, suite = review.verdict, review.run.suite
+    lines = [
+        *(line(Span(text, "bold", 600)) for text in _before_all(review)),
+        *verdict_lines(review),
+        *(line(text) for text in number_lines(review)),
+    ]
+    return head("first run" if greeting(review) else verdict.outcome, suite, lines, heading=heading(review))
+
+
+def greeting(review: Review) -> str:
+    """Return what stands in the place of the verdict where only a baseline is missing; empty elsewhere."""
+    if not reasons.greeted(review):
+        return ""
+    return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"
+
+
+def heading(review: Review) -> str:
+    """Return what a page is called in place of its verdict: how many questions broke, if that made it red.
+
+    Empty elsewhere, but for a run without a baseline.
     """
-    values = list(_values(review, mode, metric))[::-1]
-    return plots.bars(values) if len(values) >= LEAST else ""
+    if first := greeting(review):
+        return first
+    broke = len({flip.case_id for flip in review.comparison.broke})
+    if review.verdict.outcome != "regression" or not broke:
+        return ""
+    return f"{broke} of {counted(review.scorecard.questions, 'question')} broke"
 
 
-def _values(review: Review, mode: str, metric: str) -> Iterator[float]:
-    for point in reversed(review.context.trend):
-        if point.kind != "baseline":
-            continue
-        value = point.values.get(mode, {}).get(metric)
-        # a value that is no number is not at most anything either
-        if point.questions != review.run.golden.hash or value is None or not abs(value) <= plots.MAX_VALUE:
-            return
-        yield value
+def _before_all(review: Review) -> Iterator[str]:
+    """Yield what is said before any good news: that only a part was asked, and what merging breaks."""
+    if review.run.selection is not None:
+        yield review.verdict.sentences[0]
+    yield from (f"⛔ {reasons.sentence(reason)}" for reason in reasons.merging(review))
+    golden = review.run.golden
+    if golden.part_of is not None:
+        yield f"This suite asks {golden.asked}; its result says nothing of the others."
+
+
+def verdict_lines(review: Review) -> list[Line]:
+    """Return the verdict in sentences, the first of them bold, and the likely cause: first, where one is known."""
+    if review.context.first_run and reasons.greeted(review):
+        return [line(bold(INTRODUCED[0]), f" {INTRODUCED[1]}")]
+    likely = reasons.likely(review)
+    cause = reasons.first_cause(review)
+    if cause is not None:
+        told = [line(Span(reasons.sentence(cause), "bold", 600))]
+    else:
+        first, *others = review.verdict.sentences[1:] if review.run.selection is not None else review.verdict.sentences
+        merging = "⛔ " if formatting.breaks_alone(review) else ""
+        told = [line(Span(f"{merging}{first}", "bold", 600), Span(f" {' '.join(others)}" if others else "", limit=600))]
+    if likely.startswith("Most likely cause"):
+        return [line(Span(likely, "bold", 600)), *told]
+    return [*told, *([line(Span(likely, limit=600))] if likely else [])]
 
 
 def number_lines(review: Review) -> list[str]:
-    """Return a line for each mode; none where what was measured says nothing of the change. Not escaped."""
-    unsaid = first_cause(review) is not None and not greeted(review)
-    if unsaid or undecided(review) or not review.scorecard.cases:
+    """Return a line for each mode; none where what was measured says nothing of the change."""
+    unsaid = reasons.first_cause(review) is not None and not reasons.greeted(review)
+    if unsaid or formatting.undecided(review) or not review.scorecard.cases:
         return []
     several = review.scorecard.several_modes
-    modes = [*review.scorecard.slices][:MODES]
-    texts = [(mode, [*_figures(review, mode)]) for mode in modes]
+    texts = [(mode, [*_figures(review, mode)]) for mode in [*review.scorecard.slices][:MODES]]
     rows = [f"{f'{mode}: ' if several else ''}{' · '.join(parts)}" for mode, parts in texts if parts]
     if not rows:
         return []
-    left = len(review.scorecard.slices) - len(modes)
+    left = len(review.scorecard.slices) - MODES
     more = f", {counted(left, 'more mode')}" if left > 0 else ""
     return [*rows[:-1], f"{rows[-1]} · {_questions(review)}{more}"]
 
@@ -104,16 +157,17 @@ def _figures(review: Review, mode: str) -> Iterator[str]:
         if row.delta.mode == mode and row.delta.slice == OVERALL and row.delta.current.value is not None
     }
     values = review.scorecard.slices[mode].get(OVERALL, {})
-    for place, metric in enumerate(_wanted(review, mode, rows)[:MOST]):
+    for metric in _wanted(review, mode, rows)[:MOST]:
         if metric in rows:
-            past = _past(review, rows[metric]) if place == 0 else ""
-            yield f"{figures.title(metric)} {_moved(rows[metric])}{past}"
-        elif metric in values and _measured(values[metric]):
+            delta = rows[metric].delta
+            change = "no baseline" if delta.baseline.value is None else figures.change(delta)
+            value = figures.value(metric, delta.current) if delta.baseline.value is None else figures.course(delta)
+            # what was compared may be less than what was measured, and better
+            whole = metric_tables.whole_of(delta)
+            more = "" if whole is None else f"; {figures.value(metric, whole)} over all {whole.n}"
+            yield f"{figures.title(metric)} {value} ({change}{more})"
+        elif metric in values and values[metric].value is not None and values[metric].n:
             yield f"{figures.title(metric)} {figures.measured(metric, values[metric])}"
-
-
-def _measured(value: MetricValue) -> bool:
-    return value.value is not None and bool(value.n)
 
 
 def _wanted(review: Review, mode: str, rows: dict[str, GatedMetric]) -> list[str]:
@@ -123,24 +177,6 @@ def _wanted(review: Review, mode: str, rows: dict[str, GatedMetric]) -> list[str
     composite = next((test.metrics for test in tests if test.mode == mode), DEFAULT_COMPOSITE)
     judged = [metric for metric, row in rows.items() if row.gated and metric in METRICS and METRICS[metric].judged]
     return [*composite, *(metric for metric in judged if metric not in composite)]
-
-
-def _moved(row: GatedMetric) -> str:
-    delta = row.delta
-    if delta.baseline.value is None:
-        return f"{figures.value(delta.metric, delta.current)} (no baseline)"
-    # what was compared may be less than what was measured, and better
-    whole = metric_tables.whole_of(delta)
-    value = "" if whole is None else f"; {figures.value(delta.metric, whole)} over all {whole.n}"
-    return f"{figures.course(delta)} ({figures.change(delta)}{value})"
-
-
-def _past(review: Review, row: GatedMetric) -> str:
-    """Draw the versions of the baseline that a pass goes on from."""
-    if review.verdict.outcome != "pass" or row.delta.baseline.value is None:
-        return ""
-    past = of_baselines(review, row.delta.mode, row.delta.metric)
-    return f" {past}" if past else ""
 
 
 def _questions(review: Review) -> str:
@@ -159,159 +195,64 @@ def _left_out(review: Review) -> int:
     return len({case.case_id for case in review.scorecard.cases if case.case_id in names}) if names else 0
 
 
-def sign(verdict: str) -> str:
-    """Return the sign of a verdict, known or not."""
-    return SIGNS.get(verdict, "❔")
-
-
-def head(verdict: str, suite: str | None, lines: Sequence[str], *, greeting: str = "") -> str:
-    """Write heading and alert; the lines are Markdown, and a greeting stands in the place of the verdict."""
-    of_suite = f" (suite {suite})" if suite else ""
-    if greeting:
-        return f"## 👋 raggate: {greeting}{of_suite}\n\n" + heading_alert("NOTE", *lines)
-    title = f"## {sign(verdict)} raggate: {safe(verdict, limit=40)}{of_suite}"
-    return f"{title}\n\n{heading_alert(_ALERTS.get(verdict, 'WARNING'), *lines)}"
-
-
-def opening(review: Review) -> Section:
-    """Write the heading, the numbers and the verdict. Where there is only no baseline yet, that is no bad news."""
-    variants = tuple(
-        head(
-            review.verdict.outcome,
-            safe(review.run.suite, limit=width),
-            [
-                *_part(review, length),
-                *_merging(review, length),
-                *_tier(review, length),
-                *_numbers(review, length),
-                _sentences(review, length),
-            ],
-            greeting=greeting(review),
-        )
-        for width, length in ((300, 600), (60, 300))
-    )
-    return Section(name="verdict", rank=KEPT, variants=variants)
-
-
-def greeting(review: Review) -> str:
-    """Return what stands in the place of the verdict where only a baseline is missing; empty elsewhere."""
-    if not reasons_of.greeted(review):
-        return ""
-    return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"
-
-
-def _part(review: Review, length: int) -> Iterator[str]:
-    """Say before all else that only a part of the questions was asked."""
-    if review.run.selection is not None:
-        yield f"**{inert(review.verdict.sentences[0], limit=length, middle=True)}**"
-
-
-def _tier(review: Review, length: int) -> Iterator[str]:
-    """Say of a suite that asks some questions of its file how many, before any good news."""
-    golden = review.run.golden
-    if golden.part_of is not None:
-        chosen = f"This suite asks {golden.asked}; its result says nothing of the others."
-        yield inert(chosen, limit=length, middle=True)
-
-
-def _numbers(review: Review, length: int) -> Iterator[str]:
-    yield from (safe(line, limit=length, middle=True) for line in number_lines(review))
-
-
-def _merging(review: Review, length: int) -> Iterator[str]:
-    """Say what a merge would break, before any good news."""
-    for reason in reasons_of.merging(review):
-        yield f"⛔ **{inert(reasons_of.sentence(reason), limit=length, middle=True)}**"
-
-
-def _sentences(review: Review, length: int) -> str:
-    """Set the first sentence of a verdict in bold, and all of them where they have to be cut; then the likely cause."""
-    if review.context.first_run and reasons_of.greeted(review):
-        return f"**{INTRODUCED[0]}** {INTRODUCED[1]}"
-    decision, likely = _decision(review, length), reasons_of.likely(review)
-    return f"{decision} {inert(likely, limit=length, middle=True)}" if likely else decision
-
-
-def _decision(review: Review, length: int) -> str:
-    verdict = review.verdict
-    if cause := reasons_of.first_cause(review):
-        return f"**{inert(reasons_of.sentence(cause), limit=length, middle=True)}**"
-    sign_of_merge = "⛔ " if formatting.breaks_alone(review) else ""
-    first, *others = verdict.sentences[1:] if review.run.selection is not None else verdict.sentences
-    headline = " ".join([first, *others])
-    if others and len(headline) <= length:
-        return f"{sign_of_merge}**{safe(first, limit=length)}** {safe(' '.join(others), limit=length)}"
-    return f"{sign_of_merge}**{inert(headline, limit=length, middle=True)}**"
-
-
-def notes(publication: Publication) -> Section:
-    """Write what the publisher adds to the verdict."""
-    full = [safe(note, limit=600, middle=True) for note in publication.notes]
-    short = [safe(note, limit=100, middle=True) for note in publication.notes[:3]]
-    remarks = [f"Judged for a merge into {safe(publication.base, limit=100)}."] if publication.base else []
+def notes(publication: Publication) -> Part:
+    """Return what the publisher adds to the verdict."""
+    lines = tuple(line(Span(note, limit=600)) for note in publication.notes)
+    remarks = [f"Judged for a merge into {publication.base}."] if publication.base else []
     remarks += [_RELAYED] if publication.relayed else []
-    quiet = [f"<sub>{' '.join(remarks)}</sub>"] if remarks else []
-    return Section(name="notes", rank=1, variants=("\n\n".join(full + quiet), "\n\n".join(short + quiet)))
+    blocks = [Paragraph(lines)] if lines else []
+    blocks += [Paragraph(tuple(map(line, remarks)), soft=True)] if remarks else []
+    return Part(name="notes", blocks=tuple(blocks), rank=1)
 
 
-def pushes(publication: Publication) -> Section:
-    """Write how the last pushes were judged, oldest first, when there is more than one; each by its newest run."""
+def pushes(publication: Publication) -> Part:
+    """Return how the last pushes were judged, oldest first, when there is more than one; each by its newest run."""
     newest = {push.head: push for push in sorted(publication.pushes, key=lambda push: push.order)}
     last = sorted(newest.values(), key=lambda push: push.order)[-SHOWN_PUSHES:]
-    judged = " → ".join(f"{sign(push.verdict)} {commit_link(publication.links, push.head)}" for push in last)
-    strip = "" if len(last) < 2 else f"<sub>Pushes, oldest first: {judged}</sub>"
-    return Section(name="earlier pushes", rank=4, variants=(strip,))
+    spans: list[str | Span] = ["Pushes, oldest first: "]
+    for place, push in enumerate(last):
+        spans += [" → " if place else "", f"{sign(push.verdict)} ", commit(push.head, publication.links)]
+    blocks = (Paragraph((line(*spans),), soft=True),) if len(last) > 1 else ()
+    return Part(name="earlier pushes", blocks=blocks, rank=4)
 
 
-def why(review: Review) -> Section:
-    """Write the reasons that neither the sentence nor another section tells."""
-    left = list(reasons_of.further_reasons(review))
+def why(review: Review) -> Part:
+    """Return the reasons that neither the sentences nor another part tells."""
+    left = list(reasons.further_reasons(review))
     title = "Why" if review.verdict.outcome in {"regression", "failed in part"} else "Also"
-    return Section(name="reasons", rank=1, variants=_listed(f"### {title}\n\n" if len(left) > 1 else "", left))
+    blocks = bulleted([reasons.capital(reason) for reason in left])
+    return Part(name="reasons", title=f"{title} ({len(left)})" if len(left) > 1 else title, blocks=blocks, rank=1)
 
 
-def warnings(review: Review) -> Section:
-    """Write the warnings that are not told elsewhere: invariants and slices have sections of their own."""
-    reasons = reasons_of.further_warnings(review)
-    # the first sentence counts all of them
-    title = "Warnings" if len(reasons) == len(formatting.warnings(review)) else "Further warnings"
-    return Section(name="warnings", rank=3, variants=_listed(f"### ⚠️ {title} ({len(reasons)})\n\n", reasons))
+def warnings(review: Review) -> Part:
+    """Fold the warnings that are not told elsewhere: invariants and slices have parts of their own."""
+    texts = [reasons.capital(reason) for reason in reasons.further_warnings(review)]
+    return Part(name="warnings", title=f"⚠️ Warnings ({len(texts)})", blocks=bulleted(texts), folded=True, rank=3)
 
 
-def waivers(waived: Sequence[WaiverStatus]) -> Section:
-    """List the waivers: what each excuses, for whom, why and until when; those that have expired first."""
+def waivers(waived: Sequence[WaiverStatus]) -> Part:
+    """Fold the waivers: what each excuses, for whom, why and until when; those that have expired first."""
     ordered = sorted(waived, key=lambda waiver: (_WAIVED.index(waiver.state), waiver.expires))
-    title = f"### Waivers ({len(ordered)})\n\n"
-    texts = ("\n".join(_waiver(waiver, width) for waiver in ordered[:SHOWN_REASONS]) for width in (300, 80))
-    return Section(name="waivers", rank=2, variants=tuple(title + text for text in texts) if ordered else ())
+    return Part(
+        name="waivers",
+        title=f"Waivers ({len(ordered)})",
+        blocks=bulleted([*map(_waiver, ordered)]),
+        folded=not any(waiver.state == "expired" for waiver in ordered),
+        rank=2,
+    )
 
 
-def _waiver(waiver: WaiverStatus, width: int) -> str:
+def _waiver(waiver: WaiverStatus) -> str:
     subject = waiver.metric if waiver.metric is not None else f"question {waiver.case}"
     mode = f" ({waiver.mode})" if waiver.mode else ""
     left = waiver.days_left
     soon = f", {counted(left, 'day')} left" if left is not None and 0 <= left <= _SOON_DAYS else ""
     state = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}[waiver.state]
-    text = f"{subject}{mode}: {waiver.reason} ({waiver.owner}, until {waiver.expires}{soon})"
-    return f"- {state}: {inert(text, limit=width, middle=True)}"
+    return f"{state}: {subject}{mode}: {waiver.reason} ({waiver.owner}, until {waiver.expires}{soon})"
 
 
-def _listed(title: str, reasons: Sequence[Reason]) -> tuple[str, ...]:
-    def line(reason: Reason, width: int) -> str:
-        return f"- {inert(reasons_of.capital(reason), limit=width, middle=True)}"
-
-    widths = (500, 120) if reasons else ()
-    return tuple(
-        title + bullets(reasons, partial(line, width=width), SHOWN_REASONS, where=IN_VERDICT) for width in widths
-    )
-
-
-def log(lines: Sequence[str], *, place: str = "") -> Section:
-    """Write the API's last log lines, folded out; `place` says where all of them are."""
+def log(lines: Sequence[str], *, place: str = "") -> Part:
+    """Return the API's last log lines; `place` says where all of them are."""
     more = f" (all of them: {place})" if place else ""
-    bodies = (
-        "<br>\n".join(safe(line, limit=width) or "&nbsp;" for line in lines[-most:])
-        for most, width in ((len(lines), 300), (5, 120))
-    )
-    variants = tuple(folded(f"The API's last log lines{more}", body, opened=True) for body in bodies)
-    return Section(name="the API's log", rank=3, variants=variants)
+    blocks = (Bullets([(line(text),) for text in lines], most=len(lines)),) if lines else ()
+    return Part(name="the API's log", title=f"The API's last log lines{more}", blocks=blocks, rank=3)

@@ -14,9 +14,6 @@ from raggate.text.escape import markdown as safe, plain
 LONGEST_TARGET = 1500
 """A link to a longer address is left out; its text stays."""
 
-IN_VERDICT = " in verdict.json"
-"""Where the rest of a list stands."""
-
 T = TypeVar("T")
 
 _SENTENCE = 600  # characters of one
@@ -120,9 +117,19 @@ def source_address(links: Links | None, place: SourceLine | None) -> str | None:
     return f"{links.server}/{links.repository}/blob/{links.commit}/{quoted}?plain=1#L{place.line}"
 
 
+def is_commit(name: str) -> bool:
+    """Return whether a text is the name of a commit: hexadecimal digits, and nothing that could leave a link."""
+    return _COMMIT.fullmatch(name) is not None
+
+
+def commit_address(links: Links | None, commit: str) -> str | None:
+    """Return the address of a commit's page; None without a forge."""
+    address = f"{links.server}/{links.repository}/commit/{commit}" if links is not None else None
+    return address if ours(address, links) else None
+
+
 def commit_link(links: Links | None, commit: str) -> str:
     """Write a commit by its first seven digits, linked to its page."""
-    if not _COMMIT.fullmatch(commit):
+    if not is_commit(commit):
         return safe(commit, limit=12)
-    target = f"{links.server}/{links.repository}/commit/{commit}" if links is not None else None
-    return link(f"`{commit[:7]}`", target, links)
+    return link(f"`{commit[:7]}`", commit_address(links, commit), links)

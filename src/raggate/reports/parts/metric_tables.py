@@ -1,218 +1,171 @@
-"""What was measured: the table of changes, what stands beside it, what did not move, and the slices that moved."""
+"""What was measured: the metrics that decide, all others, and the slices that moved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from raggate.models.comparison import Delta
 from raggate.models.metric_names import counted_metrics
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard, improvement
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
-from raggate.reports.parts.budget import KEPT, Section
+from raggate.reports.parts.document import KEPT, Block, Cell, Part, Span, Table, bulleted, line
 from raggate.reports.parts.formatting import BAD
-from raggate.reports.parts.markup import bullets, folded, listed, table
 from raggate.reports.parts.reasons import greeted
 from raggate.scoring import figures
-from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted
 
-SHOWN_SLICES = 40
-TOP = 3
-"""Worst rows that every page keeps."""
-
-_COURSES = ("baseline&nbsp;→<br>this&nbsp;PR", "baseline&nbsp;→<br>now")
-_NUMBERS = ("change", *_COURSES, "95%", "value", "questions")
-
+COURSE = "baseline → now"
+DECIDING = ("metric", "change", COURSE, "questions")
+"""Columns of what made a verdict red."""
+EVERYTHING = (*DECIDING, "allowed", "status", "95%")
+NUMBERS = ("change", COURSE, "95%", "value", "questions", "allowed")
+"""Columns whose cells stay on one line."""
 
 NAMED = 10
 """Questions that are named for a metric."""
 
 
-def deltas(review: Review, *, now: str) -> Section:
-    """Write the table of the metrics that decide and moved; on a pass where none did, nothing."""
-    rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status != "same"]
+def deciding(review: Review) -> Part:
+    """Return the metrics that make it red, and the slice that lost most."""
+    rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD]
     several = review.scorecard.several_modes
-    worst = [row for row in rows if row.status in BAD]
-    named = [f"<sub>{safe(text, limit=600, middle=True)}</sub>" for text in beside(review)]
-    below = "".join(f"\n\n{text}" for text in named)
-    full = f"### Metrics\n\n{_table(rows, several=several, now=now)}{below}" if rows else ""
-    bad = f"### Metrics\n\n{_table(worst, several=several, now=now)}" if worst and len(worst) < len(rows) else ""
-    short = bullets(worst, partial(_line, several=several), TOP)
-    return Section(name="metrics", rank=KEPT if worst else 2, variants=(full, bad, short))
+    blocks: list[Block] = [metric_table(rows, DECIDING, several=several)] if rows else []
+    slices = formatting.slice_rows(review.verdict.rows)
+    if rows and slices:
+        delta = slices[0].delta
+        worst = f"Worst slice: {delta.slice}, {name_of(delta, several=several)} {figures.course(delta)}."
+        blocks += bulleted([worst])
+    return Part(name="metrics", title="Metrics", blocks=tuple(blocks), rank=KEPT)
 
 
-def _line(row: GatedMetric, *, several: bool) -> str:
-    delta = row.delta
-    name = _name(delta, several=several, width=40)
-    whole = whole_of(delta)
-    value = "" if whole is None else f" ({figures.value(delta.metric, whole)} over all {whole.n})"
-    return f"- {name} **{figures.change(delta)}**: {figures.course(delta)}{value}, {formatting.status(row)}"
-
-
-def unmoved(review: Review, *, now: str) -> Section:
-    """Fold what decides and did not move, and what moved and does not decide."""
+def others(review: Review) -> Part:
+    """Fold all other metrics, and the values over questions that could not be compared."""
     several = review.scorecard.several_modes
-    same = [row for row in formatting.main_rows(review.verdict.rows) if row.status == "same"]
-    others = formatting.other_rows(review.verdict.rows)
-    parts = []
-    titles = []
-    if same:
-        titles.append(f"{counted_metrics(map(_place, same))} unchanged")
-        head = ["metric", "value", "questions", *_limits(same)]
-        still = [_still(row, several=several)[: len(head)] for row in same]
-        parts.append(table(head, still, numbers=_NUMBERS))
-    if others:
-        titles.append(f"{counted_metrics(map(_place, others), 'ungated metric')} moved")
-        parts.append(("**Moved, but not gated**\n\n" if same else "") + _table(others, several=several, now=now))
-    title = " · ".join(titles)
-    return Section(
-        name="unchanged metrics",
-        rank=9,
-        variants=(folded(title, "\n\n".join(parts)), f"<sub>{title}</sub>" if title else ""),
+    rows = formatting.main_rows(review.verdict.rows)
+    calm = [row for row in rows if row.status not in BAD]
+    moved, same = ([row for row in calm if (row.status == "same") == same] for same in (False, True))
+    ungated = formatting.other_rows(review.verdict.rows)
+    counts = (
+        (moved, "metric", "moved within limits"),
+        (same, "metric", "unchanged"),
+        (ungated, "ungated metric", "moved"),
     )
+    titles = [f"{counted_metrics(map(_place, group), noun)} {what}" for group, noun, what in counts if group]
+    blocks: list[Block] = [metric_table([*moved, *same, *ungated], EVERYTHING, several=several)] if titles else []
+    blocks += bulleted(list(beside(review)))
+    return Part(
+        name="other metrics",
+        title=" · ".join(titles) or "More about the metrics",
+        blocks=tuple(blocks),
+        folded=True,
+        rank=8,
+    )
+
+
+def metric_table(rows: Sequence[GatedMetric], columns: Sequence[str], *, several: bool) -> Table:
+    """Return a table of metrics with some of the columns `EVERYTHING`."""
+    return Table(tuple(columns), [_cells(row, columns, several=several) for row in rows], NUMBERS, most=200)
+
+
+def _cells(row: GatedMetric, columns: Sequence[str], *, several: bool) -> tuple[Cell, ...]:
+    delta, change, bad = row.delta, figures.change(row.delta), row.status in BAD
+    limit = "" if row.allowed is None or "allowed" in columns else f" (limit {figures.allowed(row)})"
+    beside = "status" not in columns
+    excused = bad and (row.waived or row.unproven)
+    mark = "🔸 " if excused else "❌ " if bad else ""
+    told = beside and (excused or row.status != "worse")
+    status = f" ({formatting.status(row)})" if told else ""
+    cells: dict[str, Cell] = {
+        "metric": f"{mark}{name_of(delta, several=several)}{status}",
+        "change": line(Span(change, "bold" if bad else ""), limit if beside else ""),
+        COURSE: figures.course(delta),
+        "questions": figures.moved(delta),
+        "allowed": figures.allowed(row),
+        "status": formatting.status(row) + ("" if beside else limit),
+        "95%": figures.interval(delta),
+    }
+    return tuple(cells[name] for name in columns)
 
 
 def _place(row: GatedMetric) -> tuple[str, str, str]:
     return row.delta.metric, row.delta.mode, row.delta.slice
 
 
-def _table(rows: Sequence[GatedMetric], *, several: bool, now: str) -> str:
-    intervals = any(row.delta.interval is not None for row in rows)
-    last = ["95%"] if intervals else []
-    limits = _limits(rows)
-    head = ["metric", "change", _course_head(now), "questions", *limits, "status", *last]
-    cells = [_row(row, several=several, limits=bool(limits))[: len(head)] for row in rows]
-    return table(head, cells, numbers=_NUMBERS)
+def measured(review: Review) -> Part:
+    """Return what was measured where nothing is compared: folded, but on a first run."""
+    rows = [] if review.verdict.rows else measured_rows(review.scorecard)
+    blocks = (Table(("metric", "value", "questions"), rows, NUMBERS),) if rows else ()
+    return Part(name="what was measured", title="What was measured", blocks=blocks, folded=not greeted(review), rank=4)
 
 
-def _limits(rows: Sequence[GatedMetric]) -> list[str]:
-    """Name the column of what is allowed; none where nothing is, as of a part of the questions."""
-    return ["allowed"] if any(row.allowed is not None for row in rows) else []
-
-
-def _course_head(now: str) -> str:
-    # in two lines, so that the values of a narrow column are seen on a phone
-    return f"baseline&nbsp;→<br>{now.replace(' ', '&nbsp;')}"
-
-
-def _still(row: GatedMetric, *, several: bool) -> list[str]:
-    delta = row.delta
-    # one value can stand for other questions than before
-    cells = [figures.course(delta), figures.moved(delta), figures.allowed(row)]
-    return [_name(delta, several=several), *map(_unbroken, cells)]
-
-
-def _row(row: GatedMetric, *, several: bool, limits: bool) -> list[str]:
-    delta = row.delta
-    bold = "**" if row.status in BAD else ""
-    mark = "🔸" if (row.waived or row.unproven) and row.status in BAD else formatting.MARKS[row.status]
-    sign = f"{mark}&nbsp;" if row.gated or bold or row.status in {"no baseline", "advisory"} else ""
-    limit = [figures.allowed(row)] if limits else []
-    cells = [figures.course(delta), figures.moved(delta), *limit, formatting.status(row)]
+def measured_rows(scorecard: Scorecard) -> list[tuple[str, str, str]]:
+    """Return metric, value and number of questions."""
+    several = scorecard.several_modes
     return [
-        f"{sign}{_name(delta, several=several)}",
-        _unbroken(f"{bold}{figures.change(delta)}{bold}"),
-        *map(_unbroken, cells),
-        _unbroken(figures.interval(delta)),
+        (_named(metric, mode, several=several), figures.measured(metric, value), str(value.n))
+        for mode, metric, value in formatting.measured(scorecard)
     ]
 
 
-def _unbroken(cell: str) -> str:
-    """Keep a cell on one line, so that a row stays one."""
-    return cell.replace(" ", "&nbsp;")
-
-
-def _title(metric: str, width: int = 120) -> str:
-    # of several words, which a phone may break: the numbers beside them are what counts
-    return safe(figures.title(metric), limit=width)
-
-
-def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
-    mode = f" ({safe(delta.mode, limit=width)})" if several else ""
-    return f"{_title(delta.metric, width)}{mode}"
-
-
-def measured(review: Review) -> Section:
-    """Write what was measured where nothing is compared: open on a first run, else folded."""
-    rows = [] if review.verdict.rows else formatting.measured(review.scorecard)
-    several = review.scorecard.several_modes
-    lines = [
-        [
-            f"{_title(metric)}{f' ({safe(mode, limit=60)})' if several else ''}",
-            _unbroken(figures.measured(metric, value)),
-            str(value.n),
-        ]
-        for mode, metric, value in rows
-    ]
-    text = table(("metric", "value", "questions"), lines, numbers=_NUMBERS) if lines else ""
-    opened = f"### What was measured\n\n{text}" if text else ""
-    return Section(
-        name="what was measured",
-        rank=4,
-        variants=(opened if greeted(review) else folded("What was measured", text),),
+def slices(review: Review) -> Part:
+    """Fold the slices that got worse than allowed, or better by more than that, each by its metric that moved most."""
+    rows = review.verdict.rows
+    worse, better = (formatting.slice_rows(rows, better=better) for better in (False, True))
+    # under `gate.slices: fail` they are among the causes
+    causes = {(reason.mode, reason.slice) for reason in review.verdict.reasons}
+    decides = any((row.delta.mode, row.delta.slice) in causes for row in worse)
+    return Part(
+        name="slices",
+        title=" · ".join(
+            f"{count_slices(group)} got {what}" for group, what in ((worse, "worse"), (better, "better")) if group
+        ),
+        blocks=(slice_table([*worse, *better], several=review.scorecard.several_modes),) if worse or better else (),
+        folded=not decides,
+        rank=3 if decides else 6,
     )
 
 
-def slices(review: Review, *, now: str, full: bool) -> Section:
-    """Fold the slices that got worse than allowed; `full` gives every metric of a slice, else the worst one."""
-    rows = formatting.slice_rows(review.verdict.rows)
-    # under `gate.slices: fail` they are among the causes
-    causes = {(reason.mode, reason.slice) for reason in review.verdict.reasons}
-    decides = any((row.delta.mode, row.delta.slice) in causes for row in rows)
-    variants = _slice_variants(review, rows, "Slices that got worse", now=now, full=full, opened=decides)
-    return Section(name="slices", rank=3 if decides else 5, variants=variants)
+def count_slices(rows: Sequence[GatedMetric]) -> str:
+    """Count the slices of some rows."""
+    return counted(len({(row.delta.mode, row.delta.slice) for row in rows}), "slice")
 
 
-def better_slices(review: Review, *, now: str, full: bool) -> Section:
-    """Fold the slices that got better by more than they were allowed to get worse."""
-    rows = formatting.slice_rows(review.verdict.rows, better=True)
-    variants = _slice_variants(review, rows, "Slices that got better", now=now, full=full)
-    return Section(name="slices that got better", rank=8, variants=variants)
-
-
-def _slice_variants(
-    review: Review, rows: Sequence[GatedMetric], title: str, *, now: str, full: bool, opened: bool = False
-) -> tuple[str, ...]:
-    if not rows:
-        return ()
-    whole: dict[tuple[str, str], list[GatedMetric]] = {}
+def slice_table(rows: Sequence[GatedMetric], *, several: bool) -> Table:
+    """Return a row for each slice."""
+    groups: dict[tuple[str, str, str], list[GatedMetric]] = {}
     for row in rows:
-        whole.setdefault((row.delta.mode, row.delta.slice), []).append(row)
-    titled = f"{title} ({len(whole)})"
-    several = review.scorecard.several_modes
-    first = [(group[0], len(group) - 1) for group in whole.values()]
-    tables = [_slice_table([(row, 0) for row in rows], several=several, now=now)] if full else []
-    tables += [_slice_table(first, several=several, now=now), _slice_table(first[:TOP], several=several, now=now)]
-    names = f"**{titled}**: {listed([name for _, name in whole], most=TOP, width=60)}"
-    return (*(folded(titled, text, opened=opened) for text in tables), names)
+        groups.setdefault((row.delta.mode, row.delta.slice, row.status), []).append(row)
+    cells = [_slice(group, several=several) for group in groups.values()]
+    return Table(("slice", *DECIDING), cells, NUMBERS)
 
 
-def _slice_table(rows: Sequence[tuple[GatedMetric, int]], *, several: bool, now: str) -> str:
-    lines = []
-    for row, more in rows[:SHOWN_SLICES]:
-        delta = row.delta
-        mode = f" ({safe(delta.mode, limit=60)})" if several else ""
-        others = f"<br><sub>and {more} more</sub>" if more else ""
-        cells = (figures.change(delta), figures.course(delta), figures.moved(delta))
-        name = _title(delta.metric)
-        lines.append([f"{safe(delta.slice, limit=120)}{mode}", f"{name}{others}", *map(_unbroken, cells)])
-    head = ("slice", "metric", "change", _course_head(now), "questions")
-    if len(rows) > SHOWN_SLICES:
-        lines.append([f"… and {len(rows) - SHOWN_SLICES} more in verdict.json", *[""] * (len(head) - 1)])
-    return table(head, lines, numbers=_NUMBERS)
+def _slice(rows: Sequence[GatedMetric], *, several: bool) -> tuple[str, ...]:
+    delta = rows[0].delta
+    more = f", +{counted(len(rows) - 1, 'metric')}" if len(rows) > 1 else ""
+    name = _named(delta.slice, delta.mode, several=several, title=False)
+    return (
+        name,
+        f"{figures.title(delta.metric)}{more}",
+        figures.change(delta),
+        figures.course(delta),
+        figures.moved(delta),
+    )
 
 
 def in_words(review: Review, most: int) -> list[str]:
     """Write the worst rows in one line each, for a short message."""
     several = review.scorecard.several_modes
     worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD]
-    return [_line(row, several=several) for row in worst[:most]]
+    return [
+        f"{name_of(row.delta, several=several)} {figures.change(row.delta)}: {figures.course(row.delta)}, "
+        f"{formatting.status(row)}"
+        for row in worst[:most]
+    ]
 
 
 def beside(review: Review) -> Iterator[str]:
-    """Yield them. Not escaped."""
+    """Yield what the table does not tell: values over all questions, and questions of red metrics that no list has."""
     several = review.scorecard.several_modes
     rows = formatting.main_rows(review.verdict.rows)
     yield from _whole_values([row for row in rows if row.status != "same"], several=several)
@@ -221,7 +174,12 @@ def beside(review: Review) -> Iterator[str]:
 
 def name_of(delta: Delta, *, several: bool) -> str:
     """Name a metric, with its mode where there are several."""
-    return f"{figures.title(delta.metric)} ({delta.mode})" if several else figures.title(delta.metric)
+    return _named(delta.metric, delta.mode, several=several)
+
+
+def _named(name: str, mode: str, *, several: bool, title: bool = True) -> str:
+    text = figures.title(name) if title else name
+    return f"{text} ({mode})" if several else text
 
 
 def whole_of(delta: Delta) -> MetricValue | None:

@@ -1,9 +1,8 @@
-"""Questions that broke, fell, were not found or were fixed, as lists: with ranks, reasons and traces."""
+"""Questions that broke, got worse, were not found or were fixed: with ranks, causes and traces."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 from raggate.config.ask_settings import TRACE_ID
 from raggate.config.schema import Config
@@ -12,25 +11,25 @@ from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_A
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
 from raggate.reports.parts import formatting, reasons
-from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import IN_VERDICT, bullets, folded, inert, link, source_address
+from raggate.reports.parts.document import (
+    KEPT,
+    Block,
+    Bullets,
+    Line,
+    Paragraph,
+    Part,
+    Span,
+    Table,
+    bold,
+    bulleted,
+    line,
+)
+from raggate.reports.parts.markup import source_address
 from raggate.scoring import figures
-from raggate.text.escape import markdown as safe
 from raggate.text.quote import enumerated
 
-MISSES_OPEN = 10
-"""Questions that are not folded."""
-
-MISSES_SHOWN = 200
-"""Questions on the fullest page; the rest is in verdict.json."""
-
-
-OPEN = 10
-"""Questions that are not folded."""
-TOP = 3
-"""Questions that every page keeps."""
 SHOWN = 200
-"""Questions on the fullest page; the rest is in verdict.json."""
+"""Questions on a page; the rest is in verdict.json."""
 
 
 def misses_title(review: Review) -> str:
@@ -51,21 +50,6 @@ def misses_lines(review: Review) -> Iterator[str]:
             if words in review.verdict.headline:
                 continue
             yield f"{reach.mode}: {words}." if several else f"{words[:1].upper()}{words[1:]}."
-
-
-def misses(review: Review, links: Links | None) -> Section:
-    """List them: the first ones open, all others folded."""
-    first, rest = review.misses[:MISSES_OPEN], review.misses[MISSES_OPEN:]
-    if not first:
-        return Section(name="questions that were not found", rank=3, variants=())
-    head = f"### {inert(misses_title(review))}\n\n"
-    why = "".join(f"{inert(text, limit=500, middle=True)}\n\n" for text in misses_lines(review))
-    full = bullets(first, partial(item, review=review, links=links), MISSES_OPEN)
-    more = bullets(rest, partial(line, review=review, width=120), MISSES_SHOWN - MISSES_OPEN, where=IN_VERDICT)
-    folded_rest = f"\n\n{folded(f'{len(rest)} more', more)}" if rest else ""
-    short = bullets(review.misses, partial(line, review=review, width=60), 3, where=IN_VERDICT)
-    variants = (head + why + full + folded_rest, head + why + full, head + why + short)
-    return Section(name="questions that were not found", rank=3, variants=variants)
 
 
 def rank_change(flip: Flip) -> str:
@@ -118,114 +102,114 @@ def _miss(flip: Flip) -> str:
     return f"{after}{since or (', as in the baseline' if before == after else f', {before} in the baseline')}"
 
 
-def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:
-    """Write the first questions that broke by cause: must-pass ones and the largest falls first."""
-    flips = review.comparison.broke
-    if not flips:
-        return Section(name="questions that broke", rank=KEPT, variants=())
-    title = f"### {formatting.broke_title(flips)}\n\n"
-    # those beyond OPEN are told by `more_broke`
-    first = flips[:OPEN] if most == OPEN else flips
-    variants = [title + _by_cause(first, flips, partial(item, review=review, links=links), most)]
-    for count, width in ((most, 120), (TOP, 120), (TOP, 60)):
-        variants.append(title + _by_cause(first, flips, partial(line, review=review, width=width), count))
-    return Section(name="questions that broke", rank=KEPT, variants=tuple(variants))
+def what_broke(review: Review) -> Part:
+    """Count the questions that make it red by what happened to them, with an example of each.
+
+    Of a run that was cut short no question broke.
+    """
+    if review.run.stopped is not None:
+        return Part(name="questions that broke", blocks=())
+    broke, fallen = review.comparison.broke, [flip for flip in review.fallen if review.verdict.is_red(flip)]
+    flips = broke or fallen
+    rows = [
+        (
+            f"{cause[:1].upper()}{cause[1:]}",
+            str(len(same)),
+            line(bold(_asked(same[0]), 80), f"{_must(same[0])}: {rank_change(same[0])}"),
+        )
+        for cause, same in reasons.grouped(flips).items()
+    ]
+    head = ("what happened", "questions", "for example")
+    blocks: list[Block] = [Table(head, rows, ("questions",), most=12)] if rows else []
+    blocks += bulleted(reasons.changes(review))
+    title = formatting.broke_title(broke) if broke else formatting.fallen_title(fallen) if fallen else "What changed"
+    return Part(name="questions that broke", title=title, blocks=tuple(blocks), rank=KEPT)
 
 
-def _by_cause(flips: Sequence[Flip], every: Sequence[Flip], write: Callable[[Flip], str], most: int) -> str:
-    """Write the first questions below the names of their causes, with how many of all of them have each."""
-    totals = {cause: len(same) for cause, same in reasons.grouped(every).items()}
-    parts = []
+def lists(review: Review, links: Links | None) -> list[Part]:
+    """Fold the questions that broke, got worse and were fixed, each with all that is known of it."""
+    broke, fixed = review.comparison.broke, review.comparison.fixed
+
+    def full(flips: Sequence[Flip]) -> tuple[Block, ...]:
+        return by_cause(flips, lambda flip: item(flip, review, links), SHOWN)
+
+    several = review.scorecard.several_modes
+    rest = (Bullets([(in_line(flip, several=several),) for flip in fixed], SHOWN),) if fixed else ()
+    every = f"All questions that broke, by cause ({formatting.how_many(broke)})"
+    return [
+        Part(name="all questions that broke", title=every, blocks=full(broke), folded=True, rank=3),
+        Part(
+            name="questions that got worse",
+            title=formatting.fallen_title(review.fallen),
+            blocks=full(review.fallen),
+            folded=True,
+            rank=4,
+        ),
+        Part(name="questions that were fixed", title=formatting.fixed_title(fixed), blocks=rest, folded=True, rank=7),
+    ]
+
+
+def by_cause(flips: Sequence[Flip], write: Callable[[Flip], tuple[Line, ...]], most: int) -> tuple[Block, ...]:
+    """Return the first questions below the names of their causes, with how many of all of them have each."""
+    totals = {cause: len(same) for cause, same in reasons.grouped(flips).items()}
+    blocks: list[Block] = []
     for cause, same in reasons.grouped(flips[:most]).items():
         count = f"{len(same)} of {totals[cause]}" if len(same) < totals[cause] else f"{totals[cause]}"
-        title = f"**{safe(cause[:1].upper() + cause[1:])}** ({count})"
-        parts.append("\n".join([title, "", *map(write, same)]))
+        blocks.append(Paragraph((line(bold(f"{cause[:1].upper()}{cause[1:]}"), f" ({count})"),)))
+        blocks.append(Bullets([write(flip) for flip in same], SHOWN))
     left = len(flips) - most
-    return "\n\n".join([*parts, *([f"… and {left} more{IN_VERDICT}"] if left > 0 else [])])
+    return (*blocks, *([Paragraph((line(f"… and {left} more in verdict.json"),))] if left > 0 else []))
 
 
-def more_broke(review: Review, links: Links | None) -> Section:
-    """Fold the other questions that broke."""
-    rest = review.comparison.broke[OPEN:]
-    title = f"{len(rest)} more that broke"
-    texts = (_full(rest, review, links, SHOWN - OPEN), _short(rest, review, 120, SHOWN - OPEN))
-    variants = (*(folded(title, text) for text in texts), f"<sub>… and {title}</sub>" if rest else "")
-    return Section(name="more questions that broke", rank=7, variants=variants)
+def misses(review: Review, links: Links | None) -> Part:
+    """List the questions that were not found, where there is nothing to compare them with."""
+    flips = review.misses
+    lines = tuple(line(text) for text in misses_lines(review))
+    blocks: list[Block] = [Paragraph(lines)] if flips and lines else []
+    blocks += [Bullets([item(flip, review, links) for flip in flips], SHOWN)] if flips else []
+    title = misses_title(review) if flips else ""
+    return Part(name="questions that were not found", title=title, blocks=tuple(blocks), folded=True, rank=3)
 
 
-def fell(review: Review, links: Links | None) -> Section:
-    """Fold the questions that did not break, but got worse in a gated metric or must pass.
-
-    They are open where none broke and these make it red.
-    """
-    flips = review.fallen
-    title = formatting.fallen_title(flips)
-    texts = (_full(flips, review, links, SHOWN), _short(flips, review, 120, SHOWN), _short(flips, review, 60, TOP))
-    opened = not review.comparison.broke and any(review.verdict.is_red(flip) for flip in flips)
-    variants = tuple(folded(title, text, opened=opened) for text in texts)
-    return Section(name="questions that got worse", rank=KEPT if opened else 4, variants=variants)
-
-
-def fixed(review: Review) -> Section:
-    """Fold the questions that were fixed, one line each."""
-    flips = review.comparison.fixed
-    title = formatting.fixed_title(flips)
-    text = bullets(flips, partial(line, review=review, width=300), SHOWN, where=IN_VERDICT)
-    variants = (folded(title, text), f"<sub>{title}</sub>") if flips else ()
-    return Section(name="questions that were fixed", rank=6, variants=variants)
-
-
-def _full(flips: Sequence[Flip], review: Review, links: Links | None, most: int) -> str:
-    return _by_cause(flips, flips, partial(item, review=review, links=links), most) if flips else ""
-
-
-def _short(flips: Sequence[Flip], review: Review, width: int, most: int) -> str:
-    return _by_cause(flips, flips, partial(line, review=review, width=width), most) if flips else ""
-
-
-def item(flip: Flip, review: Review, links: Links | None) -> str:
-    """Write a question with everything that is known of it; the lines belong to one list item."""
+def item(flip: Flip, review: Review, links: Links | None = None) -> tuple[Line, ...]:
+    """Return a question with everything that is known of it."""
     # what stands above it is not said again
     left = reasons.remaining(flip) if flip.kind != "absent" else flip.why
-    joint = "" if left.startswith("(") else ":"
-    why = f"{joint} {safe(left)}" if left else ""
-    lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{rank_change(flip)}{why}"]
-    if flip.support is None:
-        lines.append("expected: no answer")
-    else:
-        address = source_address(links, review.context.source_lines.get(flip.case_id))
-        lines.append(f"expected: {link(safe(flip.gold), address, links)}")
+    why = f"{'' if left.startswith('(') else ':'} {left}" if left else ""
+    filed = _filed(flip, several=review.scorecard.several_modes)
+    lines = [line(bold(_asked(flip)), f"{_must(flip)} ", filed), line(f"{rank_change(flip)}{why}")]
+    address = source_address(links, review.context.source_lines.get(flip.case_id))
+    lines.append(line("expected: ", Span(flip.gold if flip.support else "no answer", target=address)))
     if risen := reasons.instead(flip):
-        lines.append(f"in its place: {safe(risen)}")
+        lines.append(line("in its place: ", Span(risen)))
     if flip.trace_id:
-        # raggate's own 32 hex digits, checked where a run is read; in a code span they are no commit, and can be copied
-        address = trace_address(review, flip.trace_id).replace("&", "&amp;")
-        lines.append(f"trace: [`{flip.trace_id}`]({address})" if address else f"trace: `{flip.trace_id}`")
-    return "<br>\n  ".join(lines)
+        # raggate's own 32 hex digits, checked where a run is read
+        address = trace_address(review, flip.trace_id)
+        lines.append(line("trace: ", Span(flip.trace_id, "code", target=address)))
+    return tuple(lines)
 
 
-def line(flip: Flip, review: Review, *, width: int) -> str:
-    """Write a question in one line; the question has at most `width` characters."""
-    return f"- {_asked(flip, width)}{_must(flip)} · {rank_change(flip)} {_filed(flip, review, width=40)}"
+def _asked(flip: Flip) -> str:
+    return flip.question or flip.case_id
 
 
-def _asked(flip: Flip, width: int) -> str:
-    return f"**{safe(flip.question, limit=width) or safe(flip.case_id, limit=width) or '–'}**"
+def in_line(flip: Flip, *, several: bool) -> Line:
+    """Return a question in one line."""
+    return line(bold(_asked(flip)), f"{_must(flip)} · {rank_change(flip)} ", _filed(flip, several=several))
 
 
-def _filed(flip: Flip, review: Review, *, width: int = 120) -> str:
-    """Write the case's id, and its mode where there are several."""
-    mode = f" · {safe(flip.mode, limit=width)}" if review.scorecard.several_modes else ""
-    return f"<sub>{safe(flip.case_id, limit=width)}{mode}</sub>"
+def _filed(flip: Flip, *, several: bool) -> Span:
+    mode = f" · {flip.mode}" if several else ""
+    return Span(f"{flip.case_id}{mode}", "soft", 160)
 
 
 def _must(flip: Flip) -> str:
     return (" 🔒 must pass" if flip.must_pass else "") + (" · waived" if flip.waived else "")
 
 
-def in_words(flip: Flip, width: int) -> str:
-    """Write a question that broke in one line, for a short message."""
-    return f"- {_asked(flip, width)}{_must(flip)} · {rank_change(flip)}"
+def in_words(flip: Flip) -> Line:
+    """Return a question that broke in one line, for a short message."""
+    return line(bold(_asked(flip), 120), f"{_must(flip)} · {rank_change(flip)}")
 
 
 def trace_address(review: Review, trace_id: str | None) -> str:

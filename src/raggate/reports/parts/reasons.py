@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from raggate.models.comparison import GROUPS, Diagnosis, Finding, Flip
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
-from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import inert, keyed
-from raggate.text.escape import markdown as safe
+from raggate.reports.parts.document import KEPT, Bullets, Part, Span, bold, line
 from raggate.text.numbers import often
 
 _MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-outdated"))
@@ -134,24 +132,6 @@ def likely(review: Review) -> str:
     return "" if unsaid or review.diagnosis is None else review.diagnosis.likely
 
 
-def counts(review: Review) -> list[str]:
-    """Say by which causes how many questions got worse, the most frequent first; nothing for a single question."""
-    diagnosis = _shown_diagnosis(review)
-    if diagnosis is None or diagnosis.questions < 2:
-        return []
-    total = diagnosis.questions
-    left = sum(count for _, count in diagnosis.counts[SHOWN:])
-    rows = [f"{count} of {total}: {cause}" for cause, count in diagnosis.counts[:SHOWN]]
-    return [*rows, f"{left} of {total}: something else"] if left else rows
-
-
-def lines(review: Review) -> Iterator[str]:
-    """Say by which causes how many questions got worse, and what changed as a whole."""
-    yield from counts(review)
-    diagnosis = _shown_diagnosis(review)
-    yield from (f"changed: {change}" for change in (diagnosis.changes[:SHOWN] if diagnosis is not None else ()))
-
-
 def changes(review: Review) -> list[str]:
     """Say what changed as a whole, as far as the sentence on the likely cause does not say it."""
     diagnosis = _shown_diagnosis(review)
@@ -197,36 +177,19 @@ def instead(flip: Flip) -> str:
     return "another piece of the same section, without the snippet" if snippets and not told else ""
 
 
-def summary(review: Review) -> Section:
-    """List what changed as a whole; how many questions have which cause is told where they are listed."""
-    listed = changes(review)
-    variants = tuple(
-        "### Changed as a whole\n\n" + "\n".join(f"- {inert(line, limit=width, middle=True)}" for line in listed)
-        for width in ((300, 120) if listed else ())
-    )
-    return Section(name="causes", rank=2, variants=variants)
-
-
-def section(review: Review) -> Section:
-    """Write them, those that break the gate first."""
-    if not review.findings:
-        return Section(name="invariants", rank=KEPT, variants=())
-    title = f"### Invariants not met ({len(review.findings)})\n\n"
-    full = "\n".join(_finding(finding, examples=5, width=300) for finding in review.findings)
-    middle = "\n".join(_finding(finding, examples=1, width=120) for finding in review.findings)
-    short = ", ".join(f"{_level(finding)} {safe(finding.invariant, limit=40)}" for finding in review.findings[:20])
-    return Section(
-        name="invariants",
-        rank=KEPT,
-        variants=(title + full, title + middle, f"**Invariants not met**: {short}"),
-    )
-
-
-def _finding(finding: Finding, *, examples: int, width: int) -> str:
-    name = f"**{safe(finding.invariant, limit=60)}** ({kind(finding)})"
-    lines = [f"- {_level(finding)} {name}: {inert(finding.message, limit=width, middle=True)}"]
-    lines += [f"  - {inert(example, limit=width, middle=True)}" for example in finding.examples[:examples]]
-    return "\n".join([*lines, f"  - {keyed(repair(finding))}"])
+def findings(review: Review) -> Part:
+    """List the invariants that do not hold, those that break the gate first."""
+    breaks = any(finding.level == "error" for finding in review.findings)
+    items = []
+    for finding in review.findings:
+        sign = "⛔" if finding.level == "error" else "⚠️"
+        first = line(f"{sign} ", bold(finding.invariant, 60), f" ({kind(finding)}): {finding.message}")
+        items.append(
+            (first, *(line(Span(example)) for example in finding.examples), line(Span(repair(finding), "own")))
+        )
+    title = f"Invariants not met ({len(items)})"
+    blocks = (Bullets(items),) if items else ()
+    return Part(name="invariants", title=title, blocks=blocks, folded=not breaks, rank=KEPT if breaks else 2)
 
 
 def kind(finding: Finding) -> str:
@@ -244,7 +207,3 @@ def repair(finding: Finding) -> str:
         return f"{advice}."
     level = "warn" if finding.level == "error" else "off"
     return f"{advice}; or, if that is how it should be, set `invariants.{finding.invariant}: {level}`."
-
-
-def _level(finding: Finding) -> str:
-    return "⛔" if finding.level == "error" else "⚠️"

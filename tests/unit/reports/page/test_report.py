@@ -49,6 +49,7 @@ from reviews import (
 from tables import each_row
 
 OWN_TAGS = {
+    "br",
     *(
         "html",
         "head",
@@ -464,15 +465,10 @@ def test_what_merging_would_break_stands_first() -> None:
     page = Elements(report.render(review("breaks-the-gate"))).visible
     preview = review("breaks-the-gate").context.preview
     assert preview is not None
-    assert f"If merged (none of it counted here) ⛔ {' '.join(preview.breaks[0].split())}" in page
+    assert f"None of it counted here. ⛔ {' '.join(preview.breaks[0].split())}" in page
 
 
 def test_what_changed_since_the_baseline() -> None:
     """Settings, questions and notes that differ are told by name."""
-    lines = dict(report.groups(regression()))["Changed since the baseline"]
-    assert lines == [
-        "index_version: not known → v2",
-        "questions added (1): q50",
-        "notes added (1): work/new.md",
-        "notes changed (1): work/n00.md",
-    ]
+    page = Elements(report.render(regression())).visible
+    assert "index_version: not known → v2 questions added (1): q50 notes added (1): work/new.md notes changed" in page

@@ -139,13 +139,6 @@ def test_nothing_compared(name: str) -> None:
     assert evidence.sentences(review(name)) == []
 
 
-def test_small_print() -> None:
-    """A page with little room keeps what cannot be seen."""
-    full, short = evidence.section(compared(*sides())).variants
-    assert full.endswith(f"<br>\n{UNSEEN}</sub>")
-    assert short == f"<sub>{UNSEEN}</sub>"
-
-
 SUMMARY = JudgingSummary(
     min_coverage=0.9,
     scores={
@@ -201,7 +194,6 @@ def test_a_run_without_judges_says_nothing_of_them() -> None:
     """Where nothing was judged there is no line, no section and no key."""
     run = make_run()
     assert evidence.judging_sentences(run) == []
-    assert evidence.judging_section(run).variants == ()
     review = passing()
     assert "judging" not in json.loads("".join(verdict_file.render(replace(review, run=run))))
 
@@ -214,10 +206,3 @@ def test_programs_get_it_all() -> None:
     assert stored["canary"]["scores"]["groundedness"]["kappa"] == 0.8
     assert stored["spending"]["calls"] == 14
     assert stored["by"] == ["small (b1)"]
-
-
-def test_the_name_of_a_judge_is_foreign() -> None:
-    """A name that holds Markdown or a runner's command is shown as text."""
-    section = evidence.judging_section(judged(build="[x](http://evil) <img src=x>\n::error::"))
-    assert "<img" not in section.variants[0]
-    assert "](http" not in section.variants[0]

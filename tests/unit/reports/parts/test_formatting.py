@@ -30,21 +30,6 @@ def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True
 
 
 @each_row(
-    ("lost", "gained", "written"),
-    [
-        pytest.param(None, None, "10", id="not-paired"),
-        pytest.param(0, 0, "10", id="none-moved"),
-        pytest.param(2, 0, "10: 2 worse", id="worse"),
-        pytest.param(0, 1, "10: 1 better", id="better"),
-        pytest.param(2, 1, "10: 2 worse, 1 better", id="both"),
-    ],
-)
-def test_cases(lost: int | None, gained: int | None, written: str) -> None:
-    """Next to a value stands how many cases it covers and how many of them moved, if any did."""
-    assert formatting.cases(make_delta(regressed=lost, improved=gained)) == written
-
-
-@each_row(
     ("kinds", "since", "written"),
     [
         pytest.param(("missed",), "same", "Questions that must pass and failed before too (1)", id="failed-before"),
@@ -103,17 +88,6 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
             make_operations(2, document_types={"md": {"documents": 3, "chunks": 9}}),
             "2 calls, 0 failed, 0 retried",
             id="one-type-of-document",
-        ),
-        pytest.param(
-            make_operations(
-                2,
-                document_types={
-                    name: {"documents": at, "chunks": 9} for at, name in enumerate(("q", "c", "b", "a", "z"))
-                },
-                cost={"judge_cost_usd": {"sum": 0.01234, "mean": 0.00617, "n": 2}},
-            ),
-            "2 calls, 0 failed, 0 retried · retrieved documents: 4 z, 3 a, 2 b, 1 more · cost 0.0123 USD",
-            id="types-and-cost",
         ),
         pytest.param(
             make_operations(9, 5, failures={"aborted": 3, "status": 2}),

@@ -13,7 +13,7 @@ from raggate.models.verdict import Reason, Review
 from raggate.reports.junit import about
 from raggate.reports.parts import advice, formatting, header, reasons
 from raggate.reports.parts.reasons import instead
-from reviews import beside, review, waiver
+from reviews import beside, reproduced_by, review, waiver
 from tables import each_row
 
 
@@ -92,24 +92,20 @@ def test_numbers_name_what_is_waived() -> None:
     assert line.endswith(" · 27 questions, 26 compared, 2 waived")
 
 
-def test_advice_asks_one_question_of_a_partial_run() -> None:
-    """The command of a partial run has a choice already, to which a further id would add."""
-    found = failed_in_part()
-    only = "with `--case q03` as its only choice the command below asks it alone"
-    assert advice.next_step(found).startswith(f"start with question q03: {only}. A loss")
-    assert found.run.selection is not None
-    alone = replace(found, run=replace(found.run, selection=replace(found.run.selection, asked=("q03",))))
-    assert advice.next_step(alone).startswith("start with question q03: the command below asks it alone. A loss")
-
-
-def test_advice_names_the_first_question_inert() -> None:
-    """A regression begins with its first question; an id makes no mark of its own."""
-    found = review("regression")
-    alone = "with `--case q07` the command below asks it alone"
-    assert advice.next_step(found).startswith(f"start with question q07: {alone}. A loss")
+def test_a_regression_begins_with_its_first_question() -> None:
+    """The command asks it alone; an id that could not be copied, or makes a mark of its own, is only named."""
+    found = reproduced_by(review("regression"), "raggate check")
+    assert advice.next_step(found).startswith("ask question q07 on your branch, then compare its two lists")
+    assert advice.command(found) == "raggate check --case q07"
     flips = (replace(found.comparison.flips[0], case_id="a`b`\nc"), *found.comparison.flips[1:])
     odd = replace(found, comparison=replace(found.comparison, flips=flips))
-    assert advice.next_step(odd).startswith("start with question a'b' c; ")
+    assert advice.next_step(odd).startswith("ask question a'b' c on your branch")
+    assert advice.command(odd) == "raggate check"
+    # a partial run has a choice already, to which a further id would add
+    partial = reproduced_by(failed_in_part(), "raggate check --case q01 --case q03")
+    assert advice.command(partial) == "raggate check --case q01 --case q03"
+    for name in ("pass", "cannot-tell"):
+        assert advice.command(reproduced_by(review(name), "raggate check")) == "raggate check"
     assert advice.next_step(review("pass")) == ""
     assert advice.next_step(beside(review("nothing-matches"), first_run=True)) == ""
 
