@@ -1,4 +1,4 @@
-"""The recipe of docs/shards.md on a real Kubernetes: its commands, on real pods that ask a real API."""
+"""The recipe of examples/kubernetes on a real Kubernetes: its commands, on real pods that ask a real API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from integration.test_shards import contents
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "examples" / "kubernetes"
-PAGE = (ROOT / "docs" / "shards.md").read_text(encoding="utf-8").partition("\n## Kubernetes\n")[2]
+PAGE = (RECIPE / "README.md").read_text(encoding="utf-8")
 # slow enough that a pod can be caught while it asks
 SETTINGS = {"modes": ["hybrid"], "k": 5, "repeat": 20, "rate": 150}
 """A shard asks for some three seconds, in which it can be disturbed."""
