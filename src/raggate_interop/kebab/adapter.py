@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NoReturn
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -32,10 +32,10 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response, Result
 from raggate.models.service import IndexState, Started
 from raggate.service import signals
-from raggate.service.adapters.ask import entries, mapping, optional_text, parsed, refuse, required_text
+from raggate.service.adapters.ask import parsed
 from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
 from raggate.service.ask import GIVE_UP_AFTER, AskResult, OnResult
-from raggate.text.field_paths import ABSENT
+from raggate.text.field_paths import ABSENT, joined, kind_of
 from raggate.text.headings import written
 from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps, loads
@@ -223,6 +223,53 @@ def _check_version(root: dict[str, Any], name: str, where: str) -> None:
 
 def _object(data: bytes) -> dict[str, Any]:
     return mapping(parsed(data), "the output")
+
+
+def mapping(raw: Any, where: str) -> dict[str, Any]:
+    """Take a mapping; a ValueError when it is none."""
+    if type(raw) is not dict:
+        refuse(where, "a mapping", raw)
+    return raw
+
+
+def entries(raw: Any, where: str, limit: int) -> list[Any]:
+    """Take a list of at most `limit` entries.
+
+    Raises:
+        ValueError: when it is none, or longer.
+    """
+    if type(raw) is not list:
+        refuse(where, "a list", raw)
+    items: list[Any] = raw
+    if len(items) > limit:
+        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
+    return items
+
+
+def required_text(item: dict[str, Any], name: str, where: str = "") -> str:
+    """Take a text from a mapping that stands at `where`.
+
+    Raises:
+        ValueError: when it is none, or not there.
+    """
+    value = item.get(name, ABSENT)
+    if type(value) is not str:
+        refuse(joined(where, name), "text", value)
+    return value
+
+
+def optional_text(item: dict[str, Any], name: str, where: str = "") -> str | None:
+    """Take a text that may be missing or null.
+
+    Raises:
+        ValueError: when it is anything else.
+    """
+    return None if item.get(name) is None else required_text(item, name, where)
+
+
+def refuse(where: str, expected: str, value: Any) -> NoReturn:
+    """Raise a ValueError that says what was expected and what stands there."""
+    raise ValueError(f"{where}: expected {expected}, found {'a mapping' if type(value) is dict else kind_of(value)}")
 
 
 def _number(value: Any, where: str) -> float | None:

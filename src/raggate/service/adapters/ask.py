@@ -6,7 +6,9 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NoReturn
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta, Struct, ValidationError, convert
 
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
@@ -16,7 +18,7 @@ from raggate.models.service import Call, IndexState
 from raggate.service.answer_limits import MAX_BODY_BYTES, MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
-from raggate.text.field_paths import ABSENT, joined, kind_of
+from raggate.text.field_paths import joined, kind_of
 from raggate.text.http_client import httpx
 from raggate.text.jsonio import loads
 from raggate.text.numbers import setting
@@ -29,8 +31,18 @@ _TOLD = ("docs_processed", "chunks_embedded", "docs_with_0_chunks")
 _PROBE = Case(id="readiness", question="What are these notes about?", answerable=True, k=3)
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
 _COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped")
-_TEXTS = ("chunk_id", "rel_path", "heading_path", "text")
 _PLAIN = (int, float, str)
+_T = TypeVar("_T")
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_NAMED = re.compile(r"`(\w+)(?: \| null)?`")
+_KINDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+}
 
 
 UNHEALTHY = frozenset(
@@ -58,6 +70,46 @@ _NOT_OFFERED = frozenset((404, 405, 501))
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
 NOTICEABLE_MS = 1.0
 """Milliseconds from which on something was generated; to skip it takes a few microseconds at most."""
+
+
+class _Chunk(Struct):
+    """A chunk as the protocol has it."""
+
+    chunk_id: str
+    rel_path: str
+    heading_path: str
+    text: str
+    rank: int | None = None
+    score_final: float | None = None
+    score_vector: float | None = None
+    score_lexical: float | None = None
+    vault: str | None = None
+
+
+_Folders = Annotated[tuple[str, ...], Meta(max_length=MAX_FOLDERS)]
+
+
+class _Selection(Struct):
+    selected_folders: _Folders | None = None
+    available_folders: _Folders | None = None
+    reasoning: Any = None
+
+
+class _Debug(Struct):
+    retrieved_chunks: Annotated[list[_Chunk], Meta(max_length=MAX_ENTRIES)]
+    folder_selection: _Selection | None = None
+    latency: dict[str, Any] | None = None
+    indexing_coverage: Annotated[dict[str, Any], Meta(max_length=MAX_COVERAGE)] | None = None
+
+
+class _Body(Struct):
+    """An answer with status 200; what else it holds is ignored."""
+
+    debug: _Debug
+    answer: str | None = None
+    references: Annotated[tuple[Reference, ...], Meta(max_length=MAX_ENTRIES)] | None = None
+    abstained: bool | None = None
+    abstain_reason: str | None = None
 
 
 class AskAdapter:
@@ -138,144 +190,84 @@ class AskAdapter:
         return dict(coverage), ""
 
     def _parse(self, body: bytes, case: Case, *, retrieval_only: bool) -> Response:
-        root = mapping(parsed(body, "the body: "), "the body")
-        if root.get("debug") is None:
+        raw = parsed(body, "the body: ")
+        if isinstance(raw, dict) and raw.get("debug") is None:
             raise ValueError("debug: found nothing; the API must honour ?debug=true, or nothing can be scored")
-        debug = mapping(root["debug"], "debug")
-        answer = optional_text(root, "answer") if retrieval_only else required_text(root, "answer")
-        abstained = root.get("abstained")
-        if abstained is not None and type(abstained) is not bool:
-            refuse("abstained", "true or false", abstained)
-        latency = _latency(debug)
-        reasoning = (_optional_mapping(debug, "folder_selection") or {}).get("reasoning")
+        root = taken(raw, _Body)
+        for name in ("answer", "references") if not retrieval_only else ():
+            if getattr(root, name) is None:
+                raise ValueError(f"{name}: found nothing")
+        folders = root.debug.folder_selection or _Selection()
+        latency, abstained = _latency(root.debug.latency or {}), bool(root.abstained)
         return Response(
-            chunks=self._chunks(debug.get("retrieved_chunks", ABSENT), case),
+            chunks=self._chunks(root.debug.retrieved_chunks, case),
             # an API that does not know ?retrieval_only answers all the same; that it did is kept, and no text
-            answer=None if retrieval_only else answer,
-            unasked=retrieval_only and generated(answer, latency, abstained=bool(abstained)),
-            references=_references(root.get("references", ABSENT), optional=retrieval_only),
-            abstained=bool(abstained),
-            abstain_reason=optional_text(root, "abstain_reason") or None,
-            selected_folders=_folders(debug, "selected_folders"),
-            available_folders=_folders(debug, "available_folders"),
+            answer=None if retrieval_only else root.answer,
+            unasked=retrieval_only and generated(root.answer, latency, abstained=abstained),
+            references=root.references or (),
+            abstained=abstained,
+            abstain_reason=root.abstain_reason or None,
+            selected_folders=folders.selected_folders,
+            available_folders=folders.available_folders,
             # no question fails for want of a reason
-            folder_reasoning=reasoning if isinstance(reasoning, str) and reasoning else None,
+            folder_reasoning=folders.reasoning if isinstance(folders.reasoning, str) and folders.reasoning else None,
             latency=latency,
-            coverage=_coverage(debug),
+            coverage=_coverage(root.debug.indexing_coverage),
         )
 
-    def _chunks(self, raw: Any, case: Case) -> tuple[Chunk, ...]:
-        items = entries(raw, "debug.retrieved_chunks", MAX_ENTRIES)
+    def _chunks(self, items: Sequence[_Chunk], case: Case) -> tuple[Chunk, ...]:
         prefixes = self._prefixes
         if len(case.vaults) == 1:
             # what a question is limited to is what it mostly finds, so its vault is tried first
             prefixes = tuple(sorted(prefixes, key=lambda prefix: prefix[1] != case.vaults[0]))
-        chunks = []
-        for position, item in enumerate(items):
-            if type(item) is not dict:
-                refuse(f"debug.retrieved_chunks[{position}]", "a mapping", item)
-            get: Any = item.get
-            chunk_id, rel_path, heading_path, text = map(get, _TEXTS)
-            if not (type(chunk_id) is type(rel_path) is type(heading_path) is type(text) is str):
-                for name in _TEXTS:
-                    required_text(item, name, f"debug.retrieved_chunks[{position}]")
-            rank = get("rank")
-            if rank is not None and type(rank) is not int:
-                refuse(f"debug.retrieved_chunks[{position}].rank", "a whole number", rank)
-            vault = get("vault")
-            if vault is None or vault == "":
+        return tuple(
+            Chunk(
+                chunk_id=item.chunk_id,
+                rel_path=item.rel_path,
+                heading_path=item.heading_path,
+                text=item.text,
+                rank=item.rank,
+                score_final=item.score_final,
+                score_vector=item.score_vector,
+                score_lexical=item.score_lexical,
                 # of an empty name nothing could be looked up
-                vault = _vault_of(chunk_id, f"{rel_path}|{heading_path}|{text}".encode(), prefixes)
-            elif type(vault) is not str:
-                refuse(f"debug.retrieved_chunks[{position}].vault", "text", vault)
-            chunks.append(
-                Chunk(
-                    chunk_id=chunk_id,
-                    rel_path=rel_path,
-                    heading_path=heading_path,
-                    text=text,
-                    rank=rank,
-                    score_final=_score(item, "score_final", position),
-                    score_vector=_score(item, "score_vector", position),
-                    score_lexical=_score(item, "score_lexical", position),
-                    vault=vault,
-                )
+                vault=item.vault or _vault_of(item, prefixes),
             )
-        return tuple(chunks)
+            for item in items
+        )
 
 
-def _vault_of(chunk_id: str, rest: bytes, prefixes: tuple[tuple[bytes, str], ...]) -> str | None:
+def _vault_of(item: _Chunk, prefixes: tuple[tuple[bytes, str], ...]) -> str | None:
     """Recover the vault, which the protocol leaves out, from the id: a hash over vault number, place and text."""
+    rest = f"{item.rel_path}|{item.heading_path}|{item.text}".encode()
     for prefix, name in prefixes:
-        if sha256(prefix + rest).hexdigest()[:32] == chunk_id:
+        if sha256(prefix + rest).hexdigest()[:32] == item.chunk_id:
             return name
     return None
 
 
-def _score(item: dict[str, Any], name: str, position: int) -> float | None:
-    value: float | None = item.get(name)
-    if type(value) is float or value is None:
-        return value  # finite: the JSON reader refuses numbers beyond a double
-    if type(value) is not int:
-        refuse(f"debug.retrieved_chunks[{position}].{name}", "a number", value)
-    return float(value)
-
-
-def _references(raw: Any, *, optional: bool) -> tuple[Reference, ...]:
-    if optional and (raw is None or raw is ABSENT):
-        return ()
-    references = []
-    for position, item in enumerate(entries(raw, "references", MAX_ENTRIES)):
-        where = f"references[{position}]"
-        mapping(item, where)
-        if type(index := item.get("chunk_index", ABSENT)) is not int:
-            refuse(f"{where}.chunk_index", "a whole number", index)
-        texts = {name: required_text(item, name, where) for name in ("vault", "rel_path", "heading_path")}
-        references.append(Reference(**texts, chunk_index=index))
-    return tuple(references)
-
-
-def _folders(debug: dict[str, Any], name: str) -> tuple[str, ...] | None:
-    selection = _optional_mapping(debug, "folder_selection") or {}
-    if selection.get(name) is None:
-        return None
-    where = f"debug.folder_selection.{name}"
-    items = entries(selection[name], where, MAX_FOLDERS)
-    for position, item in enumerate(items):
-        if type(item) is not str:
-            refuse(f"{where}[{position}]", "text", item)
-    return tuple(items)
-
-
-def _latency(debug: dict[str, Any]) -> dict[str, float]:
+def _latency(raw: Mapping[str, Any]) -> dict[str, float]:
     """Keep the steps that are plausible times in milliseconds."""
-    raw = _optional_mapping(debug, "latency") or {}
     steps = {name: value for name, value in raw.items() if type(value) in (int, float) and 0 <= value <= MAX_STEP_MS}
     return {name: float(value) for name, value in steps.items() if _STEP.fullmatch(name)}
 
 
-def _coverage(debug: dict[str, Any]) -> dict[str, Any] | None:
+def _coverage(raw: dict[str, Any] | None) -> dict[str, Any] | None:
     """Check what is known and keep of the rest what is a number, text or a flat mapping of those."""
-    raw = _optional_mapping(debug, "indexing_coverage")
     if raw is None:
         return None
     for name in _COUNTS:
         value = raw.get(name)
         if value is not None and (type(value) is not int or value < 0):
-            refuse(f"debug.indexing_coverage.{name}", "a whole number, 0 or more", value)
+            raise _unlike(f"debug.indexing_coverage.{name}", "a whole number, 0 or more", value)
     for name in ("chunker_version", "index_version"):
-        optional_text(raw, name, "debug.indexing_coverage")
-    if len(raw) > MAX_COVERAGE:
-        raise ValueError(f"debug.indexing_coverage: expected at most {MAX_COVERAGE} entries, found {len(raw)}")
+        if not isinstance(raw.get(name), str | None):
+            raise _unlike(f"debug.indexing_coverage.{name}", "text", raw[name])
     return {name: value for name, value in raw.items() if type(value) in _PLAIN or _is_flat(value)}
 
 
 def _is_flat(value: Any) -> bool:
     return type(value) is dict and len(value) <= MAX_COVERAGE and all(type(item) in _PLAIN for item in value.values())
-
-
-def _optional_mapping(debug: dict[str, Any], name: str) -> dict[str, Any] | None:
-    return None if debug.get(name) is None else mapping(debug[name], f"debug.{name}")
 
 
 def health_problem(client: httpx.Client, path: str) -> str:
@@ -305,7 +297,7 @@ def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
     if is_indexing is None:
         return False, f"GET {path}: the API does not report is_indexing"
     if type(is_indexing) is not bool:
-        refuse("is_indexing", "true or false", is_indexing)
+        raise _unlike("is_indexing", "true or false", is_indexing)
     return is_indexing, ""
 
 
@@ -397,51 +389,25 @@ def parsed(body: bytes, before: str = "") -> Any:
         raise ValueError(f"{before}expected JSON, found {beginning}: {error}") from None
 
 
-def mapping(raw: Any, where: str) -> dict[str, Any]:
-    """Take a mapping; a ValueError when it is none."""
-    if type(raw) is not dict:
-        refuse(where, "a mapping", raw)
-    return raw
-
-
-def entries(raw: Any, where: str, limit: int) -> list[Any]:
-    """Take a list of at most `limit` entries.
+def taken(value: Any, kind: type[_T]) -> _T:
+    """Take a value of JSON for a message of a protocol.
 
     Raises:
-        ValueError: when it is none, or longer.
+        ValueError: with where it is something else, what was expected and the kind of what was found.
     """
-    if type(raw) is not list:
-        refuse(where, "a list", raw)
-    items: list[Any] = raw
-    if len(items) > limit:
-        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
-    return items
+    try:
+        return convert(value, kind)
+    except ValidationError as error:
+        what, _, place = str(error).partition(" - at `$")
+        where = place.strip("`.") or "the body"
+        if missing := _MISSING.fullmatch(what):
+            raise ValueError(f"{joined(where, missing[1])}: found nothing") from None
+        words = _NAMED.sub(lambda match: _KINDS.get(match[1], match[1]), what)
+        raise ValueError(f"{where}: {words[:1].lower()}{words[1:].replace(', got ', ', found ')}") from None
 
 
-def required_text(item: dict[str, Any], name: str, where: str = "") -> str:
-    """Take a text from a mapping that stands at `where`.
-
-    Raises:
-        ValueError: when it is none, or not there.
-    """
-    value = item.get(name, ABSENT)
-    if type(value) is not str:
-        refuse(joined(where, name), "text", value)
-    return value
-
-
-def optional_text(item: dict[str, Any], name: str, where: str = "") -> str | None:
-    """Take a text that may be missing or null.
-
-    Raises:
-        ValueError: when it is anything else.
-    """
-    return None if item.get(name) is None else required_text(item, name, where)
-
-
-def refuse(where: str, expected: str, value: Any) -> NoReturn:
-    """Raise a ValueError that says what was expected and what stands there."""
-    raise ValueError(f"{where}: expected {expected}, found {'a mapping' if type(value) is dict else kind_of(value)}")
+def _unlike(where: str, expected: str, value: Any) -> ValueError:
+    return ValueError(f"{where}: expected {expected}, found {'a mapping' if type(value) is dict else kind_of(value)}")
 
 
 def generated(answer: object, latency: Mapping[str, float], *, abstained: bool) -> bool:
