@@ -25,9 +25,7 @@ def list_pulls(call: Call) -> Response:
         found = [pull for pull in found if _shown(call, pull, simple=True)["head"]["label"] == query["head"]]
     if "base" in query:
         found = [pull for pull in found if pull.base_ref == query["base"]]
-    key = {"updated": lambda pull: pull.updated}.get(query.get("sort", "created"), lambda pull: pull.number)
-    newest_first = query.get("direction", "desc" if query.get("sort", "created") == "created" else "asc") == "desc"
-    page, headers = call.page(sorted(found, key=key, reverse=newest_first))
+    page, headers = call.page(sorted(found, key=lambda pull: pull.number, reverse=True))
     return Response(200, [_shown(call, pull, simple=True) for pull in page], headers)
 
 
@@ -59,13 +57,9 @@ def create_pull(call: Call) -> Response:
     repository, body = call.repository, call.body
     if call.token and call.token.is_bot and not repository.actions_may_open_pulls:
         raise Refusal(403, "GitHub Actions is not permitted to create or approve pull requests.")
-    owner, _, branch = body["head"].rpartition(":")
-    source = repository
-    if owner and owner != repository.owner:
-        network = [one for one in call.world.repositories.values() if one.objects is repository.objects]
-        source = next((one for one in network if one.owner == owner), repository)
+    branch = body["head"]
     _check_title(body)
-    head, base = source.refs.get(f"refs/heads/{branch}"), repository.refs.get(f"refs/heads/{body['base']}")
+    head, base = repository.refs.get(f"refs/heads/{branch}"), repository.refs.get(f"refs/heads/{body['base']}")
     for name, sha in (("head", head), ("base", base)):
         if sha is None:
             raise invalid("PullRequest", name, f"{name} is not a branch", code="invalid")
@@ -74,17 +68,16 @@ def create_pull(call: Call) -> Response:
     if head in repository.objects.history(base or ""):
         raise invalid("PullRequest", "head", f"No commits between {body['base']} and {branch}")
     for pull in repository.pulls.values():
-        if (pull.state, pull.head_repo, pull.head_ref, pull.base_ref) == ("open", source, branch, body["base"]):
-            raise invalid("PullRequest", "head", f"A pull request already exists for {source.owner}:{branch}.")
+        if (pull.state, pull.head_repo, pull.head_ref, pull.base_ref) == ("open", repository, branch, body["base"]):
+            raise invalid("PullRequest", "head", f"A pull request already exists for {repository.owner}:{branch}.")
     made = repository.add_pull(
         max(repository.pulls, default=0) + 1,
         head_sha=head or "",
         head_ref=branch,
-        head_repo=source,
+        head_repo=repository,
         base_ref=body["base"],
         title=body["title"],
         body=body.get("body"),
-        draft=body.get("draft", False),
         login=call.login,
     )
     return Response(201, _shown(call, made))
@@ -94,14 +87,8 @@ def update_pull(call: Call) -> Response:
     """Answer PATCH pulls/{number}."""
     pull, body = _pull(call, "pull_number"), call.body
     _check_title(body)
-    if "base" in body and f"refs/heads/{body['base']}" not in call.repository.refs:
-        raise invalid("PullRequest", "base", "base is not a branch", code="invalid")
-    if pull.merged and body.get("state") == "open":
-        raise invalid("PullRequest", "state", "state cannot be changed. The pull request was merged.")
     pull.title = body.get("title", pull.title)
     pull.body = body.get("body", pull.body)
-    pull.state = body.get("state", pull.state)
-    pull.base_ref = body.get("base", pull.base_ref)
     pull.updated = call.world.now()
     return Response(200, _shown(call, pull))
 
@@ -133,8 +120,6 @@ def list_comments(call: Call) -> Response:
     number = call.number("issue_number")
     number = number if number in call.repository.issues else _pull(call, "issue_number").number
     found = call.repository.comments_of(number)
-    if since := call.request.query.get("since"):
-        found = [comment for comment in found if comment.updated >= since]
     page, headers = call.page(found)
     return Response(200, [_comment_shown(call, comment) for comment in page], headers)
 

@@ -10,7 +10,6 @@ from typing import Any
 from fakes.github import shapes
 from fakes.github.calls import Call, Refusal, Response
 from fakes.github.objects import EXECUTABLE, FILE, SUBMODULE, SYMLINK, TREE, Commit, Entry, Person
-from fakes.github.world import Repository
 
 BLOB_LIMIT = 40 << 20
 RULE = "Repository rule violations found\n\nChanges must be made through a pull request.\n\n"
@@ -123,7 +122,7 @@ def get_tree(call: Call) -> Response:
 
 
 def create_tree(call: Call) -> Response:
-    """Answer POST git/trees; an entry whose id is null takes a path out."""
+    """Answer POST git/trees."""
     objects = call.repository.objects
     base = call.body.get("base_tree")
     if base in objects.commits:
@@ -134,20 +133,16 @@ def create_tree(call: Call) -> Response:
     return Response(201, _tree(call, objects.changed_tree(base, changes), recursive=False))
 
 
-def _entry(call: Call, entry: dict[str, Any]) -> Entry | None:
+def _entry(call: Call, entry: dict[str, Any]) -> Entry:
     objects = call.repository.objects
     path, mode = entry["path"], entry.get("mode")
     if path.startswith("/") or {"", ".", "..", ".git"} & set(path.split("/")):
         raise Refusal(422, "tree.path contains a malformed path component")
-    if "sha" in entry and entry["sha"] is None:
-        return None
     if mode not in {FILE, EXECUTABLE, SYMLINK, SUBMODULE, TREE}:
         raise Refusal(422, "Must supply a valid tree.mode")
-    if "content" in entry:
-        return mode, objects.add_blob(entry["content"].encode())
     sha = entry.get("sha")
     if sha is None:
-        raise Refusal(422, "Must supply either tree.sha or tree.content")
+        raise Refusal(422, "Must supply tree.sha")
     if sha not in (objects.trees if mode == TREE else objects.blobs) and mode != SUBMODULE:
         raise Refusal(422, f"tree.sha {sha} is not a valid {'tree' if mode == TREE else 'blob'}")
     return mode, sha
@@ -166,87 +161,44 @@ def _tree(call: Call, sha: str, *, recursive: bool) -> dict[str, Any]:
 
 
 def get_blob(call: Call) -> Response:
-    """Answer GET git/blobs, as base64 or raw."""
+    """Answer GET git/blobs, raw."""
     objects, sha = call.repository.objects, call.parameters["file_sha"]
     if sha not in objects.blobs:
         raise Refusal(404, "Not Found")
-    content = objects.blobs[sha]
-    if "raw" in call.request.headers.get("accept", ""):
-        return Response(200, content, content_type="application/vnd.github.raw+json; charset=utf-8")
-    text = base64.encodebytes(content).decode()
-    values = {"sha": sha, "size": len(content), "content": text, "encoding": "base64", "node_id": f"B_{sha}"}
-    return Response(200, call.filled("blob", values))
+    return Response(200, objects.blobs[sha], content_type="application/vnd.github.raw+json; charset=utf-8")
 
 
 def create_blob(call: Call) -> Response:
-    """Answer POST git/blobs; at most 40 MiB."""
-    encoding = call.body.get("encoding", "utf-8")
-    if encoding not in {"utf-8", "base64"}:
-        raise Refusal(422, "encoding must be utf-8 or base64")
-    content = decoded(call.body["content"]) if encoding == "base64" else call.body["content"].encode()
+    """Answer POST git/blobs; at most 40 MiB, as base64."""
+    try:
+        content = base64.b64decode("".join(call.body["content"].split()), validate=True)
+    except binascii.Error:
+        raise Refusal(422, "content is not valid Base64") from None
     if len(content) > BLOB_LIMIT:
         raise Refusal(422, "Sorry, your input was too large to process.")
     return Response(201, call.filled("short-blob", {"sha": call.repository.objects.add_blob(content)}))
 
 
-def decoded(text: str) -> bytes:
-    """Decode base64, line breaks in it allowed.
-
-    Raises:
-        Refusal: 422 when it is none.
-    """
-    try:
-        return base64.b64decode("".join(text.split()), validate=True)
-    except binascii.Error:
-        raise Refusal(422, "content is not valid Base64") from None
-
-
 def compare(call: Call) -> Response:
-    """Answer GET compare: how far head is ahead of base, and which files changed since they parted."""
-    base_name, dots, head_name = call.parameters["basehead"].partition("...")
-    base, head = _side(call, base_name), _side(call, head_name)
-    if not dots or base is None or head is None:
+    """Answer GET compare of two commits: how they lie to each other."""
+    base_name, _, head_name = call.parameters["basehead"].partition("...")
+    base, head = call.repository.commit(base_name), call.repository.commit(head_name)
+    objects = call.repository.objects
+    parted = objects.merge_base(head.sha, base.sha) if base and head else None
+    if base is None or head is None or parted is None:
         raise Refusal(404, "Not Found")
-    repository, objects = call.repository, call.repository.objects
-    parted = objects.merge_base(head.sha, base.sha)
-    if parted is None:
-        raise Refusal(404, "No common ancestor between the two commits.")
-    before, after = objects.history(base.sha), objects.history(head.sha)
-    ahead = [sha for sha in after if sha not in set(before)][::-1]
-    behind = [sha for sha in before if sha not in set(after)]
+    before, after = set(objects.history(base.sha)), set(objects.history(head.sha))
+    ahead, behind = len(after - before), len(before - after)
     status = {(False, False): "identical", (True, False): "ahead", (False, True): "behind"}
-    shown, headers = call.page(ahead) if "per_page" in call.request.query else (ahead[:250], {})
     values = {
         "status": status.get((bool(ahead), bool(behind)), "diverged"),
-        "ahead_by": len(ahead),
-        "behind_by": len(behind),
-        "total_commits": len(ahead),
-        "base_commit": shapes.commit(base, repository),
-        "merge_base_commit": shapes.commit(objects.commits[parted], repository),
-        "commits": [shapes.commit(objects.commits[sha], repository) for sha in shown],
-        "files": _changed_files(repository, objects.commits[parted], head)[:300],
+        "ahead_by": ahead,
+        "behind_by": behind,
+        "total_commits": ahead,
+        "base_commit": shapes.commit(base, call.repository),
+        "merge_base_commit": shapes.commit(objects.commits[parted], call.repository),
     }
-    return Response(200, call.filled("commit-comparison", values), headers)
-
-
-def _side(call: Call, name: str) -> Commit | None:
-    owner, colon, branch = name.partition(":")
-    if not colon:
-        return call.repository.commit(name)
-    of_owner = (one for one in call.world.repositories.values() if one.owner == owner)
-    network = [one for one in of_owner if one.objects is call.repository.objects]
-    return network[0].commit(branch) if network else None
-
-
-def _changed_files(repository: Repository, before: Commit, after: Commit) -> list[dict[str, Any]]:
-    old, new = (repository.objects.walk(commit.tree) for commit in (before, after))
-    files = []
-    for path in sorted(old.keys() | new.keys()):
-        one, other = old.get(path), new.get(path)
-        if one != other and TREE not in {(one or other)[0], (other or one)[0]}:  # type: ignore[index]
-            status = "added" if one is None else "removed" if other is None else "modified"
-            files.append({"filename": path, "status": status, "sha": (other or one)[1], "changes": 1})  # type: ignore[index]
-    return files
+    return Response(200, call.filled("commit-comparison", values))
 
 
 OPERATIONS = {
