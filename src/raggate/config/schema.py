@@ -124,8 +124,6 @@ class Config(SettingsModel):
     """The baseline file. Default: baselines/<suite>.json."""
     out: RelativePath = ".raggate/runs"
     """Where run directories go."""
-    trace: bool = False
-    """Also write every retrieved chunk into the run directory, as trace.jsonl.gz in the trace schema of substrate."""
     when: When = When()
     """Which changes concern the suite."""
     api: Api

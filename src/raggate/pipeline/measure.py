@@ -297,8 +297,6 @@ def write(directory: Path, run: Run, request: Request, settings: Config) -> Scor
     scorecard = score.score(run, settings.score.k)
     compat = compat_scores(run, settings.score.compat, full_text=full_text)
     run_directory.write_reports(directory, OF_RUN, MeasuredRun(run=run, scorecard=scorecard, compat=compat))
-    if settings.trace:
-        run_directory.write_trace(directory, run, full_text=full_text)
     return scorecard
 
 

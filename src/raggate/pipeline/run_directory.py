@@ -28,18 +28,17 @@ from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request, RunFailed
-from raggate.reports import OF_FAILURE, Reports, encoded, trace_file
+from raggate.reports import OF_FAILURE, Reports, encoded
 from raggate.service import signals
 from raggate.text import files, jsonio
 from raggate.text.dates import now
-from raggate.text.files import read_file, stored_lines, write_atomic, zipped
+from raggate.text.files import read_file, stored_lines, write_atomic
 from raggate.text.jsonio import JsonObject, Shape, as_dict, dumps, fields, holds_more, parse_object
 from raggate.text.quote import cut, first_problem, quoted
 
 T = TypeVar("T")
 SCHEMA = "raggate/run/1"
 
-TRACE_FILE = "trace.jsonl.gz"
 """Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""
 
 
@@ -185,12 +184,6 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     result_rows.write_packed(directory, result_rows.lines(results, full_text=full_text))
     if run.probes.answers:
         write_atomic(directory / result_rows.PROBES, result_rows.write_probes(run.probes.answers, full_text=full_text))
-
-
-def write_trace(directory: Path, run: Run, *, full_text: bool) -> None:
-    """Write `trace.jsonl.gz`: the same answers give the same bytes."""
-    lines = trace_file.lines(run, full_text=full_text)
-    write_atomic(directory / TRACE_FILE, zipped(line.encode() for line in lines))
 
 
 def _stored(path: Path, shown: Path) -> bytes:

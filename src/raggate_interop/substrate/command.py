@@ -214,13 +214,12 @@ def update(
 def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""
     from raggate.pipeline import run_directory
-    from raggate.reports import trace_file
-    from raggate_interop.substrate.trace import parse_trace, render_trace
+    from raggate_interop.substrate.trace import parse_trace, render_trace, trace_of
 
     run = run_directory.read(directory)
     if run.shortfall:
         warn(run.shortfall)
-    text = trace_file.render(run)
+    text = trace_of(run)
     if form == "scripts":
         text = render_trace(parse_trace(text.encode(), str(directory)))
     return _give(text, out)

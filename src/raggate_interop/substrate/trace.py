@@ -2,7 +2,7 @@
 
 As specified, a line has `node_id` and `source_channel_ranks` holds ranks (`bm25_rank`, `vector_rank`, `fused_rank`) for
 hybrid modes. As their code writes it, there is no `node_id`, and `source_channel_ranks` repeats scores by channel. Both
-are read; the first form is written by `raggate.reports.trace_file`, the second here.
+are read and written.
 """
 
 from __future__ import annotations
@@ -18,13 +18,24 @@ from typing_extensions import TypedDict
 
 from raggate.config.question_settings import mode_name
 from raggate.errors import UsageError
-from raggate.text.jsonio import parse
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, LabelledResult, Run
+from raggate.text.jsonio import dump_line, parse
 from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import Name, Number, Rank, check
 from raggate_interop.substrate.records import read_lines, script_mode
 
 CHANNELS = ("fts", "vector", "rrf", "rerank", "retrieval", "bonus")
 """Channels whose scores their code repeats under `source_channel_ranks`, in its order."""
+
+STORED_TEXT = 200
+"""Characters of a chunk's text that are kept."""
+
+_SCHEMA_MODES = {"bm25": "fts"}
+"""Modes that the schema has another word for."""
+
+
+_NO_CHUNK = Chunk(chunk_id="", rel_path="", heading_path="", text="")
 
 
 class _Line(TypedDict, total=False):
@@ -166,3 +177,52 @@ def _entry(line: TraceLine) -> dict[str, Any]:
     }
     optional = {"node_id": line.node_id, "heading_only": line.heading_only}
     return {**entry, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def trace_of(run: Run) -> str:
+    """Return the trace of a run as specified: each retrieved chunk in the order of the run, then by rank.
+
+    A failed call and an empty list have no lines.
+    """
+    places = ((item, position) for item in run.results for position in range(len(item.labels.matches)))
+    return "".join(dump_line(_of_chunk(item, position)).decode() for item, position in places)
+
+
+def _of_chunk(item: LabelledResult, position: int) -> dict[str, Any]:
+    case, labels, response = item.case, item.labels, item.result.response
+    chunk = response.chunks[position] if response else _NO_CHUNK
+    mode = item.result.mode
+    scores = {"fts": chunk.score_lexical, "vector": chunk.score_vector}
+    line: dict[str, Any] = {
+        "query": case.question,
+        "case_id": case.id,
+        "mode": _SCHEMA_MODES.get(mode, mode),
+        "rank": position + 1,
+        "doc_id": chunk.document,
+        "node_id": chunk.chunk_id or None,
+        "score_final": chunk.score_final,
+        "score_components": {name: score for name, score in scores.items() if score is not None},
+        "vault": chunk.vault,
+        "heading_path": chunk.heading_path,
+        "text": chunk.text if len(chunk.text) <= STORED_TEXT else chunk.text[:STORED_TEXT] + "...",
+        "difficulty": case.difficulty,
+        "hit": bool(labels.matches[position]),
+        "expected": bool(labels.matches[position]) or _is_expected(chunk, case),
+        "supports": list(labels.matches[position]),
+        "heading_only": labels.heading_only[position],
+        "duplicate": position in labels.duplicates,
+    }
+    if mode.startswith("hybrid"):
+        # the list of a plain hybrid search is the fused one; other ranks of its channels no API tells
+        line["source_channel_ranks"] = {"fused_rank": position + 1} if mode == "hybrid" else {}
+    return line
+
+
+def _is_expected(chunk: Chunk, case: Case) -> bool:
+    """Return whether a chunk is from a document that the case names, whatever the section."""
+    for support in case.gold_supports:
+        if support.doc_id is not None and support.doc_id == chunk.document:
+            return True
+        if support.rel_path and support.rel_path == chunk.rel_path and case.may_be_in(chunk.vault, support):
+            return True
+    return False

@@ -23,7 +23,6 @@ NOTHING = {
     "version": "there is one",
     "out": "where the files of a run go, which nothing trusted is read from",
     "about": "words that are shown, and by which nothing is measured",
-    "trace": "a further file of a run, which nothing trusted is read from",
     "api.ready.timeout": "an API that is asked too early answers worse, or not",
     "api.ready.settle": "an API that is asked too early answers worse, or not",
     "ask.trace_url": "where a trace is seen makes no other answers",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from raggate.inputs.trusted import Inputs, InputSource, load_change
 from raggate.pipeline import asking, run_directory
 from raggate.pipeline.measure import measure
 from raggate.pipeline.request import Request, RunFailed
-from raggate.reports import trace_file
 from raggate.reports.progress import Progress
 from raggate.service import ask as service_ask
 
@@ -93,18 +91,6 @@ def test_every_question_in_every_mode(
     assert run_directory.read(directory).results == run.results
     files = {"config.json", "golden.jsonl", "results.jsonl.gz", "metrics.json"}
     assert {path.name for path in directory.iterdir()} - {"api.log"} == files
-
-
-def test_retrieved_chunks_are_kept_compressed_where_that_is_asked_for(
-    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
-) -> None:
-    """With `trace: true` a run keeps the lines that are made of any run, compressed, and otherwise it does not."""
-    inputs = inputs_for()
-    traced = replace(inputs, config=inputs.config.model_copy(update={"trace": True}))
-    directory, run, _ = measure(request_for(), traced)
-    lines = gzip.decompress((directory / "trace.jsonl.gz").read_bytes()).decode()
-    assert lines == trace_file.render(run)
-    assert lines.count("\n") == sum(len(item.labels.matches) for item in run.results) > 0
 
 
 def test_a_few_are_asked_again(

@@ -17,7 +17,6 @@ from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Review
 from raggate.reports.parts import questions, reasons
-from raggate.reports.trace_file import STORED_TEXT
 from raggate.scoring.score import first_answers, heading_hash, short_hash
 from raggate.text.escape import plain
 from raggate.text.headings import elements
@@ -28,6 +27,8 @@ LONGEST_NAME = 300
 """Characters of a name of a note, and of a heading."""
 
 LONGEST_ADDRESS = 1000
+STORED_TEXT = 200
+"""Characters of a passage that are shown, as a run directory keeps no more."""
 
 _UP = re.compile(r"(\.\./){1,12}")
 _FORGE = re.compile(
