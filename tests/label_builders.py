@@ -7,7 +7,8 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from raggate.labels.models import LABELS, Judgment, RetrievalJudgment, Task
+from raggate.models.judging import LABELS, Task
+from raggate_interop.labels.models import Judgment, RetrievalJudgment
 
 COMMON = (
     "record_uuid annotator_id task language calibration inserted_at created_at record_status response_status "

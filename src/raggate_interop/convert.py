@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case
 from raggate.text.files import read_file, scratch_directory, write_atomic
 from raggate.text.jsonio import dumps
@@ -23,6 +22,7 @@ from raggate_interop import golden_rows
 from raggate_interop.golden_rows import Note, Row, case_row, differences, note
 from raggate_interop.kebab import golden as kebab_golden
 from raggate_interop.kebab.golden import GoldenFile, Unlabelled
+from raggate_interop.labels.models import RetrievalJudgment
 from raggate_interop.labels.score import consolidate
 from raggate_interop.pragmata import records as pragmata_golden, records as pragmata_records
 from raggate_interop.pragmata.records import CanonicalRecord

@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import Struct
 
 from raggate.labelling.label_file import Agreement
-from raggate.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
 from raggate.models.scorecard import MetricValue
 from raggate_interop.golden_rows import Note
 from raggate_interop.helloworld.compare import RunComparison
 from raggate_interop.kebab.sqlite import RunLine
+from raggate_interop.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
 from raggate_interop.substrate.gate import Row
 
 SystemDocument = dict[str, Any]

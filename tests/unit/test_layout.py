@@ -23,14 +23,13 @@ ROOMS = {
     "config": {"errors", "plugins", "text"},
     "models": {"errors", "text", "config"},
     "scoring": GROUND,
-    "labels": GROUND,
-    "judges": {*GROUND, "scoring", "labels"},
+    "judges": {*GROUND, "scoring"},
     "inputs": GROUND,
     "service": GROUND,
-    "reports": {*GROUND, "scoring", "labels"},
-    "gate": {*GROUND, "scoring", "labels", "inputs"},
+    "reports": {*GROUND, "scoring"},
+    "gate": {*GROUND, "scoring", "inputs"},
     "pipeline": {*GROUND, "__init__", "scoring", "judges", "reports", "inputs", "service", "gate"},
-    "labelling": {*GROUND, "labels", "scoring", "inputs", "gate", "pipeline"},
+    "labelling": {*GROUND, "scoring", "inputs", "gate", "pipeline"},
     "prove": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "web": {*GROUND, "inputs", "labelling", "reports"},
@@ -40,7 +39,6 @@ ROOMS = {
         *GROUND,
         "__init__",
         "scoring",
-        "labels",
         "reports",
         "inputs",
         "service",
@@ -57,7 +55,6 @@ ROOMS = {
         *GROUND,
         "__init__",
         "scoring",
-        "labels",
         "reports",
         "inputs",
         "service",
@@ -73,16 +70,13 @@ SHELVES = ("scoring/metrics", "judges/providers", "service/adapters", "service/b
 """Folders whose first module knows its plug-ins; those know their siblings, never the shelf."""
 
 PURE_FAULTS = tuple(f"prove/{name}.py" for name in ("contents", "faults", "lots", "misses", "rankings"))
-PURE_LABELS = tuple(
-    f"{INTEROP}/labels/{name}.py" for name in ("agreement_rows", "checks", "compare", "metrics", "score")
-)
+PURE_LABELS = tuple(f"{INTEROP}/labels/{name}.py" for name in ("agreement", "models", "checks", "metrics", "score"))
 PURE = (
     "scoring/",
     "gate/",
     "reports/",
     "text/headings.py",
     "text/escape.py",
-    "labels/",
     "inputs/notes.py",
     *PURE_FAULTS,
     *PURE_LABELS,
@@ -94,7 +88,7 @@ IMPURE_FILES = {
     # a progress display is the one report that writes as it goes
     "reports/progress.py",
     # seeded: the same interval for the same seed
-    "labels/intervals.py",
+    "scoring/intervals.py",
     "gate/simulated_changes.py",
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "docker", "click", "pathlib", "datetime"}

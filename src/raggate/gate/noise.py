@@ -190,7 +190,7 @@ def explained(band: Band, asked: int) -> int:
 def lost_share(band: Band) -> float:
     """Return the share of the questions that is lost between two runs, at the least, by the noise that a band shows."""
     # loaded with the nouns of labels, and needed for noisy APIs alone
-    from raggate.labels.intervals import wilson
+    from raggate.scoring.intervals import wilson
 
     moved = min(band.moved, band.cases)
     return wilson(moved, band.cases).lower / 2 if moved > EPSILON else 0.0

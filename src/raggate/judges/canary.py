@@ -21,9 +21,9 @@ from raggate.errors import UsageError
 from raggate.judges.prompts import Material, Passage
 from raggate.judges.replies import distinct
 from raggate.judges.scores import Panel, configured, names_of
-from raggate.labels.agreement import weighted_kappa, weighted_kappa_interval
 from raggate.models.judging import CanaryAgreement, highest, scale_of
 from raggate.models.run import Reference, Response
+from raggate.scoring.agreement import weighted_kappa, weighted_kappa_interval
 from raggate.scoring.metrics.citations import has_citation
 from raggate.text.numbers import setting
 from raggate.text.quote import first_problem, quoted

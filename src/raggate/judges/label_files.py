@@ -10,8 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 
 from raggate.judges.prompts import Material, material_of
-from raggate.labels.models import LABELS, Task
-from raggate.models.judging import Judgement
+from raggate.models.judging import LABELS, Judgement, Task
 from raggate.models.run import LabelledResult
 from raggate.text.quote import cut
 

@@ -37,8 +37,7 @@ from raggate.judges.replies import (
     same_claim,
 )
 from raggate.judges.session import Opinion
-from raggate.labels.models import LABELS
-from raggate.models.judging import NOT_ASKED, Judgement, NotJudged, NotJudgedReason, Usage, scale_of
+from raggate.models.judging import LABELS, NOT_ASKED, Judgement, NotJudged, NotJudgedReason, Usage, scale_of
 from raggate.text.jsonio import JsonObject
 
 MOST_CLAIMS = 60

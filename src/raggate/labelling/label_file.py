@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import UsageError
 from raggate.labelling.decisions import Name, Where
-from raggate.labels.agreement import krippendorff_alpha, percent_agreement, weighted_kappa
+from raggate.scoring.agreement import krippendorff_alpha, percent_agreement, weighted_kappa
 from raggate.text.jsonio import dumps, loads
 from raggate.text.quote import first_problem
 

@@ -24,6 +24,21 @@ TokenCount = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]
 
 Role = Literal["system", "user", "assistant"]
 
+Task = Literal["retrieval", "grounding", "generation"]
+"""What was judged: a chunk for a query, an answer against its context set, or an answer for a query."""
+LABELS: dict[Task, tuple[str, ...]] = {
+    "retrieval": ("topically_relevant", "evidence_sufficient", "misleading"),
+    "grounding": (
+        "support_present",
+        "unsupported_claim_present",
+        "contradicted_claim_present",
+        "source_cited",
+        "fabricated_source",
+    ),
+    "generation": ("proper_action", "response_on_topic", "helpful", "incomplete", "unsafe_content"),
+}
+"""The yes/no questions of each task, in the order of the metrics taxonomy."""
+
 NotJudgedReason = Literal[
     "nothing_to_judge",
     "replay_miss",

@@ -8,24 +8,24 @@ from math import fsum
 from msgspec import Struct
 
 from raggate.errors import UsageError
-from raggate.labels.intervals import DEFAULT, Sampling, bootstrap_mean, paired
-from raggate.labels.models import (
+from raggate.models.judging import Task
+from raggate.models.scorecard import EPSILON, oriented
+from raggate.scoring.intervals import DEFAULT, Interval, Sampling
+from raggate.text.dates import moment
+from raggate.text.headings import fold
+from raggate.text.quote import cut, quoted
+from raggate_interop.labels.agreement import bootstrap_mean, paired
+from raggate_interop.labels.metrics import LABEL_METRICS
+from raggate_interop.labels.models import (
     Discarded,
-    Interval,
     Joined,
     Judgment,
     LabelDelta,
     LabelStatus,
     Panel,
     RetrievalJudgment,
-    Task,
     Violation,
 )
-from raggate.models.scorecard import EPSILON, oriented
-from raggate.text.dates import moment
-from raggate.text.headings import fold
-from raggate.text.quote import cut, quoted
-from raggate_interop.labels.metrics import LABEL_METRICS
 
 REPEATED = "annotator_repeated"
 SHARED_RANK = "rank_shared"

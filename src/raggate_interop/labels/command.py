@@ -18,7 +18,8 @@ from raggate.text.numbers import counted, percent, written
 from raggate_interop.terminal import warn
 
 if TYPE_CHECKING:
-    from raggate.labels.models import Joined, LabelDelta, LabelScores, MetricScore, Task
+    from raggate.models.judging import Task
+    from raggate_interop.labels.models import Joined, LabelDelta, LabelScores, MetricScore
     from raggate_interop.results import LabelReport, LabelReportsShown, LabelsChecked, LabelsJoined, LabelsScored
 
 
@@ -26,16 +27,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raggate.labelling.label_file import Labels
-    from raggate.labels.models import Judgment, TaskAgreement
     from raggate_interop.labels.checks import Selection
+    from raggate_interop.labels.models import Judgment, TaskAgreement
     from raggate_interop.results import AgreementShown, GradedAgreement
 
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raggate.labels.intervals import Sampling
-    from raggate.labels.models import Interval
+    from raggate.scoring.intervals import Interval, Sampling
 
 
 FILES = click.argument("files", nargs=-1, required=True, type=PATH)
@@ -72,7 +72,7 @@ _TASKS = ("retrieval", "grounding", "generation")
 
 def sampling(settings: dict[str, Any]) -> Sampling:
     """Take out of the settings of a command how intervals are drawn."""
-    from raggate.labels.intervals import Sampling
+    from raggate.scoring.intervals import Sampling
 
     return Sampling(**{name: settings.pop(name) for name in ("level", "resamples", "seed")})
 
@@ -121,10 +121,9 @@ def agreement(
     (grade 1 or more), and kappa of the grades with quadratic weights. Exits 3 when no row is left to compare.
     """
     from raggate.labelling import label_file
-    from raggate.labels import agreement as agreement_metrics
-    from raggate.labels.models import TaskAgreement
     from raggate.text.files import read_file
-    from raggate_interop.labels import checks
+    from raggate_interop.labels import agreement as agreement_metrics, checks
+    from raggate_interop.labels.models import TaskAgreement
     from raggate_interop.pragmata.files import read_sheets, write_agreement
     from raggate_interop.results import AgreementShown
 
@@ -359,8 +358,8 @@ def join(
     interval of the paired difference is on the worse side of zero. Exits 3 when too many chunks have no label, too many
     calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
     """
-    from raggate.labels.models import RetrievalJudgment
     from raggate_interop.labels import checks, score as label_scores
+    from raggate_interop.labels.models import RetrievalJudgment
     from raggate_interop.pragmata.files import read_sheets, result_lists
     from raggate_interop.results import LabelsJoined
 

@@ -12,8 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.labels.models import METRICS, Task
+from raggate.models.judging import Task
 from raggate.models.scorecard import Direction
+from raggate_interop.labels.models import METRICS
 
 ChunkLabels = Mapping[str, bool]
 """The labels of one retrieved chunk: `topically_relevant`, `evidence_sufficient` and `misleading`."""

@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import UsageError
-from raggate.labels.intervals import Sampling
-from raggate.labels.models import (
+from raggate.models.judging import Task
+from raggate.models.run import LabelledResult
+from raggate.scoring.intervals import Interval, Sampling
+from raggate.text.csv_table import parse_json
+from raggate.text.files import read_file, write_file
+from raggate.text.headings import fold
+from raggate.text.jsonio import dumps, parse_object
+from raggate.text.quote import cut, quoted
+from raggate_interop import export
+from raggate_interop.json_shapes import check_keys
+from raggate_interop.labels.models import (
     METRICS,
     TASKS,
-    Interval,
     LabelAgreement,
     LabelScores,
     MetricScore,
@@ -21,17 +29,8 @@ from raggate.labels.models import (
     ScoreReport,
     ScoreSource,
     Sheet,
-    Task,
     TaskAgreement,
 )
-from raggate.models.run import LabelledResult
-from raggate.text.csv_table import parse_json
-from raggate.text.files import read_file, write_file
-from raggate.text.headings import fold
-from raggate.text.jsonio import dumps, parse_object
-from raggate.text.quote import cut, quoted
-from raggate_interop import export
-from raggate_interop.json_shapes import check_keys
 from raggate_interop.pragmata.sheets import META, read_sheet
 
 EXPORTS = Path("annotation", "exports")

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs.golden import complete
-from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case, Support
 from raggate.text.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
 from raggate.text.headings import fold
@@ -19,6 +18,7 @@ from raggate.text.quote import quoted
 from raggate_interop.golden_rows import Note, note
 from raggate_interop.json_shapes import check_keys
 from raggate_interop.labels.metrics import grade
+from raggate_interop.labels.models import RetrievalJudgment
 
 _RECORD = ("query", "answer", "chunks", "context_set", "language")
 _CHUNK = ("chunk_id", "doc_id", "chunk_rank", "text")

@@ -11,17 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from raggate.errors import UsageError
-from raggate.labels.models import (
-    LABELS,
-    TASKS,
-    Discarded,
-    Judgment,
-    RetrievalJudgment,
-    Sheet,
-    Task,
-)
+from raggate.models.judging import LABELS, Task
 from raggate.text.csv_table import Row, Table, read_table
 from raggate.text.quote import quoted
+from raggate_interop.labels.models import TASKS, Discarded, Judgment, RetrievalJudgment, Sheet
 
 META = ".meta.json"
 """How the files end that describe an export. They have no labels, and are ignored."""

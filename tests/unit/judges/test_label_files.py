@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from raggate.judges.label_files import label_files
-from raggate.labels.agreement import pair_agreement
-from raggate.labels.models import LABELS, RetrievalJudgment
-from raggate.models.judging import Judgement
+from raggate.models.judging import LABELS, Judgement
 from raggate.models.run import LabelledResult
+from raggate_interop.labels.agreement import pair_agreement
+from raggate_interop.labels.models import RetrievalJudgment
 from raggate_interop.labels.score import score
 from raggate_interop.pragmata.sheets import read_sheet
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from label_builders import make_generation, make_grounding, make_panel, make_retrieval
-from raggate.labels.models import Discarded, Judgment
 from raggate_interop.labels import checks
+from raggate_interop.labels.models import Discarded, Judgment
 from tables import each_row
 
 

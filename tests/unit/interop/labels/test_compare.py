@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from label_builders import make_retrieval
-from raggate.labels.models import Joined, LabelDelta
 from raggate_interop.labels import score
 from raggate_interop.labels.checks import MIN_PAIRS, compare
+from raggate_interop.labels.models import Joined, LabelDelta
 from tables import each_row
 
 

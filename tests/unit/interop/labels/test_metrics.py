@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from label_builders import flags
-from raggate.labels.models import LABELS, METRICS, Task
+from raggate.models.judging import LABELS, Task
 from raggate_interop.labels import metrics
 from raggate_interop.labels.metrics import LABEL_METRICS, answer_value, dcg, grade, retrieval_values
+from raggate_interop.labels.models import METRICS
 from tables import each_row
 
 D2 = 0.6309297535714574  # 1 / log2(3)

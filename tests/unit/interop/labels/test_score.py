@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from label_builders import make_generation, make_grounding, make_panel, make_retrieval
 from raggate.errors import UsageError
-from raggate.labels.intervals import Sampling
-from raggate.labels.models import LABELS, Interval, Judgment, RetrievalJudgment
+from raggate.models.judging import LABELS
+from raggate.scoring.intervals import Interval, Sampling
 from raggate_interop.labels import score
+from raggate_interop.labels.models import Judgment, RetrievalJudgment
 from tables import each_row
 
 

@@ -7,20 +7,9 @@ from collections.abc import Hashable
 import pytest
 from hypothesis import given, strategies as st
 
-from label_builders import make_generation, make_retrieval
-from raggate.errors import UsageError
-from raggate.labels.agreement import (
-    alpha_interval,
-    cohen_kappa,
-    krippendorff_alpha,
-    label_agreement,
-    pair_agreement,
-    percent_agreement,
-    weighted_kappa,
-    weighted_kappa_interval,
-)
-from raggate.labels.intervals import Sampling
-from raggate.labels.models import Interval
+from raggate.scoring.agreement import krippendorff_alpha, percent_agreement, weighted_kappa, weighted_kappa_interval
+from raggate.scoring.intervals import Interval, Sampling
+from raggate_interop.labels.agreement import alpha_interval
 from tables import each_row
 
 # Krippendorff (2011), section A: two observers, ten units
@@ -72,15 +61,6 @@ def test_alpha_without_variation() -> None:
     assert (krippendorff_alpha([[1, 2], [1]]), alpha_interval([[1, 2], [1]])) == (0.0, None)
 
 
-def test_alpha_interval() -> None:
-    """The interval is the same for the same seed, holds the estimate and stays at or below 1."""
-    units = [[value for value in column if value != "."] for column in zip(*FOUR, strict=True)]
-    interval = alpha_interval(units, Sampling(seed=7))
-    assert interval is not None
-    assert interval == alpha_interval(units, Sampling(seed=7))
-    assert interval.lower < 0.743 < interval.upper <= 1.0
-
-
 UNITS = st.lists(st.lists(st.integers(0, 2), max_size=4), max_size=12)
 
 
@@ -103,22 +83,6 @@ def test_alpha_is_the_definition(units: list[list[Hashable]]) -> None:
         assert alpha is None
     else:
         assert alpha == pytest.approx(1 - (observed / n) / (expected / (n * (n - 1))))
-
-
-def test_kappa() -> None:
-    """20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: p_o = .7, p_e = .5, kappa = .4."""
-    first = [1] * 25 + [0] * 25
-    second = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
-    assert cohen_kappa(first, second) == pytest.approx(0.4)
-
-
-@each_row(
-    ("first", "second", "expected"),
-    [("", "", None), ("11", "11", None), ("10", "10", 1.0), ("10", "01", -1.0), ("11", "10", 0.0)],
-)
-def test_kappa_edges(first: str, second: str, expected: float | None) -> None:
-    """Kappa is undefined without units and where chance already agrees always."""
-    assert cohen_kappa(first, second) == expected
 
 
 @each_row(
@@ -157,33 +121,3 @@ def test_percent() -> None:
     """Of three votes 2 : 1, one pair of three agrees; units with one vote do not count."""
     assert percent_agreement([[1, 1, 0], [1, 1], [0]]) == pytest.approx((1 / 3 + 1) / 2)
     assert percent_agreement([[1], []]) is None
-
-
-def test_report() -> None:
-    """Labels and pairs are reported over the units both judged; a chunk is a unit of its own."""
-    judgments = [
-        make_retrieval("yyn", annotator="a", rank=1),
-        make_retrieval("nnn", annotator="a", rank=2),
-        make_retrieval("yyn", annotator="b", rank=1),
-        make_retrieval("nyn", annotator="b", rank=2),
-        make_retrieval("nyn", annotator="c", rank=3),
-    ]
-    topical, sufficient, misleading = label_agreement(judgments, Sampling(resamples=50))
-    assert (topical.alpha, topical.percent, topical.items, topical.annotators) == (1.0, 1.0, 2, 3)
-    # three ones and a zero, one unit apart: 1 - 3 * 2 / 6
-    assert sufficient.alpha == 0.0
-    assert sufficient.percent == 0.5
-    assert (misleading.alpha, misleading.interval) == (None, None)
-    (pair,) = pair_agreement(judgments)
-    assert (pair.first, pair.second, pair.shared) == ("a", "b", 2)
-    assert pair.kappas == {"topically_relevant": 1.0, "evidence_sufficient": 0.0, "misleading": None}
-    assert pair.mean == 0.5
-
-
-def test_annotators_must_be_named_and_judge_once() -> None:
-    """Rows without an annotator, and an annotator with two votes on a unit, are refused by place."""
-    with pytest.raises(UsageError, match=r"a\.csv:2: no annotator_id"):
-        label_agreement([make_generation(place="a.csv:2")])
-    twice = [make_generation(annotator="a", place="a.csv:2"), make_generation(annotator="a", place="a.csv:3")]
-    with pytest.raises(UsageError, match=r"a\.csv:3: 'a' judged this already at a\.csv:2"):
-        pair_agreement(twice)

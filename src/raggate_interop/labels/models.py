@@ -1,4 +1,4 @@
-"""The nouns of label-based scoring: what annotators said of retrieved chunks and answers, and what follows from it."""
+"""The nouns of label-based scoring: what annotators said of chunks and answers, and what follows from it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,12 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from raggate.models.judging import Task
 from raggate.models.scorecard import MetricValue
-
-Task = Literal["retrieval", "grounding", "generation"]
-"""What was judged: a chunk for a query, an answer against its context set, or an answer for a query."""
+from raggate.scoring.intervals import Interval
 
 TASKS: tuple[Task, ...] = get_args(Task)
 
-LABELS: dict[Task, tuple[str, ...]] = {
-    "retrieval": ("topically_relevant", "evidence_sufficient", "misleading"),
-    "grounding": (
-        "support_present",
-        "unsupported_claim_present",
-        "contradicted_claim_present",
-        "source_cited",
-        "fabricated_source",
-    ),
-    "generation": ("proper_action", "response_on_topic", "helpful", "incomplete", "unsafe_content"),
-}
-"""The yes/no questions of each task, in the order of the metrics taxonomy."""
 
 METRICS: dict[Task, tuple[str, ...]] = {
     "retrieval": (
@@ -121,13 +108,6 @@ class Sheet(Struct, frozen=True, kw_only=True):
     task: Task
     judgments: tuple[Judgment, ...]
     discarded: tuple[Discarded, ...] = ()
-
-
-class Interval(Struct, frozen=True):
-    """A confidence interval, both ends included."""
-
-    lower: float
-    upper: float
 
 
 class MetricScore(Struct, frozen=True, kw_only=True):

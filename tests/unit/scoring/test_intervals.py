@@ -8,8 +8,7 @@ from statistics import NormalDist
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.labels.intervals import Sampling, bootstrap, bootstrap_mean, paired, quantile, wilson
-from raggate.labels.models import Interval
+from raggate.scoring.intervals import Interval, Sampling, bootstrap, quantile, wilson
 from tables import each_row
 
 
@@ -38,38 +37,6 @@ def test_wilson_closed_form(n: int, share: float, level: float) -> None:
     assert p - 1e-12 <= interval.upper <= 1
 
 
-def test_bootstrap_draws_as_documented() -> None:
-    """Seed 0 gives .844, .758, .421, .259: of two units the first resample is (1, 1), the second (0, 0)."""
-    drawn: list[list[int]] = []
-    bootstrap(2, lambda indices: drawn.append(list(indices)), Sampling(resamples=2, seed=0))
-    assert drawn == [[1, 1], [0, 0]]
-    assert bootstrap_mean([0.0, 1.0], Sampling(resamples=2, seed=0)) == Interval(
-        pytest.approx(0.025), pytest.approx(0.975)
-    )
-
-
-def test_bootstrap_has_the_width_of_the_normal_interval() -> None:
-    """For 400 uniform values the interval is the textbook one, mean plus and minus 1.96 standard errors."""
-    values = [index / 399 for index in range(400)]
-    interval = bootstrap_mean(values, Sampling(resamples=4000, seed=1))
-    assert interval is not None
-    error = 1.959964 * sqrt((400 * 400 - 1) / 12) / 399 / sqrt(400)
-    assert interval.lower == pytest.approx(0.5 - error, abs=0.003)
-    assert interval.upper == pytest.approx(0.5 + error, abs=0.003)
-
-
-@given(value=st.floats(0, 1), n=st.integers(2, 30))
-def test_bootstrap_of_a_constant(value: float, n: int) -> None:
-    """What does not vary has an interval without width, exactly."""
-    assert bootstrap_mean([value] * n) == Interval(value, value)
-
-
-def test_one_value_has_no_interval() -> None:
-    """Every resample of one unit is that unit: an interval without width would claim to know what others are."""
-    assert bootstrap_mean([0.5]) is None
-    assert bootstrap(1, lambda _: 0.5) is None
-
-
 def test_bootstrap_undefined() -> None:
     """Undefined resamples are left out; when all are, there is no interval."""
     assert bootstrap(3, lambda _: None) is None
@@ -81,10 +48,3 @@ def test_bootstrap_undefined() -> None:
 def test_quantile(share: float, expected: float) -> None:
     """Quantiles lie between their neighbours in proportion (type 7)."""
     assert quantile([1, 2, 3, 4], share) == pytest.approx(expected)
-
-
-def test_pairs() -> None:
-    """Queries are paired by name; those with a value on one side only are left out."""
-    current = {"b": 1.0, "a": 0.5, "c": None, "d": 1.0}
-    baseline = {"a": 1.0, "b": 1.0, "c": 1.0, "e": 0.0}
-    assert paired(current, baseline) == {"a": -0.5, "b": 0.0}

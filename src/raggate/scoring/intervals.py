@@ -1,21 +1,27 @@
-"""Confidence intervals: counts or per-query values in, an interval out, and the same one for the same seed.
+"""Confidence intervals: counts or values per question in, an interval out, and the same one for the same seed.
 
 The bootstrap draws as follows, and this is part of its interface. `random.Random(seed).random()` (the Mersenne Twister,
 whose sequence Python promises to keep) is called n times per resample, resample after resample, and each draw picks
-index `floor(random() * n)`. Means are exactly rounded sums divided by n. The ends are quantiles of the replicates with
-linear interpolation between order statistics (the definition numpy and R call the default, type 7).
+index `floor(random() * n)`. The ends are quantiles of the replicates with linear interpolation between order statistics
+(the definition numpy and R call the default, type 7).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import floor, fsum, sqrt
+from collections.abc import Callable, Sequence
+from math import floor, sqrt
 from random import Random
 from statistics import NormalDist
 
 from msgspec import Struct
 
-from raggate.labels.models import Interval
+
+class Interval(Struct, frozen=True):
+    """A confidence interval, both ends included."""
+
+    lower: float
+    upper: float
+
 
 LEVEL = 0.95
 
@@ -41,7 +47,7 @@ def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
     Raises:
         ValueError: for n < 1, successes outside 0..n, or a level outside (0, 1).
     """
-    _check_level(level)
+    check_level(level)
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is not a proportion")
     quantile = NormalDist().inv_cdf(1.0 - (1.0 - level) / 2.0)
@@ -68,7 +74,7 @@ def bootstrap(
     Raises:
         ValueError: for n, `resamples`, `seed` or `level` out of range.
     """
-    _check_level(sampling.level)
+    check_level(sampling.level)
     if n < 1 or sampling.resamples < 1 or sampling.seed < 0:
         raise ValueError("a bootstrap needs a unit, a resample and a seed from 0")
     if n == 1:
@@ -86,30 +92,6 @@ def bootstrap(
     return Interval(quantile(replicates, tail), quantile(replicates, 1.0 - tail))
 
 
-def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Interval | None:
-    """Return the percentile bootstrap interval of a mean, which one value has none of; see `bootstrap`.
-
-    Raises:
-        ValueError: for no values, or arguments out of range.
-    """
-    n = len(values)
-    constant = n > 1 and min(values) == max(values)
-    if constant:
-        # every resample has the same mean; adding and dividing would only blur it
-        _check_level(sampling.level)
-        return Interval(values[0], values[0])
-    return bootstrap(n, lambda drawn: fsum(map(values.__getitem__, drawn)) / n, sampling)
-
-
-def paired(current: Mapping[str, float | None], baseline: Mapping[str, float | None]) -> dict[str, float]:
-    """Return current minus baseline for each query that has a value on both sides, in order of the queries' names."""
-    return {
-        query: value - other
-        for query, value in sorted(current.items())
-        if value is not None and (other := baseline.get(query)) is not None
-    }
-
-
 def quantile(ordered: Sequence[float], share: float) -> float:
     """Return the quantile of ascending values, interpolated linearly between its neighbours.
 
@@ -124,6 +106,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Refuse what is no confidence level."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"a confidence level lies between 0 and 1, not {level}")

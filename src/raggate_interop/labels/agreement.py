@@ -1,8 +1,6 @@
-"""Inter-annotator agreement: judgments of several annotators in, chance-corrected agreement per label and pair out.
+"""Agreement between annotators by label and by pair, and how two sides compare query by query.
 
-Krippendorff's alpha for nominal data as in K. Krippendorff, *Computing Krippendorff's Alpha-Reliability* (2011),
-section C: any number of annotators, values may be missing. Cohen's kappa as in J. Cohen, *A coefficient of agreement
-for nominal scales* (1960), and with quadratic weights as in his *Weighted kappa* (1968).
+Cohen's kappa as in J. Cohen, *A coefficient of agreement for nominal scales* (1960).
 """
 
 from __future__ import annotations
@@ -13,44 +11,11 @@ from itertools import combinations
 from math import fsum
 
 from raggate.errors import UsageError
-from raggate.labels.intervals import DEFAULT, Sampling, bootstrap
-from raggate.labels.models import LABELS, Interval, Judgment, LabelAgreement, PairAgreement
+from raggate.models.judging import LABELS
+from raggate.scoring.agreement import Unit, alpha_of_counts, krippendorff_alpha, percent_agreement
+from raggate.scoring.intervals import DEFAULT, Interval, Sampling, bootstrap, check_level
 from raggate.text.quote import cut, quoted
-
-Unit = Sequence[Hashable]
-"""The values that annotators gave one unit; an annotator who did not judge it is simply not there."""
-
-
-def krippendorff_alpha(units: Sequence[Unit], *, without_variation: float | None = None) -> float | None:
-    """Return Krippendorff's alpha for nominal values: 1 is perfect agreement, 0 is chance, below 0 is worse.
-
-    Formula: 1 - (n - 1) * sum_u(sum_{c != k} n_uc * n_uk / (m_u - 1)) / sum_{c != k} n_c * n_k over the units u with
-    m_u >= 2 values, where n_uc counts value c in unit u, n_c over all such units, and n is the number of their values.
-
-    Args:
-        without_variation: what to give when all values are the same, where the formula is 0/0. The annotation system
-            this comes from says 1.0; Krippendorff calls it undefined, which is the default.
-
-    Returns:
-        None when no unit has two values, or nothing varies.
-    """
-    return _alpha([Counter(unit) for unit in units if len(unit) > 1], without_variation)
-
-
-def _alpha(counts: Sequence[Counter[Hashable]], without_variation: float | None) -> float | None:
-    totals: Counter[Hashable] = Counter()
-    parts = []
-    for count in counts:
-        totals.update(count)
-        size = count.total()
-        parts.append((size * size - sum(number * number for number in count.values())) / (size - 1))
-    n = totals.total()
-    if n == 0:
-        return None
-    expected = n * n - sum(number * number for number in totals.values())
-    if expected == 0:
-        return without_variation
-    return 1.0 - (n - 1) * fsum(parts) / expected
+from raggate_interop.labels.models import Judgment, LabelAgreement, PairAgreement
 
 
 def alpha_interval(
@@ -67,7 +32,9 @@ def alpha_interval(
     counts = [Counter(unit) for unit in units if len(unit) > 1]
     if not counts:
         return None
-    return bootstrap(len(counts), lambda drawn: _alpha([counts[index] for index in drawn], without_variation), sampling)
+    return bootstrap(
+        len(counts), lambda drawn: alpha_of_counts([counts[index] for index in drawn], without_variation), sampling
+    )
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
@@ -92,63 +59,6 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
         return None
     equal = sum(a == b for a, b in zip(first, second, strict=True))
     return (n * equal - chance) / (n * n - chance)
-
-
-def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Cohen's kappa with quadratic weights of two annotators who grade on a scale, over the same units.
-
-    Formula: 1 - sum_i (a_i - b_i)^2 / (sum_i sum_j (a_i - b_j)^2 / n): the squared distance of the two grades of a
-    unit, against that of grades drawn from what each of them gave. 1 is perfect agreement, 0 is chance, below is worse.
-    A median of several judges may lie between two grades.
-
-    Returns:
-        None for no units, and when both gave the same single grade everywhere.
-
-    Raises:
-        ValueError: when the lengths differ.
-    """
-    n = len(first)
-    if n != len(second):
-        raise ValueError(f"{n} values against {len(second)}")
-    squares = fsum(value * value for value in (*first, *second))
-    by_chance = n * squares - 2 * fsum(first) * fsum(second)
-    # two annotators with one and the same grade leave nothing but what rounding does to sums
-    if by_chance <= 1e-12 * n * squares:
-        return None
-    return 1.0 - n * fsum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / by_chance
-
-
-def weighted_kappa_interval(
-    first: Sequence[float], second: Sequence[float], sampling: Sampling = DEFAULT
-) -> Interval | None:
-    """Return the seeded percentile bootstrap interval of `weighted_kappa`, resampling units; see `intervals.bootstrap`.
-
-    Resamples in which nothing varies are left out.
-
-    Returns:
-        None when kappa is defined in no resample.
-
-    Raises:
-        ValueError: when the lengths differ.
-    """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} values against {len(second)}")
-    if not first:
-        return None
-    return bootstrap(
-        len(first), lambda drawn: weighted_kappa([first[i] for i in drawn], [second[i] for i in drawn]), sampling
-    )
-
-
-def percent_agreement(units: Sequence[Unit]) -> float | None:
-    """The share of agreeing pairs per unit, averaged over the units with two values; None when there are none."""
-    shares = []
-    for unit in units:
-        size = len(unit)
-        if size > 1:
-            agreeing = sum(number * (number - 1) for number in Counter(unit).values())
-            shares.append(agreeing / (size * (size - 1)))
-    return fsum(shares) / len(shares) if shares else None
 
 
 def label_agreement(
@@ -210,3 +120,27 @@ def _by_unit(judgments: Sequence[Judgment]) -> Mapping[tuple[str, ...], Mapping[
                 hint="Keep one row per annotator and unit.",
             )
     return by_unit
+
+
+def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Interval | None:
+    """Return the percentile bootstrap interval of a mean, which one value has none of; see `bootstrap`.
+
+    Raises:
+        ValueError: for no values, or arguments out of range.
+    """
+    n = len(values)
+    constant = n > 1 and min(values) == max(values)
+    if constant:
+        # every resample has the same mean; adding and dividing would only blur it
+        check_level(sampling.level)
+        return Interval(values[0], values[0])
+    return bootstrap(n, lambda drawn: fsum(map(values.__getitem__, drawn)) / n, sampling)
+
+
+def paired(current: Mapping[str, float | None], baseline: Mapping[str, float | None]) -> dict[str, float]:
+    """Return current minus baseline for each query that has a value on both sides, in order of the queries' names."""
+    return {
+        query: value - other
+        for query, value in sorted(current.items())
+        if value is not None and (other := baseline.get(query)) is not None
+    }

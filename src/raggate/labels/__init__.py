@@ -1,1 +1,0 @@
-"""Labels that people gave: judgments, the metrics of them, agreement and intervals."""
