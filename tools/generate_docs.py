@@ -86,6 +86,9 @@ waivers:
 """
 
 
+EXPLAINED = ("mapped", "mcp")
+"""Sections of `ask` whose keys a page of their own explains."""
+
 SECTIONS = {
     "questions": "questions: {must_pass: true, tags: [smoke]}",
     "private": "private: {tags: [secret], places: [notes/Diary]}",
@@ -146,6 +149,8 @@ def configuration_page() -> str:
             meaning += f" Each is one of {', '.join(f'`{value}`' for value in values)}."
         rows = _rows(model, "", list(model.model_fields), shown, {}, choices=len(alike) > 1)
         parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```", _table(rows)]
+        if name == "ask":
+            parts.append("[Adapters](adapters.md) and [MCP](mcp.md) explain the keys within `mapped` and `mcp`.")
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
     return "\n\n".join(parts) + "\n"
 
@@ -165,7 +170,8 @@ def _rows(
 ) -> list[str]:
     """Return a row for each key of a model, each followed by the keys within it unless they were shown before.
 
-    `said` holds the rows of the section so far with the place of each: keys that say the same share one row.
+    Keys that say the same share one row: `said` holds the rows of the section so far, with the place of each. Below
+    `EXPLAINED` the keys of a section are listed in its own row.
     """
     rows: list[str] = []
     meanings = described(model)
@@ -173,11 +179,16 @@ def _rows(
     for name in names:
         field = model.model_fields[name]
         key = f"{prefix}{name}"
+        below = any(key.startswith(f"{top}.") for top in EXPLAINED)
         meaning = _first_sentence(meanings.get(name, ""))
         inner = model_in(field.annotation)
         if inner in shown:
             meaning += f" Its keys are those of `{shown[inner]}`."
+        elif inner is not None and below:
+            meaning += f" Keys: {', '.join(f'`{part}`' for part in inner.model_fields)}."
         row = f"{name} | {_default(field, choices=choices)} | {meaning} |"
+        if below and inner is None and prefix.removesuffix(".") not in EXPLAINED:
+            continue
         if row in said and inner is None and not field.is_required():
             alike.setdefault(said[row], []).append(f"`{key}`")
             continue
@@ -186,8 +197,7 @@ def _rows(
         if inner is not None and inner not in shown:
             shown[inner] = key
             rows += _rows(inner, f"{key}{NAMED.get(name, '')}.", list(inner.model_fields), shown, said, choices=choices)
-    rows += [f"| {', '.join(keys)} | | as in `{before}` |" for before, keys in alike.items()]
-    return rows
+    return rows + [f"| {', '.join(keys)} | | as in `{before}` |" for before, keys in alike.items()]
 
 
 def _first_sentence(text: str) -> str:
