@@ -18,6 +18,7 @@ from events import make_event
 from fakes.github_api import FakeGitHub, Repository, Symlink, primary_limit
 from fakes.truncated import cut_short
 from project import Project, make_project
+from promotable import edited
 from raggate.errors import UsageError
 from raggate.github import fork_comment
 from raggate.github.publish import Settings
@@ -188,12 +189,19 @@ def test_an_enterprise_server_that_knows_no_digest(project: Project) -> None:
         assert listed.status == 200
 
 
+def configured(edit: Callable[[dict[str, Any]], object]) -> Callable[[Files], None]:
+    """Return a change of what config.json of an artifact says."""
+    return lambda files: files.update(edited(files, edit))
+
+
+def without(*names: str) -> Callable[[Files], None]:
+    """Return a change that drops the first line of files of an artifact."""
+    return lambda files: files.update({name: files[name].partition(b"\n")[2] for name in names})
+
+
 def lenient(files: Files) -> None:
     """Loosen the gate in the artifact's configuration, and take its baseline away."""
-    config = json.loads(files["config.json"])
-    config["config"]["gate"]["tolerance"] = 1.0
-    config["config"]["gate"]["metrics"] = {}
-    files["config.json"] = json.dumps(config).encode()
+    configured(lambda config: config["config"]["gate"].update(tolerance=1.0, metrics={}))(files)
     del files["baseline.json"]
 
 
@@ -212,68 +220,38 @@ def test_a_forged_artifact_loosens_nothing(stage: Stage, forge: Callable[[Files]
     assert outcome(stage.judge(files)) == "regression"
 
 
-def without_a_question(files: Files) -> None:
-    """Drop a question that failed."""
-    files["golden.jsonl"] = b"\n".join(files["golden.jsonl"].split(b"\n")[1:])
-    files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
-
-
-def without_a_result(files: Files) -> None:
-    """Drop the answer to a question."""
-    files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
-
-
 def a_part(files: Files) -> None:
     """Drop the answer to a question, and say that it was not asked."""
-    without_a_result(files)
-    config = json.loads(files["config.json"])
+    without("results.jsonl")(files)
     ids = [json.loads(line)["test_case_id"] for line in files["results.jsonl"].splitlines()]
-    config["selection"] = {"asked": ids, "of": len(ids) + 1, "words": "**all**"}
-    files["config.json"] = json.dumps(config).encode()
+    selection = {"asked": ids, "of": len(ids) + 1, "words": "**all**"}
+    configured(lambda config: config.update(selection=selection))(files)
 
 
-def another_depth(files: Files) -> None:
-    """Claim to have asked for more."""
-    config = json.loads(files["config.json"])
-    config["fingerprint"]["k"] = 50
-    files["config.json"] = json.dumps(config).encode()
+def answered_too(**changes: Any) -> Callable[[Files], None]:
+    """Return a change that answers the first question once more, in another mode or a second time."""
 
+    def change(files: Files) -> None:
+        row = json.loads(files["results.jsonl"].partition(b"\n")[0])
+        files["results.jsonl"] += json.dumps(row | changes).encode() + b"\n"
 
-def another_vault(files: Files) -> None:
-    """Claim to have indexed other notes."""
-    config = json.loads(files["config.json"])
-    config["fingerprint"]["vault"] = "0" * 16
-    files["config.json"] = json.dumps(config).encode()
-
-
-def one_more_answer(files: Files) -> None:
-    """Answer a question in a mode that was not asked for."""
-    row = json.loads(files["results.jsonl"].split(b"\n")[0])
-    files["results.jsonl"] += json.dumps(row | {"mode": "another"}).encode() + b"\n"
-
-
-def a_later_answer(files: Files) -> None:
-    """Answer a question, which failed, a second time."""
-    row = json.loads(files["results.jsonl"].split(b"\n")[0])
-    files["results.jsonl"] += json.dumps(row | {"repeat": 2}).encode() + b"\n"
-
-
-def broken(files: Files) -> None:
-    """Leave half a line."""
-    files["results.jsonl"] = files["results.jsonl"][:-20]
+    return change
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (without_a_question, "another golden set"),
-        (without_a_result, "has no result for 1 of 12 calls, and does not say why"),
+        (without("golden.jsonl", "results.jsonl"), "another golden set"),
+        (without("results.jsonl"), "has no result for 1 of 12 calls, and does not say why"),
         (a_part, "1 of 12 calls, and says that a part was chosen"),
-        (another_depth, "k differs"),
-        (another_vault, "vault differs"),
-        (one_more_answer, "1 answer that was not asked for"),
-        (a_later_answer, "1 answer that was not asked for"),
-        (broken, "the artifact cannot be read: results.jsonl:"),
+        (configured(lambda config: config["fingerprint"].update(k=50)), "k differs"),
+        (configured(lambda config: config["fingerprint"].update(vault="0" * 16)), "vault differs"),
+        (answered_too(mode="another"), "1 answer that was not asked for"),
+        (answered_too(repeat=2), "1 answer that was not asked for"),
+        (
+            lambda files: files.update({"results.jsonl": files["results.jsonl"][:-20]}),
+            "the artifact cannot be read: results.jsonl:",
+        ),
     ],
 )
 def test_a_run_by_other_means_is_never_green(stage: Stage, change: Callable[[Files], None], reason: str) -> None:

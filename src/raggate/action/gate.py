@@ -17,7 +17,7 @@ from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState, prefix_of
+from raggate.github.step_context import Runner, StepState, shown_prefix
 from raggate.inputs import suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.suites import SuiteOutcome, worst
@@ -28,9 +28,6 @@ from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 
 T = TypeVar("T")
-
-_OF_ONE = ("run",)
-"""Inputs that are about one suite."""
 
 _OF_LISTS = frozenset(("check", "comment", "promote", "respond"))
 """Commands that take a list of configurations."""
@@ -65,7 +62,7 @@ def gate(
     """
     several = listed(inputs)
     if several:
-        suites.refuse_single({f"input {name!r}": inputs[name] for name in _OF_ONE}, "a list of configurations")
+        suites.refuse_single({"input 'run'": inputs["run"]}, "a list of configurations")
     settings = Settings(
         comment=inputs["comment"],
         issue=steps.tells_issue(inputs, event),
@@ -145,7 +142,8 @@ class _Step:
         return console.of_suite(suite, work, self._runner.environment, steps.fence)
 
     def _shown(self, suite: SuiteFile) -> SuiteOutcome:
-        self._reporter.prefixes[suite.config] = self._prefix(suite)
+        workspace = self._runner.workspace
+        self._reporter.prefixes[suite.config] = shown_prefix(workspace / suite.config, workspace)
         request = suites.request_of(self._request, suite)
         known: SuiteOutcome | None = None
         # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
@@ -176,13 +174,6 @@ class _Step:
             return outcome
         return replace(outcome, notes=(f"fail-on: {fail_on} may keep the step itself green.",))
 
-    def _prefix(self, suite: SuiteFile) -> str:
-        try:
-            return prefix_of(self._runner.workspace / suite.config, self._runner.workspace)
-        except UsageError:
-            # a link, for which the suite is refused anyway
-            return ""
-
 
 def ended(outcome: SuiteOutcome) -> dict[str, str | int]:
     """Return how a suite ended, for the output `suites`."""
@@ -194,11 +185,7 @@ def _outputs(outcomes: Sequence[SuiteOutcome], workspace: Path) -> dict[str, str
     """Return the outputs: what is a path, one a line; what is counted, of all; and each suite as JSON."""
     each = [(outcome, results.outputs(outcome.directory, outcome.code, workspace)) for outcome in outcomes]
     rows = [
-        {
-            **ended(outcome),
-            "run-directory": own["run-directory"],
-            **{name: int(own[name]) for name in _COUNTS},
-        }
+        {**ended(outcome), "run-directory": own["run-directory"], **{name: int(own[name]) for name in _COUNTS}}
         for outcome, own in each
     ]
     return {

@@ -27,7 +27,7 @@ from raggate.github.rest import artifact_zip, pulls
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event, SourceRun
-from raggate.github.step_context import prefix_of
+from raggate.github.step_context import prefix_of, shown_prefix
 from raggate.inputs import sources, suite_list
 from raggate.inputs.committed import Commit
 from raggate.inputs.suite_list import SuiteFile
@@ -124,17 +124,10 @@ def comment(
             failure = replace(RunFailure.of(error, ""), relayed=not isinstance(error, suite_list.OfTheChange))
             outcomes = (SuiteOutcome(config="", suite="", code=failure.exit_code, failure=failure),)
         for outcome in outcomes:
-            reporter.prefixes[outcome.config] = _prefix(fork, outcome)
+            config = fork.workspace / outcome.config if outcome.config and fork.configs else fork.config_file
+            reporter.prefixes[outcome.config] = shown_prefix(config, fork.workspace)
         reporter.finish(outcomes)
         yield reporter
-
-
-def _prefix(fork: ForkRun, outcome: SuiteOutcome) -> str:
-    try:
-        return fork.of_suite(outcome.config).prefix if outcome.config and fork.configs else fork.prefix
-    except UsageError:
-        # a link, for which the suite is refused anyway
-        return ""
 
 
 def find(repository: Repository, fork: ForkRun) -> tuple[pulls.Pull, ...]:

@@ -55,6 +55,14 @@ def prefix_of(config: Path, workspace: Path) -> str:
     return sources.prefix_of(folder, git.find(folder, workspace), workspace)
 
 
+def shown_prefix(config: Path, workspace: Path) -> str:
+    """Return the same for links of a report; empty if a link leads there, for which the suite is refused anyway."""
+    try:
+        return prefix_of(config, workspace)
+    except UsageError:
+        return ""
+
+
 def remote_of(workspace: Path, repository: Repository | None) -> sources.Remote:
     """Return where a job has its commits: in the checkouts of its workspace and, where it is given, on GitHub."""
     if repository is None:

@@ -16,6 +16,7 @@ from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.pipeline import check as pipeline, claimed_run
 from raggate.pipeline.request import Request
+from tables import each_row
 
 BASE, HEAD = "a" * 40, "b" * 40
 PULL = {"name": "pull_request", "number": 7, "base": BASE, "base_ref": "main"}
@@ -114,40 +115,25 @@ def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> N
             steps.check_places({**inputs, name: outside}, tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("event", "inputs", "told"),
     [
-        pytest.param({"name": "push", "head_ref": "main"}, {}, True, id="push"),
-        pytest.param(
-            {"name": "workflow_dispatch", "head_ref": "main"}, {"against": "working-tree"}, True, id="by hand"
-        ),
-        pytest.param({"name": "schedule", "head_ref": "main", "default_branch": ""}, {}, True, id="schedule"),
-        pytest.param({"name": "push", "head_ref": "main"}, {"issue": "never"}, False, id="not asked for"),
-        pytest.param({"name": "push", "head_ref": "main"}, {"against": "v1"}, False, id="judged by another commit"),
-        pytest.param({"name": "push"}, {}, False, id="another branch"),
-        pytest.param({"name": "push", "head_ref": "", "default_branch": ""}, {}, False, id="no branch"),
-        pytest.param({"name": "repository_dispatch", "head_ref": "main"}, {}, False, id="another event"),
-        pytest.param({**PULL, "head_ref": "main"}, {}, False, id="a pull request from a branch called so"),
+        ({"name": "push", "head_ref": "main"}, {}, True),
+        ({"name": "workflow_dispatch", "head_ref": "main"}, {"against": "working-tree"}, True),
+        ({"name": "schedule", "head_ref": "main", "default_branch": ""}, {}, True),
+        ({"name": "push", "head_ref": "main"}, {"issue": "never"}, False),
+        # judged by another commit, another branch, no branch, another event, and a branch that is only called so
+        ({"name": "push", "head_ref": "main"}, {"against": "v1"}, False),
+        ({"name": "push"}, {}, False),
+        ({"name": "push", "head_ref": "", "default_branch": ""}, {}, False),
+        ({"name": "repository_dispatch", "head_ref": "main"}, {}, False),
+        ({**PULL, "head_ref": "main"}, {}, False),
     ],
 )
-def test_which_runs_have_an_issue(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: dict[str, Any], inputs: dict[str, str], told: bool
-) -> None:
+def test_which_runs_have_an_issue(event: dict[str, Any], inputs: dict[str, str], told: bool) -> None:
     """An issue is told of the default branch alone, as it judges itself."""
-    monkeypatch.chdir(tmp_path)
-    state = StepState()
-    runner = Runner(
-        workspace=tmp_path, environment={}, **{name: tmp_path / name for name in ("output", "state", "summary")}
-    )
-
-    def check(_: Request) -> None:
-        raise CannotTell("nothing is measured here")
-
-    monkeypatch.setattr(pipeline, "check", check)
-    given = {**step_inputs.DEFAULTS, "comment": "never", "issue": "on-regression", **inputs}
-    gate(given, event_of(**event), None, runner, state)
-    assert state.reporter is not None
-    assert state.reporter.settings.issue is told
+    given = {**step_inputs.DEFAULTS, "issue": "on-regression", **inputs}
+    assert steps.tells_issue(given, event_of(**event)) is told
 
 
 def test_a_step_without_a_token_has_no_repository() -> None:
