@@ -104,10 +104,6 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
     if not paths_by_part.keys() & {"rel_path", "doc_id"}:
         paths_by_part["rel_path"] = _asked_note(shape, wanted.choose)
     chunks: dict[str, Any] = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
-    deepest = max((len(path) for paths in wanted.notes.values() for path in paths), default=0)
-    levels = shapes.heading_levels(chunks, root, deepest)
-    if levels and "heading_path" not in wanted.fields:
-        chunks["heading_path"] = levels
     prefix = _prefix(chunks, root, wanted)
     if prefix and "path_prefix" not in chunks:
         # a template, in which braces are doubled

@@ -247,15 +247,15 @@ def test_a_stream_is_read(
     ("answer", "said", "hint"),
     [
         (httpx.Response(401), "HTTP 401", "`--header"),
-        (httpx.Response(202, json={"job": "7"}), 'HTTP 202 {"job":"7"}', "a service in front of it"),
+        (httpx.Response(202, json={"job": "7"}), 'HTTP 202 {"job":"7"}', "`--question`"),
         (httpx.Response(302), "HTTP 302", "Redirects are not followed"),
         (httpx.Response(404), "HTTP 404", "the path of its search"),
         (httpx.Response(400, json={"errors": [{"message": "no query"}]}), "no query", "GraphQL"),
-        (httpx.Response(200, html="<html>Log in"), "HTTP 200, not JSON: <html>Log in", "a page for people"),
+        (httpx.Response(200, html="<html>Log in"), "HTTP 200, not JSON: <html>Log in", "`--question`"),
         (httpx.Response(200, text="hello"), "HTTP 200, not JSON: hello", "`--question`"),
         (httpx.Response(422, json={"problem": "utterance is missing"}), "utterance is missing", "`--body"),
         (httpx.Response(400, text="no"), "HTTP 400", "`--body"),
-        (httpx.Response(503, text="busy"), "HTTP 503 busy", "its log says why"),
+        (httpx.Response(503, text="busy"), "HTTP 503 busy", "`--question`"),
         (httpx.Response(200), "HTTP 200, an empty body", "`--question`"),
     ],
 )

@@ -285,29 +285,6 @@ def test_what_somebody_said_counts() -> None:
 
 
 @each_row(
-    ("metas", "paths"),
-    [
-        ([{"Header 1": "A"}, {"Header 1": "B", "Header 2": "C"}], ['meta."Header 1"', 'meta."Header 2"']),
-        ([{"h2": "B", "h1": "A"}, {}], ["meta.h1", "meta.h2"]),
-        ([{"header": "B", "parent_headers": ["A"]}, {"header": "A", "parent_headers": []}], None),
-        ([{"headings": ["A"]}, {"headings": ["B"]}], "meta.headings"),
-        ([{"html": "x", "height": "y"}, {}], ""),
-    ],
-)
-def test_headings_with_a_field_for_each_level(metas: list[dict[str, Any]], paths: Any) -> None:
-    """The fields of the usual header splitters are found in any chunk, outermost first; what somebody said counts."""
-    files = ("Keys.md", "Food.md")
-    root = [{"path": file, "text": "t", "meta": meta} for file, meta in zip(files, metas, strict=True)]
-    wanted = Wanted(url="", question="q")
-    shape = shape_of(root, wanted)
-    assert shape is not None
-    expected = ["meta.parent_headers", "meta.header"] if paths is None else paths
-    assert chunks_of(shape, root, wanted).get("heading_path", "") == expected
-    said = Wanted(url="", question="q", fields={"heading_path": "text"})
-    assert chunks_of(shape, root, said)["heading_path"] == "text"
-
-
-@each_row(
     ("trails", "expected"),
     [
         ([["Keys", "Spare"], ["Food"]], {"heading_path": "ref.trail"}),
@@ -330,15 +307,6 @@ def test_headings_of_a_field_of_any_name(trails: list[Any], expected: dict[str, 
     assert shape is not None
     chunks = chunks_of(shape, root, wanted)
     assert {part: path for part, path in chunks.items() if part.startswith("heading")} == expected
-
-
-def test_levels_that_only_other_notes_have() -> None:
-    """A level that no chunk of this answer has is read all the same where the notes go so deep."""
-    root = [{"path": "Keys.md", "meta": {"Header 1": "A"}}, {"path": "Food.md", "meta": {"Header 1": "B"}}]
-    wanted = Wanted(url="", question="q", notes={"Keys.md": {("A",), ("A", "B", "C")}, "Food.md": ()})
-    shape = shape_of(root, wanted)
-    assert shape is not None
-    assert chunks_of(shape, root, wanted)["heading_path"] == [f'meta."Header {level}"' for level in (1, 2, 3)]
 
 
 def test_nothing_names_the_note() -> None:

@@ -51,7 +51,8 @@ Chroma is none of them: its preset is for a service in front of it.
 """
 STREAMS = (
     Stream(format="sse"),
-    *(Stream(format=form, by=by) for form in ("sse", "ndjson") for by in ("type", "event", "kind")),
+    Stream(format="sse", by="type"),
+    Stream(format="ndjson", by="type"),
     Stream(format="ndjson"),
 )
 """How an answer that is no JSON may be read, what tells most kinds apart first."""
@@ -324,12 +325,6 @@ def hint(replies: Sequence[Reply]) -> str:
         return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from the environment."
     if any(300 <= status < 400 for status in statuses) and 200 not in statuses:
         return REDIRECTED
-    if 202 in statuses and 200 not in statuses:
-        return "An answer that comes later is not fetched: put a service in front of it that waits (docs/adapters.md)."
-    if min(statuses - {404, 405}, default=0) >= 500:
-        return "The API fails at what it is asked: its log says why."
-    if any(reply.data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")) for reply in replies):
-        return "That is a page for people: is this the address of the API, with no login or proxy before it?"
     if any(_is_graphql(reply.json()) for reply in replies):
         return "This looks like GraphQL: give your query with `--body`, as docs/adapters.md shows under “GraphQL”."
     if statuses <= {404, 405}:

@@ -18,10 +18,6 @@ MAX_ENTRIES = 50
 _WORTH = {"rel_path": 4, "text": 3, "score": 2, "heading_path": 2, "id": 1}
 _WHOLE = 3  # more where note and text are there: what lacks one of them may be something around the chunks
 _BARE = re.compile(r"[A-Za-z0-9_@:/-]+")
-_CELL = re.compile(r"\[([0-9]+)\]")
-_LEVEL = re.compile(r"(?:header|heading|h)[ _-]?([1-6])", re.IGNORECASE)
-_LAST_DIGIT = re.compile(r"[1-6](?=\"?$)")
-_ABOVE = "parentheaders"
 _QUOTABLE = re.compile(r"[^\"\x00-\x1f\x7f]{1,100}")
 
 
@@ -144,39 +140,11 @@ def leaves_of(chunks: Mapping[str, str], root: Any) -> dict[str, list[Any]]:
     return _leaves([entry.value for entry in entries[:MAX_ENTRIES]])
 
 
-def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[str]:
-    """Return the paths of headings of which each level has a field, outermost first; empty where there are none.
-
-    They are the fields of LangChain's header splitter, numbered from 1, or those of Haystack's: the headings above, and
-    the one of the chunk.
-
-    Args:
-        chunks: as for `values_of`.
-        deepest: the level of the deepest heading that is known of, which this answer need not have.
-    """
-    try:
-        entries = find_all(parse(chunks["list"]), root, limit=MAX_VALUES) or []
-    except ValueError:
-        return []
-    levels: dict[str, str] = {}
-    for entry in entries[:MAX_ENTRIES]:
-        for path, name, value in islice(_row(entry.value), MAX_VALUES):
-            if isinstance(value, str) and (match := _LEVEL.fullmatch(name)):
-                levels.setdefault(match[1], path)
-            elif plain_name(name) == _ABOVE and is_texts(value):
-                return [path, f"{path.rpartition('.')[0]}.header".removeprefix(".")]
-    if not levels:
-        return []
-    number, path = max(levels.items())
-    further = range(int(number) + 1, min(deepest, 6) + 1)
-    return [*(path for _, path in sorted(levels.items())), *(_LAST_DIGIT.sub(str(level), path) for level in further)]
-
-
 def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
-    """Yield every list of mappings, or of rows that begin with one or have names; with path, and rank of its name."""
+    """Yield every list of mappings, or of rows that begin with one; with path, and rank of its name."""
     for path, name, value in islice(_walk("", "", root, 0), MAX_VALUES):
         entries = value[:MAX_ENTRIES] if isinstance(value, list) else []
-        if entries and (all(isinstance(_head(entry), dict) for entry in entries) or _column_names(root, entries)):
+        if entries and all(isinstance(_head(entry), dict) for entry in entries):
             for whole, _, of_all in _list_at(root, f"{path}[*]" if "[*]" in path else path or "$"):
                 yield whole, rank(name, LISTS), of_all
 
@@ -194,17 +162,6 @@ def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]
     except ValueError:
         return
     yield path, None, [entry.value for entry in entries[:MAX_ENTRIES]]
-
-
-def _column_names(root: Any, entries: list[Any]) -> list[str]:
-    """Return the names of the cells of rows: a list of as many texts that is elsewhere in the answer. None: empty."""
-    widths = {len(entry) if isinstance(entry, list) else 0 for entry in entries}
-    if len(widths) != 1 or widths & {0, 1}:
-        return []
-    for _, _, value in islice(_walk("", "", root, 0), MAX_VALUES):
-        if is_texts(value) and len(value) in widths and value not in entries and len(set(value)) == len(value):
-            return list(value)
-    return []
 
 
 def _walk(path: str, name: str, value: Any, depth: int, every: str = "[*]") -> Iterator[tuple[str, str, Any]]:
@@ -231,14 +188,14 @@ def _key(key: str) -> str | None:
 
 
 def _fields(root: Any, at: str, entries: list[Any], notes: AbstractSet[str]) -> dict[str, str]:
-    leaves, columns = _leaves(entries), _column_names(root, entries)
+    leaves = _leaves(entries)
     fields: dict[str, str] = {}
     for part in ("rel_path", "text", "heading_path", "score", "id"):
         if part == "score" and "[*]" in fields.get("rel_path", ""):
             # groups are in the order of their best chunks, so that the scores of all need not fall
             continue
         free = {path: values for path, values in leaves.items() if path not in fields.values()}
-        likeliest = _likeliest(part, free, notes, columns)
+        likeliest = _likeliest(part, free, notes)
         if likeliest is None and part == "rel_path":
             likeliest = next((path for group in _around(at, root) if (path := _likeliest(part, group, notes))), None)
         if likeliest is not None:
@@ -246,12 +203,10 @@ def _fields(root: Any, at: str, entries: list[Any], notes: AbstractSet[str]) -> 
     return fields
 
 
-def _likeliest(
-    part: str, leaves: Mapping[str, list[Any]], notes: AbstractSet[str], columns: Sequence[str] = ()
-) -> str | None:
+def _likeliest(part: str, leaves: Mapping[str, list[Any]], notes: AbstractSet[str]) -> str | None:
     """Return the path that leads to a part, of all that may; None where none does."""
     fitting = [path for path, values in leaves.items() if _fits(part, values)]
-    ranked = [(_unlikely(part, path, leaves[path], notes, columns), path) for path in fitting]
+    ranked = [(_unlikely(part, path, leaves[path], notes), path) for path in fitting]
     return min(((place, path) for place, path in ranked if place is not None), default=(None, None))[1]
 
 
@@ -304,11 +259,9 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _unlikely(
-    part: str, path: str, values: list[Any], notes: AbstractSet[str], columns: Sequence[str]
-) -> tuple[int, int, int] | None:
+def _unlikely(part: str, path: str, values: list[Any], notes: AbstractSet[str]) -> tuple[int, int, int] | None:
     """Return how unlikely it is that a path leads to a part; None when it cannot be."""
-    place = rank(_name(path, columns), FIELDS[part])
+    place = rank(_name(path), FIELDS[part])
     if part != "rel_path":
         return None if place is None else (0, place, path.count("."))
     named = sum(any(value == note or value.endswith(f"/{note}") for note in notes) for value in values)
@@ -320,9 +273,7 @@ def _unlikely(
     return 0 if all(value.endswith((".md", ".markdown")) for value in values) else 1, place, path.count(".")
 
 
-def _name(path: str, columns: Sequence[str]) -> str:
-    if columns and (cell := _CELL.fullmatch(path)):
-        return columns[int(cell[1])]
+def _name(path: str) -> str:
     # a number beside a document is its score
     return "score" if path.endswith("]") and "." not in path else path.rpartition(".")[2].strip('"')
 

@@ -99,17 +99,6 @@ HIT = {"path": "a.md", "text": "x"}
             "hits",
             {"rel_path": "path", "text": "text"},
         ),
-        # rows have names of their own
-        (
-            {"columns": ["section", "path", "n", "body"], "rows": [["A", "a.md", 7, "x"], ["B", "a.md", 5, "y"]]},
-            "rows",
-            {"rel_path": "[1]", "text": "[3]", "heading_path": "[0]"},
-        ),
-        (
-            {"data": {"cells": [["x", "a.md", 0.5]], "names": ["text", "file", "score"]}},
-            "data.cells",
-            {"rel_path": "[1]", "text": "[0]", "score": "[2]"},
-        ),
         # what is not in every entry is not mapped
         ({"r": [{**HIT, "id": "1"}, HIT]}, "r", {"rel_path": "path", "text": "text"}),
     ],
