@@ -31,11 +31,7 @@ class FirstRun(Struct, frozen=True, kw_only=True):
     allowed: frozenset[str] = frozenset()
 
     def check(self, settings: Config, name: str) -> None:
-        """Refuse what the workflow does not allow; `name` is that of the configuration's file.
-
-        Raises:
-            UsageError: naming each key and the input.
-        """
+        """Refuse what the workflow does not allow; `name` is that of the configuration's file."""
         asked = [(setting, key) for setting, key in _requested(settings) if setting not in self.allowed]
         if asked:
             needed = [setting for setting in SETTINGS if setting in dict(asked)]

@@ -258,11 +258,7 @@ def _url_path(text: str) -> str:
 
 
 def json_template(value: Any) -> Any:
-    """Take a JSON value with placeholders of what is asked.
-
-    Raises:
-        ValueError: for another placeholder, and for what JSON does not have.
-    """
+    """Take a JSON value with placeholders of what is asked."""
     return _checked_json(value, PLACEHOLDERS)
 
 
@@ -286,11 +282,7 @@ def _plain_json(value: Any) -> Any:
 
 
 def leaves(value: object, depth: int = 0) -> Iterator[object]:
-    """Yield what a JSON template holds at its ends.
-
-    Raises:
-        ValueError: when it is nested too deep.
-    """
+    """Yield what a JSON template holds at its ends."""
     if depth > MAX_TEMPLATE_DEPTH:
         raise ValueError(f"expected at most {MAX_TEMPLATE_DEPTH} levels")
     if isinstance(value, list | dict):

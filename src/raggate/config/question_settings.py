@@ -51,11 +51,7 @@ def asked_in(named: Collection[str] | None, mode: str) -> bool:
 
 
 def distinct_modes(modes: Sequence[str]) -> list[str]:
-    """Return a list of modes back when no two of them are one mode under different names.
-
-    Raises:
-        ValueError: naming the two.
-    """
+    """Return a list of modes back when no two of them are one mode under different names."""
     seen: dict[str, str] = {}
     for mode in modes:
         first = seen.setdefault(mode_name(mode), mode)

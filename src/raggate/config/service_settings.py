@@ -328,11 +328,7 @@ SentVariable = Annotated[Variable, AfterValidator(_may_be_sent)]
 
 
 def names(template: str) -> Iterator[str]:
-    """Yield what the placeholders of a text name.
-
-    Raises:
-        ValueError: for a brace that belongs to none.
-    """
+    """Yield what the placeholders of a text name."""
     for match in PLACEHOLDER.finditer(template):
         if match[0] in {"{", "}"}:
             raise ValueError("expected {{ and }} where braces are meant as such")
@@ -341,11 +337,7 @@ def names(template: str) -> Iterator[str]:
 
 
 def check_template(template: str, allowed: Collection[str]) -> None:
-    """Refuse placeholders that are not among the allowed ones.
-
-    Raises:
-        ValueError: naming it.
-    """
+    """Refuse placeholders that are not among the allowed ones."""
     for name in names(template):
         if name not in allowed:
             placeholders = ", ".join(f"{{{placeholder}}}" for placeholder in allowed)
@@ -360,9 +352,6 @@ def check_headers(headers: Mapping[str, str], asked: Collection[str], pass_env: 
     Args:
         asked: the placeholders of what is asked that values may hold, beside `{env.NAME}`.
         pass_env: the variables that `{env.NAME}` may name.
-
-    Raises:
-        ValueError: naming the header.
     """
     allowed = (*asked, *(f"{ENVIRONMENT}{name}" for name in pass_env))
     for name, value in headers.items():

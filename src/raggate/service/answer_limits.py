@@ -35,11 +35,7 @@ _LIMITS = {
 
 
 def bounded(response: Response) -> Response:
-    """Return the response when all its texts are within their bounds.
-
-    Raises:
-        ValueError: naming the first that is not, its length and the bound.
-    """
+    """Return the response when all its texts are within their bounds."""
     for position, chunk in enumerate(response.chunks, 1):
         names = len(chunk.chunk_id), len(chunk.vault or ""), len(chunk.doc_id or "")
         paths = len(chunk.rel_path), len(chunk.heading_path)

@@ -49,7 +49,6 @@ class Pace:
     Args:
         rate: questions that are started in a second; None to start each as soon as it asks for its turn.
         now: gives the seconds of a clock that only goes forward.
-        sleep: waits for so many seconds.
     """
 
     def __init__(
@@ -126,7 +125,6 @@ def ask(
     """Ask these cases, each in the mode beside it.
 
     Args:
-        questions: as `questions_of` gives them.
         api: the running API. When it dies, asking stops at once.
         settings: how many at once, and for how many seconds each.
         on_result: called from the same thread for every answer and failure, never for an aborted question. What it

@@ -68,7 +68,6 @@ class Growth:
     `grew` tells whether two looks saw different numbers, `settling` whether it had to stay as it is for that while.
 
     Args:
-        expected: what a complete index holds.
         settle: seconds for which one that grew, or is not known to be complete, must not change.
     """
 
@@ -122,11 +121,7 @@ class Clock:
         time.sleep(seconds)
 
     def take(self, answers: queue.SimpleQueue[_T], seconds: float) -> _T:
-        """Wait for the next answer that another thread gives, for `seconds` at most.
-
-        Raises:
-            queue.Empty: when none came.
-        """
+        """Wait for the next answer that another thread gives, for `seconds` at most."""
         return answers.get(timeout=seconds)
 
 
@@ -137,7 +132,6 @@ def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool
     """Say what to do about an API that has ended.
 
     Args:
-        log: its last lines, untrusted.
         contained: whether it ran in a container, whose limits are raggate's.
     """
     lines = (line[:_LONGEST] for line in log) if contained else ()
@@ -164,9 +158,6 @@ def check_size(documents: int | None, *, expected: int, files: int) -> None:
 
     Args:
         documents: what the API counts, None for nothing.
-
-    Raises:
-        CannotTell: when it must be the index of something else.
     """
     if documents is not None and documents > max(expected, files):
         raise CannotTell(
@@ -192,7 +183,6 @@ def up(
     Args:
         api: the settings; with `url` nothing is started or stopped, and with `program` nothing is waited for either.
         workspace: where a backend works, and what takes progress messages.
-        index_state: asks the API how its index stands.
         start: starts the API, in place of the backend that the settings choose.
         transport: carries the requests, in place of a connection.
 
@@ -223,11 +213,7 @@ def wait_again(
     expected: Expected,
     say: Callable[[str], None],
 ) -> None:
-    """Wait as `up` does until an API that runs already can be asked again, such as after it was made to index anew.
-
-    Raises:
-        CannotTell: when it ends or is not ready in time.
-    """
+    """Wait as `up` does until an API that runs already can be asked again, such as after it was made to index anew."""
     _Wait(started, api, index_state, expected, say, MACHINE_CLOCK).until_ready(None)
 
 
@@ -282,11 +268,7 @@ class _Wait:
         self._deadline = self._begun + self._ready.timeout
 
     def until_ready(self, transport: httpx.BaseTransport | None) -> IndexState | None:
-        """Look until it is ready; give the last look.
-
-        Raises:
-            CannotTell: when it ends, cannot become ready, or is not ready in time.
-        """
+        """Look until it is ready; give the last look."""
         growth = self._growth
         inner = transport or _transport_to(self._started)
         wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=MAX_BODY_BYTES, now=self._clock.now)
@@ -477,11 +459,7 @@ class _Wait:
 
 
 def check(url: str, workspace: Workspace) -> None:
-    """Refuse an address that is the container which raggate runs in, where nothing listens.
-
-    Raises:
-        UsageError: with how an API on the machine around it is reached.
-    """
+    """Refuse an address that is the container which raggate runs in, where nothing listens."""
     host = (urlsplit(url).hostname or "").rstrip(".").lower()
     address = address_of(host)
     named = host in _OWN_NAMES or host.endswith(".localhost")

@@ -97,11 +97,7 @@ class Connection(asyncio.Protocol):
         self.open = True
 
     async def exchange(self, request: Request) -> Reply:
-        """Send a request and read its reply. The connection is closed unless another request can follow.
-
-        Raises:
-            httpx.TransportError: when there is no reply, or when its body breaks off under status 200.
-        """
+        """Send a request and read its reply. The connection is closed unless another request can follow."""
         self._head, self._body = None, bytearray()
         reply: asyncio.Future[Reply] = self._loop.create_future()
         self._reply = reply
@@ -226,9 +222,6 @@ class Connections:
     """Carries requests to one API, each on a connection of its own: as many as are under way at once.
 
     There is no other state between two requests: no redirects, cookies, proxies or credentials.
-
-    Args:
-        base_url: scheme, host and port.
     """
 
     def __init__(self, base_url: str) -> None:
@@ -239,11 +232,7 @@ class Connections:
         self._idle: list[Connection] = []
 
     async def exchange(self, request: Request) -> Reply:
-        """Send a request and read its reply.
-
-        Raises:
-            httpx.TransportError: when there is none, as `Connection.exchange`, or no connection.
-        """
+        """Send a request and read its reply."""
         connection = self._kept() or await self._opened()
         reply = await connection.exchange(request)
         if connection.open:

@@ -47,7 +47,6 @@ class Wire(httpx.BaseTransport):
     """A transport that bounds another one.
 
     Args:
-        inner: carries the requests.
         deadline: on the clock `now`; no request and no body goes on beyond it, whatever the client's timeouts are.
         seconds: the most that one request with its body takes, less where it says so (`WITHIN`). A header that drips is
             the exception: what is read of it is bounded by `seconds` per piece only.
@@ -72,11 +71,7 @@ class Wire(httpx.BaseTransport):
         self.exchange = Exchange()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request and note it in `exchange`.
-
-        Raises:
-            httpx.HTTPError: also while the body is read, when it is too large or not complete in time.
-        """
+        """Send one request and note it in `exchange`."""
         exchange = self.exchange
         exchange.request = cut(f"{request.method} {request.url.path}")
         exchange.status, exchange.excerpt = None, b""

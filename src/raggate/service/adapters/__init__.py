@@ -22,11 +22,7 @@ class Adapter(Protocol):
     """Asks the questions of a run. One that makes HTTP calls is an `HttpAdapter` in `OverHttp`."""
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
-        """Ask how the index stands of what was brought up; not called where nothing has to be.
-
-        Raises:
-            httpx.HTTPError: when it cannot be reached yet.
-        """
+        """Ask how the index stands of what was brought up; not called where nothing has to be."""
 
     def with_headers(self, headers: Mapping[str, str]) -> Adapter:
         """Return an adapter that sends these headers too; not called where there are no headers.

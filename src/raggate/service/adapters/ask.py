@@ -116,7 +116,6 @@ class AskAdapter:
     """Speaks the protocol of the notes API.
 
     Args:
-        settings: how questions are asked.
         vault_names: the vaults in configuration order; the API numbers them from 1 in this order.
     """
 
@@ -157,9 +156,6 @@ class AskAdapter:
         Args:
             client: with the API as its base URL; its timeouts hold for every single read.
             ready: the paths to ask; without an `index_path` the API counts as not indexing.
-
-        Raises:
-            httpx.HTTPError: when it cannot be reached yet.
         """
         problem = health_problem(client, ready.health_path)
         if problem:
@@ -284,12 +280,7 @@ def problem_of(path: str, status: int, body: bytes) -> str:
 
 
 def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
-    """Return whether the API is indexing. One that cannot tell does not count as done, one that has no such path does.
-
-    Raises:
-        httpx.HTTPError: when there is no answer, none in time, or a larger one.
-        ValueError: when it is told by another word than true or false: that may mean yes.
-    """
+    """Return whether the API is indexing. One that cannot tell is not done; one that has no such path is."""
     status, body = fetch_state(client, "GET", path)
     if status != 200:
         return status not in _NOT_OFFERED, f"GET {path}: {status_text(status, body)}"
@@ -336,11 +327,7 @@ def fetch_state(
     headers: Mapping[str, str] | None = None,
     content: bytes | None = None,
 ) -> tuple[int, bytes]:
-    """Return status and body of what tells health or index: whole, as half of one does not tell what it says.
-
-    Raises:
-        httpx.HTTPError: when there is no answer, none in time, or a larger one.
-    """
+    """Return status and body of what tells health or index: whole, as half of one does not tell what it says."""
     status, body = fetch(client, method, path, headers=headers, content=content, limit=MAX_STATE_BYTES + 1)
     if len(body) > MAX_STATE_BYTES:
         raise httpx.ReadError(f"the body has more than {MAX_STATE_BYTES} bytes")
@@ -357,11 +344,7 @@ def fetch(
     limit: int = 64 << 10,
     seconds: float = 10.0,
 ) -> tuple[int, bytes]:
-    """Return status and body, the body cut at `limit` bytes.
-
-    Raises:
-        httpx.HTTPError: when there is no answer, or none within `seconds`.
-    """
+    """Return status and body, the body cut at `limit` bytes."""
     headers = {**_HEADERS, **(headers or {})}
     deadline = time.monotonic() + seconds
     pieces = bytearray()
@@ -377,11 +360,7 @@ def fetch(
 
 
 def parsed(body: bytes, before: str = "") -> Any:
-    """Parse a body; `before` begins the message.
-
-    Raises:
-        ValueError: when it is not JSON, with how it begins. Untrusted text.
-    """
+    """Parse a body; `before` begins the message."""
     try:
         return loads(body)
     except ValueError as error:

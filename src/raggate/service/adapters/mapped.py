@@ -134,9 +134,6 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
 
     Args:
         key: where the headers stand in the configuration, for messages.
-
-    Raises:
-        UsageError: for a variable that is not set, or that no header can hold.
     """
     values: dict[str, str] = {}
     for header, template in headers.items():
@@ -177,9 +174,6 @@ def with_parts(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | N
     Args:
         errors: the path where errors stand; None for those of GraphQL.
         beginnings: what is removed from paths, see `prefixes`.
-
-    Raises:
-        ValueError: when it is not there, or of another kind, and when an error is reported.
     """
     root = parsed(body, f"the body of chunk {chunk.chunk_id[:60]!r}: ")
     refuse_errors(root, errors)
@@ -199,7 +193,6 @@ class MappedAdapter:
 
     Args:
         settings: how questions are asked, with `mapped`.
-        vault_names: the vaults in configuration order.
         environment: raggate's own; only what `mapped.pass_env` names is read.
 
     Raises:
@@ -218,11 +211,7 @@ class MappedAdapter:
         self._prefixes = prefixes(mapped.response.chunks.path_prefix, vault_names)
 
     def call(self, case: Case, mode: str) -> Call:
-        """Return the HTTP call that asks one case in one mode.
-
-        Raises:
-            UsageError: when the question makes a URL that is too long.
-        """
+        """Return the HTTP call that asks one case in one mode."""
         request = self._mapped.ask
         values = values_of(case, mode, self._settings)
         path, query = filled_path(request.path, values), filled_query(request.query, values)
@@ -277,10 +266,6 @@ class MappedAdapter:
         Args:
             client: with the API as its base URL; its timeouts hold for every single read.
             ready: the health path, where `mapped.health` is not there.
-
-        Raises:
-            httpx.HTTPError: when it cannot be reached yet.
-            ValueError: when something stands not where the settings say.
         """
         problem = self._health_problem(client, ready)
         if problem:
@@ -320,11 +305,7 @@ class MappedAdapter:
         return {name: filled_text(text, values) for name, text in self._mapped.headers.items()}
 
     def _fetch(self, client: httpx.Client, method: str, url: str, sent: object = None) -> tuple[int, bytes]:
-        """Return status and body.
-
-        Raises:
-            httpx.HTTPError: when there is no answer, none in time, or a larger one.
-        """
+        """Return status and body."""
         headers = self._headers(self._settings.k, self._settings.modes[0])
         content = None if sent is None else jsonio.dumps(sent)
         headers = headers if content is None else {"Content-Type": "application/json", **headers}

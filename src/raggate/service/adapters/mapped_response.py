@@ -49,9 +49,6 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     Args:
         beginnings: what is removed from paths, see `prefixes`.
         retrieval_only: whether answer and references are left unread.
-
-    Raises:
-        ValueError: when something is missing or of another kind, with where. Untrusted text.
     """
     refuse_errors(root, errors_path(fields))
     chunks = _chunks(root, fields.chunks, beginnings)
@@ -74,11 +71,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
 
 
 def holds(condition: Condition, root: Any) -> bool | None:
-    """Return whether a condition holds; None when it asks for true or false, and there is nothing.
-
-    Raises:
-        ValueError: when what stands there cannot be judged.
-    """
+    """Return whether a condition holds; None when it asks for true or false, and there is nothing."""
     path = parse(condition.path)
     value = find(path, root)
     if condition.empty:
@@ -95,11 +88,7 @@ def holds(condition: Condition, root: Any) -> bool | None:
 
 
 def whole(written: str | None, at: Entry) -> int | None:
-    """Return a whole number; None for no path, null and nothing.
-
-    Raises:
-        ValueError: when it is something else.
-    """
+    """Return a whole number; None for no path, null and nothing."""
     value, place = _at(written, at)
     if value is None or value is ABSENT:
         return None
@@ -327,11 +316,7 @@ def _coverage(root: Any, paths: dict[str, str]) -> dict[str, Any]:
 
 
 def state_of(index: IndexFields, root: Any) -> IndexState:
-    """Return how the index of a healthy API stands.
-
-    Raises:
-        ValueError: when something stands not where the settings say.
-    """
+    """Return how the index of a healthy API stands."""
     return IndexState(
         healthy=True,
         indexing=index.indexing is not None and bool(holds(index.indexing, root)),
@@ -358,11 +343,7 @@ def _count(written: str | None, root: Any) -> int | None:
 
 
 def body_of(body: bytes, stream: Stream | None) -> Any:
-    """Read a body.
-
-    Raises:
-        ValueError: when it is not what it should be, with where.
-    """
+    """Read a body."""
     if stream is None:
         return parsed(body, "the body: ")
     documents = _events(body) if stream.format == "sse" else _lines(body)
@@ -419,9 +400,6 @@ def refuse_errors(root: Any, written: str | None) -> None:
 
     Args:
         written: the path where errors stand; None for those of GraphQL.
-
-    Raises:
-        ValueError: with what it reports. Untrusted text.
     """
     reported = find(parse(written), root) if written is not None else _graphql_errors(root)
     if reported is ABSENT or reported in (None, False, 0, "", [], {}):
@@ -447,11 +425,7 @@ def _words(reported: Any) -> str:
 
 
 def entries_at(written: str, root: Any, *, limit: int) -> list[Entry]:
-    """Return the entries of a list.
-
-    Raises:
-        ValueError: when there is none, or a longer one.
-    """
+    """Return the entries of a list."""
     path = parse(written)
     items = find_all(path, root, limit=limit)
     if items is None:
@@ -460,11 +434,7 @@ def entries_at(written: str, root: Any, *, limit: int) -> list[Entry]:
 
 
 def side_by_side(columns: Mapping[str, str], root: Any, *, limit: int) -> list[Entry]:
-    """Return the rows of lists that run side by side, each a mapping of their names, with a place for messages.
-
-    Raises:
-        ValueError: when one is no list, too long, or of another length than the first.
-    """
+    """Return the rows of lists that run side by side, each a mapping of their names, with a place for messages."""
     lists: dict[str, list[Any]] = {}
     for name, written in columns.items():
         path = parse(written)

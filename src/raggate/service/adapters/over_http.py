@@ -20,11 +20,7 @@ class HttpAdapter(HttpProtocol, Protocol):
     """Turns cases into HTTP calls and bodies into responses. It does no I/O of its own but in `index_state`."""
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
-        """Ask the API how its index stands.
-
-        Raises:
-            httpx.HTTPError: when it cannot be reached yet.
-        """
+        """Ask the API how its index stands."""
 
 
 class OverHttp:

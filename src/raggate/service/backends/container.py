@@ -38,12 +38,7 @@ def mounts(volumes: Mapping[str, str], vault_path: str, *, read_only: bool) -> l
 
 
 def fill(client: Client, helper: str, vaults: Mapping[str, Path], vault_path: str) -> None:
-    """Copy the vaults into the volumes that the never-started container `helper` mounts.
-
-    Raises:
-        UsageError: for a link that leads out of its vault.
-        CannotTell: when the engine does not take them.
-    """
+    """Copy the vaults into the volumes that the never-started container `helper` mounts."""
     for name, directory in vaults.items():
         try:
             client.put_archive(helper, f"{vault_path}/{name}", archive(directory, name))
@@ -55,9 +50,6 @@ def archive(directory: Path, name: str) -> Iterator[bytes]:
     """Stream a directory as a tar archive, in pieces of bounded size and in a stable order.
 
     Everybody may read the copies and nobody owns them. Links within the directory stay links.
-
-    Raises:
-        UsageError: for a link that leads out of it.
     """
     root = directory.resolve()
     for folder, subfolders, files in os.walk(root):

@@ -47,9 +47,6 @@ def connected(
     Args:
         seconds: a call that takes longer fails. One that only reads is then made once more.
         greeting: the same for the first, which costs no engine any work.
-
-    Raises:
-        CannotTell: when no engine answers, or one that is too old, with what to do.
     """
     import docker
 
@@ -168,9 +165,6 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
 
     Returns:
         What was removed, as `container NAME` and so on.
-
-    Raises:
-        CannotTell: when no engine answers, or something cannot be removed.
     """
     wanted = step_label(environment)
     if not wanted:

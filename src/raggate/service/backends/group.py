@@ -79,15 +79,7 @@ class Running:
     Two threads with connections of their own wait for output and for the end. They end with the container.
 
     Args:
-        client: the engine.
-        container: id of the created container.
-        name: what messages call it.
-        settings: its settings.
-        log: takes its output.
         environment: raggate's own, which leads to the engine.
-
-    Raises:
-        CannotTell: when the engine cannot start it.
     """
 
     def __init__(
@@ -171,11 +163,7 @@ class Filler:
         self.used: set[str] = set()
 
     def fill(self, key: str, text: str) -> str:
-        """Replace the placeholders of one text; `key` is its place in the configuration.
-
-        Raises:
-            UsageError: for a placeholder that is not known, and for a NUL character.
-        """
+        """Replace the placeholders of one text; `key` is its place in the configuration."""
         if "\0" in text:
             raise UsageError(f"{key}: a NUL character cannot be handed to a process")
         return _PLACEHOLDER.sub(lambda match: self._value(key, match[1]), text)
@@ -207,11 +195,7 @@ class Part(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def part(key: str, settings: Contained, filler: Filler, workspace: Workspace) -> Part:
-    """Fill in the placeholders of a container.
-
-    Raises:
-        UsageError: for one that is not known.
-    """
+    """Fill in the placeholders of a container."""
     passed = {name: workspace.environment[name] for name in settings.pass_env if name in workspace.environment}
     return Part(
         key=key,
@@ -222,11 +206,7 @@ def part(key: str, settings: Contained, filler: Filler, workspace: Workspace) ->
 
 
 def services(key: str, settings: Mapping[str, Service], workspace: Workspace) -> dict[str, Part]:
-    """Return the services of the backend at `key` by name. They know each other by name, and the run.
-
-    Raises:
-        UsageError: for an unknown placeholder.
-    """
+    """Return the services of the backend at `key` by name. They know each other by name, and the run."""
     filler = Filler({f"service.{name}": name for name in settings} | {"run": workspace.run})
     return {name: part(f"{key}.services.{name}", service, filler, workspace) for name, service in settings.items()}
 
@@ -236,9 +216,6 @@ def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
     """Connect to the engine for some containers; on leaving, containers, networks and volumes are gone.
 
     Every relaxed limit is said. The output of a container goes to `<name>.log` of the run directory.
-
-    Raises:
-        CannotTell: when no engine answers.
     """
     labels = engine.labels(workspace.environment)
     for member in parts.values():
@@ -286,12 +263,7 @@ class Group:
         return f"raggate-{self.labels[engine.INSTANCE]}-{what}"
 
     def image(self, name: str) -> str:
-        """Return the id of a container's image, which stays as long as the group is open.
-
-        Raises:
-            UsageError: for a build context that is not there.
-            CannotTell: when the image cannot be had.
-        """
+        """Return the id of a container's image, which stays as long as the group is open."""
         key, settings, workspace = self.parts[name].key, self.parts[name].settings, self.workspace
         image = images.obtain(self.client, settings, key=key, workspace=workspace)
         if settings.build is not None:
@@ -316,11 +288,7 @@ class Group:
         return str(made["Id"])
 
     def connect(self, *, internal: bool, published: bool = False) -> None:
-        """Make the network of the containers, and bring raggate into it where it has to be; see `networking.create`.
-
-        Raises:
-            CannotTell: when the engine refuses.
-        """
+        """Make the network of the containers, and bring raggate into it where it has to be; see `networking.create`."""
         self._network, self._internal = self.name("net"), internal
         networking.create(self.client, self._network, self.labels, internal=internal, published=published)
         networking.join(self.client, self._network, self.own)
@@ -332,9 +300,6 @@ class Group:
 
         Args:
             at: the address of this machine at which its ports can be connected to; empty for none.
-
-        Raises:
-            CannotTell: when the engine cannot.
         """
         member, client = self.parts[name], self.client
         endpoint = client.create_endpoint_config(aliases=[name])
@@ -393,11 +358,7 @@ class Group:
 
 
 def _wait_for(name: str, ready: ServiceReady, service: Running, address: str | None) -> None:
-    """Wait until a service is up.
-
-    Raises:
-        CannotTell: when it ends, or is not up in time, with its last output.
-    """
+    """Wait until a service is up."""
     end = time.monotonic() + ready.timeout
     why = "it has no address"
     while True:

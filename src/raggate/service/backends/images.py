@@ -46,12 +46,7 @@ def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspac
     """Return the id of the image.
 
     Args:
-        settings: name the image or how to build it.
         workspace: where a build's context lies and its log goes, and what takes progress messages.
-
-    Raises:
-        UsageError: for a build context that is not there.
-        CannotTell: when the image cannot be had.
     """
     if settings.build is not None:
         return build(client, settings.build, key=key, workspace=workspace)
@@ -66,12 +61,7 @@ def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspac
 
 
 def identity(client: Client, settings: Contained, image: str) -> str:
-    """Name an image so that nothing else can be meant: by its name and digest where a registry has it, else by its id.
-
-    Args:
-        settings: name the image or how to build it.
-        image: the id that `obtain` gave.
-    """
+    """Name an image without doubt: by its name and digest if a registry has it, else by its id."""
     name = settings.image if settings.build is None else None
     if name is None or "@sha256:" in name:
         return name or image

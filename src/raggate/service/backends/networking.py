@@ -40,12 +40,8 @@ def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bo
     """Create a network.
 
     Args:
-        internal: whether it leads nowhere else.
         published: whether ports of its containers are to be connected to from this machine. Engines do not publish
             those of internal networks; this one sends packets out under addresses to which no answer comes back.
-
-    Raises:
-        CannotTell: when the engine refuses.
     """
     try:
         with signals.deferred():
@@ -66,7 +62,6 @@ def check_reachable(own: Own, host: str, platform: str = sys.platform) -> None:
 
     Args:
         host: the engine's URL, empty for the local one.
-        platform: as in `sys.platform`.
 
     Raises:
         UsageError: when raggate runs neither on the engine's machine nor in one of its containers.
@@ -91,10 +86,6 @@ def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
 
     Args:
         host: the engine's URL, empty for the local one.
-        platform: as in `sys.platform`.
-
-    Raises:
-        UsageError: when the engine runs on another machine.
     """
     if own.connect is not None:
         return None
@@ -109,11 +100,7 @@ def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
 
 
 def join(client: Client, network: str, own: Own) -> None:
-    """Bring raggate into the network. On the engine's own machine, and with its network, it is in it already.
-
-    Raises:
-        CannotTell: when the container cannot be connected.
-    """
+    """Bring raggate into the network. On the engine's own machine, and with its network, it is in it already."""
     if own.connect is None:
         return
     try:

@@ -45,7 +45,6 @@ class Log:
     for secrets.
 
     Args:
-        path: the file.
         secrets: values that are replaced by `***`, in memory and in the file.
 
     Raises:
@@ -216,9 +215,6 @@ class ProcessGroup:
     that carries the group's mark in its environment (Linux), because it may have left its group. A watchdog process
     does the same when raggate itself is killed. If raggate is the program of this process and no library in another,
     processes that left both behind become its children (Linux), and end with the last group.
-
-    Args:
-        environment: raggate's own.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:

@@ -92,14 +92,7 @@ def _words(message: Message) -> list[str]:
 
 
 def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield every way to read a result, each as the settings of `ask.mcp` that stand for it, and what is read.
-
-    Args:
-        result: of `tools/call`, untrusted.
-
-    Raises:
-        Missed: when the tool says that it failed.
-    """
+    """Yield every way to read a result, each as the settings of `ask.mcp` that stand for it, and what is read."""
     for way in _ways(result, notes):
         blocks = Blocks.model_validate(way["blocks"]) if "blocks" in way else None
         try:

@@ -179,7 +179,6 @@ def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any]
     """Return a mapping with placeholders that asks a question; None where the schema has no place for one.
 
     Args:
-        schema: of the mapping, untrusted.
         alone: whether the only text that is required is the question, whatever its name.
     """
     properties = dict(islice(mapping(mapping(schema).get("properties")).items(), MAX_PROPERTIES))

@@ -119,7 +119,6 @@ def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
     """Return a part of every chunk of an answer; nothing where it is not mapped or cannot be found.
 
     Args:
-        part: its name in `chunks`.
         chunks: part of a chunk, or `list` -> its path.
     """
     if part not in chunks:

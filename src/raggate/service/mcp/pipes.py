@@ -34,8 +34,6 @@ class Pipes:
     messages are taken for a banner.
 
     Args:
-        into: its standard input.
-        out: its standard output.
         note: takes lines that are no messages, for a log.
     """
 

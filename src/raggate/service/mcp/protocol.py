@@ -61,11 +61,7 @@ def notification(method: str, params: Message | None = None) -> Message:
 
 
 def parsed(raw: bytes) -> Message:
-    """Read a message. Batches, which one revision of the protocol allows, are not taken.
-
-    Raises:
-        ValueError: when it is none, with how it begins. Untrusted text.
-    """
+    """Read a message. Batches, which one revision of the protocol allows, are not taken."""
     try:
         value = loads(raw)
     except ValueError as error:
@@ -209,13 +205,8 @@ def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | 
     """Return what a result says.
 
     Args:
-        result: of `tools/call`, untrusted.
         text: whether the text is read although there is structured content.
         blocks: how each block is an item of a list; None where all of it is one value.
-
-    Raises:
-        Missed: when the tool says that it failed, or asks for something instead.
-        ValueError: when what it says cannot be read. Untrusted text.
     """
     if result.get("isError"):
         reason = next((block["text"] for block in _blocks(result) if type(block.get("text")) is str), "")

@@ -63,8 +63,6 @@ class Exchange:
     """Carries messages to one server, for any number of tasks at once.
 
     Args:
-        transport: carries the requests.
-        url: where the server is.
         headers: what the configuration adds to each request.
     """
 
@@ -99,12 +97,7 @@ class Exchange:
             raise _broken(f"{method}: {error}") from None
 
     async def tell(self, terms: Terms, message: Message) -> None:
-        """Send what gets no result.
-
-        Raises:
-            Missed: when it is refused.
-            httpx.TransportError: when the server cannot be reached.
-        """
+        """Send what gets no result."""
         reply = await self._send(terms, message)
         try:
             if not reply.is_success:
@@ -117,9 +110,6 @@ class Exchange:
 
         Args:
             seconds: how long to wait for a reply where no event loop keeps the time.
-
-        Raises:
-            httpx.TransportError: when the server cannot be reached.
         """
         headers = {**self._headers, **terms.headers({})}
         extensions = {**TIMEOUTS, WITHIN: seconds}
