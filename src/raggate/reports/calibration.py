@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from raggate.models.baseline import Calibration
 from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.reports.terminal import Screen
 from raggate.scoring import figures
 from raggate.scoring.noise import Band, Noise, share_not_seen
 from raggate.scoring.repeats import MAX_TIMES, Repeated
-from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, often, percent
 
 _HEAD = ("metric", "mean", "lowest", "highest", "noise", "tolerance", "questions that differ")
@@ -28,7 +28,7 @@ class _Row(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """What people call the metric, with the mode where there are several."""
-        return log_line(figures.title(self.metric) + self.mode)
+        return figures.title(self.metric) + self.mode
 
     @property
     def noise(self) -> str:
@@ -50,11 +50,15 @@ def render(calibration: Calibration) -> str:
     """Write the table and what follows from it; the run must not have broken off."""
     noise = Noise.of(calibration.scorecard.fingerprint)
     rows = [] if noise is None else list(_rows(calibration, noise))
-    lines = [log_line(_title(calibration)), "", *_table(rows), ""]
-    if any(row.band.differ for row in rows):
-        lines += _meaning(calibration, rows)
-    lines += _rankings(calibration)
-    return "\n".join(lines) + "\n"
+    screen = Screen(width=200, color=False, wrap=False)
+    screen.line(_title(calibration))
+    screen.line()
+    screen.table(_HEAD, [(_cells(row), None) for row in rows], names=(_HEAD[0], _HEAD[-1]))
+    screen.line()
+    meaning = _meaning(calibration, rows) if any(row.band.differ for row in rows) else ()
+    for text in (*meaning, *_rankings(calibration)):
+        screen.line(text)
+    return screen.text()
 
 
 def _title(calibration: Calibration) -> str:
@@ -75,18 +79,6 @@ def _rows(calibration: Calibration, noise: Noise) -> Iterator[_Row]:
                 mean = means[metric].value if metric in means else None
                 suffix, tolerance = f" ({mode})" if several else "", rule.tolerance or 0.0
                 yield _Row(metric=metric, mode=suffix, mean=mean, band=bands[metric], tolerance=tolerance)
-
-
-def _table(rows: Sequence[_Row]) -> list[str]:
-    cells = [_HEAD, *map(_cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place in {0, len(widths) - 1} else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
 
 
 def _cells(row: _Row) -> tuple[str, ...]:
@@ -116,7 +108,7 @@ def _advice(inside: Sequence[_Row]) -> str:
     """Say what makes the noise smaller than the tolerances; a mean over n answers has 1/sqrt(n) of the noise."""
     # as they are set, under the keys of the configuration
     wide = (f"{row.metric}{row.mode}: {fixed(ceil(row.band.spread * 100 - EPSILON) / 100, 2)}" for row in inside)
-    tolerances = f"tolerances above the noise ({log_line(', '.join(wide))}), which see less"
+    tolerances = f"tolerances above the noise ({', '.join(wide)}), which see less"
     needed = [ceil((row.band.spread / row.tolerance) ** 2 - EPSILON) if row.tolerance else 0 for row in inside]
     if not all(0 < times <= MAX_TIMES for times in needed):
         return f"make the API answer alike, or set {tolerances}"

@@ -1,25 +1,27 @@
-"""The history of a baseline -> a table for a terminal or as Markdown. Newest first."""
+"""The history of a baseline -> a table for a terminal, newest first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain, pairwise
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from msgspec import Struct
 
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
+from raggate.reports.terminal import Screen
 from raggate.scoring import figures
-from raggate.text.escape import log_line, plain
+from raggate.text.quote import cut
 
 Mark = Literal["▲", "▼"]
 BETTER: Mark = "▲"
 WORSE: Mark = "▼"
 OTHER = "*"
 NARROWEST = 60
-_GAP = "  "
-_WIDEST_HEAD = 12
+_HEAD = ("date", "commit", "run", "cases")
+_RUN = 20  # characters of a run's id
+_FIXED, _METRIC = 46, 12  # columns of a screen that a version takes, and a metric
 
 
 class Column(Struct, frozen=True, kw_only=True):
@@ -33,7 +35,12 @@ class Column(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The metric, with its mode where there are several."""
-        return f"{self.metric} ({self.mode})" if self.several else self.metric
+        return f"{self.metric}{self.suffix}"
+
+    @property
+    def suffix(self) -> str:
+        """The mode where there are several, in brackets."""
+        return f" ({self.mode})" if self.several else ""
 
 
 def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ...]:
@@ -89,93 +96,41 @@ def other_questions(history: History) -> set[str]:
 
 
 def render_text(history: History, shown: Sequence[Column], *, width: int) -> str:
-    """Set the history as plain text of at most `width` columns; metrics that have no room follow in further tables."""
+    """Set the history as tables for `width` columns: as many metrics in each as have room, at least one."""
     changed = other_questions(history)
-    fixed = [_column(["date", *(_date(revision) for revision in history.revisions)], left=True)]
-    fixed.append(_column(["commit", *(revision.commit[:8] for revision in history.revisions)], left=True))
-    first = [
-        _column(["run", *(_run(revision) for revision in history.revisions)], left=True),
-        _column(["cases", *(_cases(revision, changed) for revision in history.revisions)]),
-    ]
-    # at least one metric a table, however narrow the terminal
-    blocks: list[list[_Cells]] = [[*fixed, *first]]
-    for column in shown:
-        cells = _metric_cells(history, column)
-        if len(blocks[-1]) > len(fixed) and _width([*blocks[-1], cells]) > max(width, NARROWEST):
-            blocks.append(list(fixed))
-        blocks[-1].append(cells)
-    problems = [
-        f"{revision.commit[:8]}  {log_line(revision.problem)}"
-        for revision in history.revisions
-        if revision.baseline is None
-    ]
-    parts = ["\n".join(_lines(block)) for block in blocks]
-    parts.append("\n".join([*legend(history, changed), *(f"unreadable  {line}" for line in problems)]))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    screen = Screen(width=max(width, NARROWEST), color=False, wrap=False)
+    room = max((screen.width - _FIXED) // _METRIC, 1)
+    marked = {column: marks(history, column) for column in shown}
+    for start in range(0, max(len(shown), 1), room):
+        group = shown[start : start + room]
+        head = (*_HEAD, *(f"{figures.title(column.metric)}{column.suffix}" for column in group))
+        rows = [
+            (
+                (*_version(revision, changed), *(_cell(revision, column, marked[column]) for column in group)),
+                None,
+            )
+            for revision in history.revisions
+        ]
+        screen.table(head, rows, names=_HEAD[:3], words=head[len(_HEAD) :])
+        screen.line()
+    for text in legend(history, changed):
+        screen.line(text)
+    for revision in history.revisions:
+        if revision.baseline is None:
+            screen.line(f"unreadable {revision.commit[:8]} {revision.problem}")
+    return f"{screen.text().rstrip()}\n"
 
 
-class _Cells(Struct, frozen=True, kw_only=True):
-    head: tuple[str, ...]
-    rows: tuple[str, ...]
-    left: bool
-
-    @property
-    def width(self) -> int:
-        return max(map(len, chain(self.head, self.rows)))
-
-
-def _column(texts: Sequence[str], *, left: bool = False) -> _Cells:
-    return _Cells(head=(texts[0],), rows=tuple(texts[1:]), left=left)
-
-
-def _metric_cells(history: History, column: Column) -> _Cells:
-    marked = marks(history, column)
-    words = [
-        *_folded(plain(column.metric, limit=80)),
-        *([f"({plain(column.mode, limit=30)})"] if column.several else []),
-    ]
-    # the mark's place stays free where nothing changed, so that figures stand below each other
-    return _Cells(
-        head=tuple(f"{word} " for word in words),
-        rows=tuple(_cell(revision, column, marked) for revision in history.revisions),
-        left=False,
-    )
-
-
-def _folded(name: str) -> list[str]:
-    """Break a name at its underscores into lines that are not much wider than the figures below."""
-    lines = [""]
-    for word in name.split("_"):
-        joined = f"{lines[-1]}_{word}" if lines[-1] else word
-        if lines[-1] and len(joined) > _WIDEST_HEAD - 1:
-            lines[-1] += "_"
-            lines.append(word)
-        else:
-            lines[-1] = joined
-    return lines
+def _version(revision: Revision, changed: Collection[str]) -> tuple[str, ...]:
+    run = "unreadable" if revision.baseline is None else revision.baseline.scorecard.run_id or "–"
+    count = cases_of(revision)
+    cases = "–" if count is None else f"{count}{OTHER if revision.commit in changed else ''}"
+    return revision.stamp[:10] or "unknown", revision.commit[:8], cut(run, limit=_RUN), cases
 
 
 def _cell(revision: Revision, column: Column, marked: dict[str, Mark]) -> str:
     value = value_of(revision, column)
-    if value is None:
-        return "– "
-    return f"{figures.value(column.metric, value)}{marked.get(revision.commit) or ' '}"
-
-
-def _width(block: Collection[_Cells]) -> int:
-    return sum(cells.width for cells in block) + len(_GAP) * (len(block) - 1)
-
-
-def _lines(block: Sequence[_Cells]) -> Iterator[str]:
-    depth = max(len(cells.head) for cells in block)
-    # heads stand on the line above the figures, whatever their height
-    columns = [[*[""] * (depth - len(cells.head)), *cells.head, *cells.rows] for cells in block]
-    for row in zip(*columns, strict=True):
-        aligned = (
-            f"{text:<{cells.width}}" if cells.left else f"{text:>{cells.width}}"
-            for text, cells in zip(row, block, strict=True)
-        )
-        yield _GAP.join(aligned).rstrip()
+    return "–" if value is None else f"{figures.value(column.metric, value)}{marked.get(revision.commit, '')}"
 
 
 def legend(history: History, changed: Collection[str]) -> list[str]:
@@ -190,21 +145,6 @@ def legend(history: History, changed: Collection[str]) -> list[str]:
     if history.shallow:
         lines.append("The clone is shallow: older versions are not in it, and the oldest one shown may be older still.")
     return lines
-
-
-def _date(revision: Revision) -> str:
-    return revision.stamp[:10] or "unknown"
-
-
-def _run(revision: Revision) -> str:
-    if revision.baseline is None:
-        return "unreadable"
-    return log_line(revision.baseline.scorecard.run_id, limit=40) or "–"
-
-
-def _cases(revision: Revision, changed: Collection[str]) -> str:
-    count = cases_of(revision)
-    return "– " if count is None else f"{count}{OTHER if revision.commit in changed else ' '}"
 
 
 def _other(now: Revision, before: Revision) -> bool:

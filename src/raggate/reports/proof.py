@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+
 from msgspec.structs import replace
 
 from raggate.errors import ExitCode
 from raggate.models.gate_proof import GateProof, Trial
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
+from raggate.reports.parts.document import Bullets, Paragraph, Part, Table, bold, bulleted, line, page, utf8_bytes
 from raggate.reports.parts.formatting import QUALITY
-from raggate.reports.parts.markup import folded, inert, table
-from raggate.reports.terminal import Row, Screen
+from raggate.reports.terminal import Screen
 from raggate.scoring import figures
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted, fixed, percent, points, rounded, rounded_or_none, setting
 from raggate.text.quote import cut
 
-SHOWN_ALARMS = 5
+SHOWN_ALARMS = 10
 TERMINAL_NOTES = 10
 _STYLES = {"holds": "bold green", "does not hold": "bold red"}
 
@@ -42,27 +44,8 @@ SCHEMA = "raggate/proof/1"
 def render_terminal(proof: GateProof, *, width: int, color: bool) -> str:
     """Render a proof for a console of `width` columns; without `color` there are no escape codes at all."""
     screen = Screen(width=width, color=color, wrap=False)
-    title = f"raggate prove · suite {proof.suite} · {counted(proof.questions, 'question')} · {', '.join(proof.modes)}"
-    screen.line()
-    screen.line(title, style="bold", limit=600)
-    screen.line(
-        f"{watched(proof)}; {false_alarms(proof)}; {setting(proof.duration_s)} s in all",
-        limit=600,
-    )
-    for trial in proof.false_alarms[:SHOWN_ALARMS]:
-        screen.line(f"{alarm(trial)}: {trial.reasons[0].message}", first="  - ", limit=600)
-    screen.line()
-    _table(proof, screen)
-    if proof.missed:
-        screen.title(f"Missed ({len(proof.missed)})")
-    for trial in proof.missed:
-        screen.line(f"{fault_name(trial)}: {clause(trial)}", first="  - ", limit=600)
-    if proof.untried:
-        screen.line()
-        screen.line(f"{untried(proof)}; proof.md says why", limit=600)
-    if proof.unasked:
-        screen.title(f"Missing questions ({missing_questions(proof)})")
-        screen.bullets(proof.unasked, most=TERMINAL_NOTES, elsewhere="proof.md")
+    for part in _parts(proof):
+        screen.part(part, most=TERMINAL_NOTES, elsewhere="proof.md")
     screen.line()
     screen.line(headline(proof), limit=600)
     code = int(EXIT_CODES[proof.outcome])
@@ -70,19 +53,23 @@ def render_terminal(proof: GateProof, *, width: int, color: bool) -> str:
     return screen.text()
 
 
-def _table(proof: GateProof, screen: Screen) -> None:
-    rows: list[Row] = []
-    for trial in proof.trials:
-        cells = (
-            trial.name,
-            trial.size or trial.kind,
-            drop(trial, proof.watch.metric),
-            str(trial.changed),
-            verdict_on(trial, proof),
-        )
-        rows.append((cells, "red" if not trial.caught and trial.harmful(proof.harm) else None))
-    head = ("fault", "size", figures.title(proof.watch.metric), "changed", "the gate")
-    screen.table(head, rows, names=head[:2], words=head[4:])
+def _parts(proof: GateProof) -> list[Part]:
+    about = f"Suite {proof.suite}, {counted(proof.questions, 'question')}, {', '.join(proof.modes)}: {watched(proof)}."
+    alarms = [f"{alarm(trial)}: {trial.reasons[0].message}" for trial in proof.false_alarms[:SHOWN_ALARMS]]
+    missed = [f"{fault_name(trial)}: {clause(trial)}" for trial in proof.missed]
+    names = [(fault.name, fault.size, fault.why) for fault in proof.untried]
+    untold = (Table(("fault", "size", "why"), names),) if names else ()
+    missing = missing_questions(proof)
+    seen = line(f"{missing[:1].upper()}{missing[1:]}. What happens to them is seen by no question of the suite.")
+    notes = (Paragraph((seen,)), Bullets([(line(note),) for note in proof.unasked], SHOWN_NOTES))
+    return [
+        Part(name="the suite", blocks=(Paragraph((line(f"{about} {_visible(proof)}"),)),), level=2),
+        Part(name="alarms", title="False alarms", blocks=bulleted(alarms), level=2),
+        Part(name="faults", title="Faults", blocks=(_faults(proof),), level=2),
+        Part(name="missed", title="Why these were missed", blocks=bulleted(missed), level=2),
+        Part(name="untried", title=untried(proof), blocks=untold, folded=True),
+        Part(name="notes", title="Missing questions", blocks=notes if proof.unasked else (), level=2),
+    ]
 
 
 def fault_name(trial: Trial) -> str:
@@ -196,20 +183,18 @@ def clause(trial: Trial) -> str:
 
 def render(proof: GateProof) -> str:
     """Render the page. Pure."""
+    made = f"raggate {proof.version}, run {proof.run_id}, {setting(proof.duration_s)} s."
     parts = [
-        "# What the gate catches",
-        f"**{inert(headline(proof), limit=600)}**",
-        f"Suite {inert(proof.suite)}, {counted(proof.questions, 'question')}, {inert(', '.join(proof.modes))}: "
-        f"{inert(watched(proof))}. {_visible(proof)}",
-        _alarms(proof),
-        "## Faults",
-        _faults(proof),
-        _misses(proof),
-        _untried(proof),
-        _unasked(proof),
-        f"raggate {inert(proof.version)}, run {inert(proof.run_id)}, {setting(proof.duration_s)} s.",
+        Part(
+            name="headline",
+            title="What the gate catches",
+            blocks=(Paragraph((line(bold(headline(proof), 600)),)),),
+            level=1,
+        ),
+        *_parts(proof),
+        Part(name="run", blocks=(Paragraph((line(made),)),)),
     ]
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return page([part for part in parts if part.blocks], utf8_bytes, sys.maxsize)
 
 
 def _visible(proof: GateProof) -> str:
@@ -222,57 +207,27 @@ def _visible(proof: GateProof) -> str:
     return f"{allowed}; the test of all questions sees a loss of {points(watch.visible)} four times out of five."
 
 
-def _faults(proof: GateProof) -> str:
-    metric = inert(figures.title(proof.watch.metric))
-    head = ("", "fault", "size", metric, "answers changed", "the gate")
+def _faults(proof: GateProof) -> Table:
+    metric = figures.title(proof.watch.metric)
     rows = [
         (
-            _mark(trial, proof),
-            inert(trial.name),
-            inert(trial.size or trial.kind),
+            f"{_mark(trial, proof)} {trial.name}",
+            trial.size or trial.kind,
             drop(trial, proof.watch.metric),
             str(trial.changed),
-            inert(verdict_on(trial, proof)),
+            verdict_on(trial, proof),
         )
         for trial in proof.trials
     ]
-    return table(head, rows, numbers=(metric, "answers changed"))
+    return Table(
+        ("fault", "size", metric, "answers changed", "the gate"), rows, (metric, "answers changed"), whole=True
+    )
 
 
 def _mark(trial: Trial, proof: GateProof) -> str:
     if trial.caught:
         return "✅"
     return "❌" if trial.harmful(proof.harm) else "▫️"
-
-
-def _alarms(proof: GateProof) -> str:
-    alarms = proof.false_alarms
-    lines = [f"- {inert(alarm(trial))}: {inert(trial.reasons[0].message)}" for trial in alarms[:10]]
-    return "\n".join(["## False alarms\n", *lines]) if alarms else ""
-
-
-def _misses(proof: GateProof) -> str:
-    missed = proof.missed
-    lines = [f"- {inert(fault_name(trial))}: {inert(clause(trial), limit=600)}" for trial in missed]
-    return "\n".join(["## Why these were missed\n", *lines]) if missed else ""
-
-
-def _untried(proof: GateProof) -> str:
-    rows = [(inert(fault.name), inert(fault.size), inert(fault.why)) for fault in proof.untried]
-    return folded(untried(proof), table(("fault", "size", "why"), rows)) if rows else ""
-
-
-def _unasked(proof: GateProof) -> str:
-    if not proof.unasked:
-        return ""
-    names = [f"- {inert(note, limit=200)}" for note in proof.unasked[:SHOWN_NOTES]]
-    more = len(proof.unasked) - SHOWN_NOTES
-    names += [f"- and {more} more, in proof.json"] if more > 0 else []
-    meaning = "What happens to them is seen by no question of the suite."
-    missing = missing_questions(proof)
-    return f"## Missing questions\n\n{missing[:1].upper()}{missing[1:]}. {meaning}\n\n" + folded(
-        "These notes", "\n".join(names)
-    )
 
 
 def render_json(proof: GateProof) -> str:

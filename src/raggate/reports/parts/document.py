@@ -240,7 +240,8 @@ def _table(block: Table, links: Links | None, most: int, width: int) -> str:
     left = len(block.rows) - most
     if left > 0:
         rows.append([f"… and {left} more {ELSEWHERE}", *[""] * (len(block.head) - 1)])
-    return table(block.head, rows, numbers=block.numbers)
+    head = {name: safe(name, limit=80) for name in block.head}
+    return table([*head.values()], rows, numbers=[head[name] for name in block.numbers if name in head])
 
 
 def _cell(cell: Cell, links: Links | None, width: int, *, number: bool) -> str:
