@@ -34,6 +34,8 @@ _COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_e
 _PLAIN = (int, float, str)
 _T = TypeVar("_T")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
+# what msgspec says of a value that does not fit, and where
+_SAID = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL)
 _NAMED = re.compile(r"`(\w+)(?: \| null)?`")
 _KINDS = {
     "str": "text",
@@ -377,12 +379,13 @@ def taken(value: Any, kind: type[_T]) -> _T:
     try:
         return convert(value, kind)
     except ValidationError as error:
-        what, _, place = str(error).partition(" - at `$")
-        where = place.strip("`.") or "the body"
+        said = _SAID.fullmatch(str(error))
+        what, place = said.groups(default="") if said is not None else (str(error), "")
+        where = place.strip(".") or "the body"
         if missing := _MISSING.fullmatch(what):
             raise ValueError(f"{joined(where, missing[1])}: found nothing") from None
-        words = _NAMED.sub(lambda match: _KINDS.get(match[1], match[1]), what)
-        raise ValueError(f"{where}: {words[:1].lower()}{words[1:].replace(', got ', ', found ')}") from None
+        words = _NAMED.sub(lambda match: _KINDS.get(match[1], match[1]), re.sub(", got ", ", found ", what))
+        raise ValueError(f"{where}: {words[:1].lower()}{words[1:]}") from None
 
 
 def _unlike(where: str, expected: str, value: Any) -> ValueError:
