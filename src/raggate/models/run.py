@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Literal
+from sys import intern
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
+from msgspec.structs import force_setattr
 
 from raggate.config.imported import RunConfig
 from raggate.models.golden import Case, Golden, Selection
 from raggate.models.judging import Judgement, Judging
 from raggate.models.provenance import Fingerprint, Provenance
-from raggate.text.jsonio import JsonObject, Stored, share_texts
+from raggate.text.jsonio import JsonObject, Stored
 
 ProbeKind = Literal["private", "principal"]
 """What a probe is for: a private note, or one that the principal may not see."""
 
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
+Whole = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
+"""A whole number that every program can read and write again."""
+
 CUT = "..."
 """The mark at the end of a text that a run directory keeps in part."""
 LeakPart = Literal[
@@ -72,7 +77,7 @@ class Chunk(Stored, frozen=True, gc=False):
     rel_path: str
     heading_path: str
     text: str
-    rank: int | None = None
+    rank: Whole | None = None
     score_final: float | None = None
     score_vector: float | None = None
     score_lexical: float | None = None
@@ -81,7 +86,17 @@ class Chunk(Stored, frozen=True, gc=False):
     text_hash: str | None = None
 
     def __post_init__(self) -> None:
-        share_texts(self, ("chunk_id", "rel_path", "heading_path", "text", "vault", "doc_id", "text_hash"))
+        # one by one, as there are very many chunks
+        force_setattr(self, "chunk_id", intern(self.chunk_id))
+        force_setattr(self, "rel_path", intern(self.rel_path))
+        force_setattr(self, "heading_path", intern(self.heading_path))
+        force_setattr(self, "text", intern(self.text))
+        if self.vault is not None:
+            force_setattr(self, "vault", intern(self.vault))
+        if self.doc_id is not None:
+            force_setattr(self, "doc_id", intern(self.doc_id))
+        if self.text_hash is not None:
+            force_setattr(self, "text_hash", intern(self.text_hash))
 
     @property
     def content(self) -> tuple[str | None, ...]:
@@ -100,7 +115,7 @@ class Reference(Stored, frozen=True):
     vault: str
     rel_path: str
     heading_path: str
-    chunk_index: int
+    chunk_index: Whole
 
 
 class Response(Stored, frozen=True):
@@ -135,7 +150,7 @@ class Failure(Stored, frozen=True):
 
     kind: FailureKind
     message: str
-    status: int | None = None
+    status: Whole | None = None
 
 
 class Result(Stored, frozen=True):
@@ -150,7 +165,7 @@ class Result(Stored, frozen=True):
     mode: str
     response: Response | None
     failure: Failure | None
-    retries: int
+    retries: Whole
     elapsed_ms: float
     repeat: int = 1
     trace_id: str | None = None

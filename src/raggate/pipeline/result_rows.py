@@ -34,11 +34,12 @@ from raggate.models.run import (
     Response,
     Result,
     Run,
+    Whole,
 )
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text.files import MOST_LINE_BYTES, stored_lines, write_atomic, zipped, zipped_lines
-from raggate.text.jsonio import dump_line, dumps, too_deep
+from raggate.text.jsonio import dump_line, too_deep
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 
@@ -56,7 +57,6 @@ STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
 HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
-_LONG_NUMBER = re.compile(rb"(?<=[:,\[ ])-?[0-9]{19}")
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -65,7 +65,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     response: Response | None
     failure: Failure | None
-    retries: int
+    retries: Whole
     elapsed_ms: float
     trace_id: str | None = None
 
@@ -124,13 +124,9 @@ class Rows(Generic[T]):
         if len(line) > MOST_LISTS and line.count(b"[") + line.count(b"{") > MOST_LISTS:
             raise UsageError(f"{place}: more than {MOST_LISTS} lists in a line")
         try:
-            row = self._decoder.decode(line)
-            if _LONG_NUMBER.search(line):
-                # a number that could be read, and not written again
-                dumps(row)
-        except (DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
+            return self._decoder.decode(line)
+        except (DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"{place}: not {self._noun}: {cut(error)}") from None
-        return row
 
     @cached_property
     def _decoder(self) -> Decoder[T]:
@@ -248,7 +244,7 @@ def _check(result: Result, place: str) -> None:
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
     if result.response.coverage and too_deep(result.response.coverage):
-        raise UsageError(f"{place}: nested too deeply")
+        raise UsageError(f"{place}: the index coverage is nested too deeply, or has a number of more than 64 bits")
 
 
 def _check_judgements(judgements: Sequence[Judgement], place: str) -> None:

@@ -37,10 +37,15 @@ _LIMITS = {
 def bounded(response: Response) -> Response:
     """Return the response when all its texts are within their bounds."""
     for position, chunk in enumerate(response.chunks, 1):
-        names = len(chunk.chunk_id), len(chunk.vault or ""), len(chunk.doc_id or "")
-        paths = len(chunk.rel_path), len(chunk.heading_path)
         # told apart only when something is too long, as this is done for every chunk there is
-        if max(names) > MAX_NAME or max(paths) > MAX_PATH or len(chunk.text) > MAX_TEXT:
+        if (
+            len(chunk.text) > MAX_TEXT
+            or len(chunk.chunk_id) > MAX_NAME
+            or len(chunk.rel_path) > MAX_PATH
+            or len(chunk.heading_path) > MAX_PATH
+            or len(chunk.vault or "") > MAX_NAME
+            or len(chunk.doc_id or "") > MAX_NAME
+        ):
             _check(_of_place(f"chunk {position}", chunk))
     for position, reference in enumerate(response.references, 1):
         _check(_of_place(f"reference {position}", reference))
