@@ -39,7 +39,7 @@ from raggate.models.run import (
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text.files import MOST_LINE_BYTES, stored_lines, write_atomic, zipped, zipped_lines
-from raggate.text.jsonio import dump_line, too_deep
+from raggate.text.jsonio import dump_line, dumps
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 
@@ -243,8 +243,11 @@ def _check(result: Result, place: str) -> None:
         bounded(result.response)
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
-    if result.response.coverage and too_deep(result.response.coverage):
-        raise UsageError(f"{place}: the index coverage is nested too deeply, or has a number of more than 64 bits")
+    try:
+        # as deep as it lies in a row
+        dumps([[[[[[result.response.coverage]]]]]])
+    except TypeError as error:
+        raise UsageError(f"{place}: the index coverage cannot be written: {cut(error)}") from None
 
 
 def _check_judgements(judgements: Sequence[Judgement], place: str) -> None:

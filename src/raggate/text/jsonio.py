@@ -132,7 +132,8 @@ def loads(data: bytes | str) -> Any:
         # a line of a larger file is told with its own number, beside which "line 1" would be wrong
         line = f"line {error.lineno}, " if "\n" in error.doc.rstrip() else ""
         raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
-    if isinstance(value, dict | list) and too_deep(value):
+    brackets = (b"[", b"{") if isinstance(data, bytes) else ("[", "{")
+    if sum(map(data.count, brackets)) > MAX_DEPTH and too_deep(value):  # type: ignore[arg-type]
         raise ValueError(f"nested too deeply, expected at most {MAX_DEPTH} levels")
     return value
 

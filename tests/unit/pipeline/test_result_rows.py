@@ -24,9 +24,9 @@ from tables import each_row
     ("value", "words"),
     [
         (b"[%s]" % b",".join([b"{}"] * result_rows.MOST_LISTS), "more than 200000 lists in a line"),
-        (b"[" * 300 + b"]" * 300, "the index coverage is nested too deeply"),
+        (b"[" * 300 + b"]" * 300, "the index coverage cannot be written: Recursion limit reached"),
         (b"[" * 3000 + b"]" * 3000, "not a result: "),
-        (b"1" + b"0" * 30, "the index coverage is nested too deeply, or has a number of more than 64 bits"),
+        (b"1" + b"0" * 30, "the index coverage cannot be written: Integer exceeds 64-bit range"),
         (b"NaN", "not a result: "),
     ],
 )
