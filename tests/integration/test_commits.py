@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Repository, commit_then_status, status
+from fakes.github_api import FakeGitHub, Repository
 from flavours import EITHER
 from raggate.github.rest.client import GitHub, GitHubError
 from raggate.github.rest.commits import (
@@ -149,26 +149,6 @@ def test_no_author_is_named(stage: Stage) -> None:
     (request,) = stage.fake.calls("git/create-commit")
     assert isinstance(request.body, dict)
     assert not {"author", "committer"} & set(request.body)
-
-
-@pytest.mark.parametrize(
-    ("operation", "branch"),
-    [
-        ("git/create-blob", "main"),
-        ("git/create-tree", "main"),
-        ("git/create-commit", "main"),
-        ("git/update-ref", "main"),
-        ("git/create-ref", "new"),
-    ],
-)
-@pytest.mark.parametrize("fault", [COMMIT_THEN_DROP, commit_then_status(502), status(503)])
-def test_lost_answers(stage: Stage, operation: str, branch: str, fault: object) -> None:
-    """Whichever answer is lost, there is one commit on the branch."""
-    before = stage.repository.head
-    stage.fake.fail_next(operation, fault)  # type: ignore[arg-type]
-    made = stage.update(branch, before if branch == "main" else None, onto=before)
-    assert stage.repository.refs[f"refs/heads/{branch}"] == made.sha
-    assert stage.parents(made.sha) == (before,)
 
 
 @EITHER

@@ -113,15 +113,6 @@ class TestRead:
         with pytest.raises(UsageError, match=r"vault/link.md@\w{12}: a symbolic link"):
             opened().read("vault/link.md")
 
-    def test_a_large_file(self, repository: Repository, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A file above 1 MiB is read, and one above the limit is refused before it is downloaded."""
-        content = b"x" * ((1 << 20) + 1)
-        source = opened(add(repository, {"big": content}))
-        assert source.read("big") == content
-        monkeypatch.setattr(Objects, "limits", replace(Objects.limits, file_bytes=1 << 20))
-        with pytest.raises(UsageError, match="larger than 1048576 bytes"):
-            source.read("big")
-
     @EITHER
     def test_a_token_that_may_not_read(self, opened: Open) -> None:
         """A missing permission is told with the line that grants it, and is never a missing file."""
@@ -192,15 +183,6 @@ class TestDirectory:
         os.mkfifo(vault / "a.md")
         (vault / "empty.md").symlink_to("/dev/zero")
         assert files_below(opened(root=tmp_path).directory("vault"))["a.md"] == "# A\n"
-
-    def test_a_download_that_breaks_off(self, fake: FakeGitHub, opened: Open, tmp_path: Path) -> None:
-        """After a download that broke off nothing is left that could be taken for the directory."""
-        source = opened()
-        fake.before("git/get-blob", lambda _: fake.fail_next("git/get-blob", *[status(404)]), times=1)
-        with pytest.raises(GitHubError):
-            source.directory("vault")
-        assert list((tmp_path / "scratch").iterdir()) == []
-        assert len(files_below(source.directory("vault"))) == 7
 
     @pytest.mark.parametrize("target", ["../raggate.yml", "/etc/passwd", "deep/../../x", ".."])
     def test_a_link_out_of_it(self, repository: Repository, opened: Open, target: str) -> None:

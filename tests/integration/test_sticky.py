@@ -143,18 +143,6 @@ def test_what_is_told_already_can_be_left_alone(stage: Stage) -> None:
     assert not stage.alerts()
 
 
-@EITHER
-def test_every_page_is_looked_at(stage: Stage) -> None:
-    """With 200 comments before it and some after it, the comment is found on the third page."""
-    for number in range(200):
-        stage.repository.add_comment(7, "mona", f"comment {number}")
-    stage.publish(passed(1))
-    for number in range(10):
-        stage.repository.add_comment(7, "mona", f"comment {number}")
-    assert stage.publish(passed(2)).state == "updated"
-    assert len(stage.comments()) == 1
-
-
 @pytest.mark.parametrize(
     ("login", "kind", "prefix"),
     [
@@ -177,9 +165,10 @@ def test_spoofed_markers_are_ignored(stage: Stage, login: str, kind: str, prefix
 
 
 @EITHER
-def test_a_person_has_comments_of_their_own(stage: Stage) -> None:
-    """With the token of a person, comments of that person are edited, and the workflow's are not."""
-    token = stage.fake.token(WRITES, login="mona")
+@pytest.mark.parametrize("login", ["mona", "gate-app[bot]"])
+def test_each_account_has_comments_of_its_own(stage: Stage, login: str) -> None:
+    """With the token of a person or an app, comments of that account are edited, and the workflow's are not."""
+    token = stage.fake.token(WRITES, login=login)
     stage.publish(passed(1))
     assert stage.publish(passed(2), token=token).state == "created"
     assert stage.publish(passed(3), token=token).state == "updated"

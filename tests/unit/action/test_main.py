@@ -102,14 +102,6 @@ def test_what_makes_the_step_red(tmp_path: Path, code: int, choice: str) -> None
     assert ("green because of fail-on" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()) == waived
 
 
-def test_inputs_become_a_request(tmp_path: Path) -> None:
-    """Each input that is given is asked for as by the flag of the command line with the same name."""
-    given = {"INPUT_CONFIG": "a.yml", "INPUT_API_URL": "http://a", "INPUT_AGAINST": "-x y"}
-    (request,) = requests(tmp_path, **given)
-    assert request.reproduce == "raggate check --config a.yml --api-url http://a --against '-x y'"
-    assert (request.action, request.out) == (True, None)
-
-
 @pytest.mark.parametrize(
     ("content", "suite"),
     [
@@ -191,14 +183,6 @@ def test_a_summary_that_cannot_be_written(tmp_path: Path, code: int, ends: int) 
     assert outputs(tmp_path)["verdict"] == {70: "internal error", 1: "regression", 3: "cannot tell"}[ends]
     assert "could not be handed to the runner" in done.err
     assert grammar.values((tmp_path / "GITHUB_STATE").read_text())["FINISHED"] == "true"
-
-
-def test_a_bug_in_a_report_is_never_a_pass(tmp_path: Path) -> None:
-    """A report that cannot be made leaves neither a green step nor the outputs of a pass behind."""
-    with mock.patch.object(main, "_summary", side_effect=ZeroDivisionError):
-        done = step_here(tmp_path, passes)
-    assert (done.code, outputs(tmp_path)["exit-code"]) == (70, "70")
-    assert "internal error: ZeroDivisionError" in done.err
 
 
 def test_post_step_tells_of_a_killed_step(tmp_path: Path) -> None:

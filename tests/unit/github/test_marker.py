@@ -30,11 +30,6 @@ states = st.builds(
     pushes=st.lists(pushes, max_size=10).map(tuple),
     alert=st.none() | st.integers(0, 2**53),
 )
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5),
-    max_leaves=20,
-)
 
 
 def body(content: Any, *, suite: str = "main") -> str:
@@ -102,22 +97,6 @@ def test_what_is_out_of_shape_is_no_state(changes: dict[str, Any]) -> None:
     """A state of another version, suite, type or range is as good as none."""
     assert marker.decode(body(content())) == State(suite="main", pushes=(PUSH,))
     assert marker.decode(body(content(**changes))) is None
-
-
-def test_windows_line_ends_are_read() -> None:
-    """A comment that was saved in the browser, with other line ends, keeps its state."""
-    state = State(suite="main", pushes=(PUSH,), alert=3)
-    text = marker.encode(state).replace("\n", "\r\n") + "text"
-    assert marker.decode(text) == state
-    assert marker.first_line(text) == marker.comment_line("main")
-
-
-@given(st.text(), st.text())
-def test_two_suites_never_share_a_marker(one: str, other: str) -> None:
-    """Different names have different slugs, of letters, digits and dashes only."""
-    assert (marker.slug(one) == marker.slug(other)) == (one == other)
-    assert set(marker.slug(one)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-    assert "--" not in marker.slug(one)
 
 
 def test_loud_comments_name_their_push() -> None:

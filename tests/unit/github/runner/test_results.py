@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from raggate.errors import CannotTell, ExitCode
+from raggate.errors import ExitCode
 from raggate.github.runner import results
 
 ACTION = yaml.load((Path(__file__).parents[4] / "action.yml").read_text(), yaml.CSafeLoader)
@@ -57,15 +57,6 @@ def test_every_exit_code_has_a_name() -> None:
     """Each exit code has a name of its own, and an unknown one is an internal error, never a pass."""
     assert len({results.name_of(code) for code in ExitCode}) == len(ExitCode)
     assert results.name_of(137) == "internal error"
-
-
-def test_summary_without_a_run_says_why() -> None:
-    """Without a report the summary gives the error, harmless."""
-    text = results.summary(None, CannotTell("no <b>engine</b> @you", hint="start one"), 3)
-    assert "cannot tell" in text
-    assert "<b>" not in text
-    assert "@you" not in text
-    assert "start one" in text
 
 
 def test_summary_of_a_run_that_was_interrupted_after_its_report(tmp_path: Path) -> None:
