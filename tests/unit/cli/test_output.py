@@ -45,7 +45,7 @@ def test_the_schema_is_one() -> None:
 
 
 def test_every_command_takes_the_flags() -> None:
-    """--json, -q and -v are known to every command, each once."""
+    """--json and -q are known to every command, each once."""
     for name, command in output_schema.commands().items():
         flags = [flag for parameter in command.params for flag in parameter.opts]
         for flag in ("--json", "-q", "--quiet"):
