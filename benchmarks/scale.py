@@ -160,8 +160,6 @@ def measured(folder: Path, binary: Path, steps: Sequence[str]) -> tuple[dict[str
         costs["run"] = cost([*RAGGATE, "run"], folder)
         run = next(runs.iterdir())
         sizes = {path.name: path.stat().st_size for path in sorted(run.iterdir()) if path.is_file()}
-        if "score" in steps:
-            costs["score"] = cost([*RAGGATE, "score", run], folder)
         if "compare" in steps:
             costs["compare"] = cost([*RAGGATE, "compare", run, "--baseline", run], folder, allowed=(0, 1, 3))
         if "check" in steps:
@@ -174,7 +172,7 @@ def main() -> None:
     """Measure the sizes and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="+", type=int)
-    parser.add_argument("--steps", default="bare loop,score,compare,check", help="what is measured beside `run`")
+    parser.add_argument("--steps", default="bare loop,compare,check", help="what is measured beside `run`")
     parser.add_argument("--place", type=Path, help="where the suites are made; a temporary directory by default")
     given = parser.parse_args()
     results = {}
