@@ -11,7 +11,6 @@ import pytest
 
 from here import Done, called
 from labelling_project import LabelProject, grade, make_label_project
-from project import Project
 from raggate.cli import main
 from raggate.labelling.session import Session
 
@@ -31,15 +30,6 @@ def labelled(project: LabelProject, *flags: str, **environment: str) -> Done:
     arguments = ["label", "runs/20260102_030405", *flags]
     with mock.patch("raggate.cli.label._serve", serve):
         return called(lambda: sys.exit(main.run_command(arguments)), at=project.root, environment=environment)
-
-
-def test_passages_of_the_baseline_whose_texts_are_elsewhere(promoted_once: Project, tmp_path: Path) -> None:
-    """What the baseline returned and no named run has is counted; that its own run has it is not denied."""
-    promoted = promoted_once.copied(tmp_path)
-    promoted.command("check", "--case", "anchovy-first", FAKE_BEHAVIOUR="lose:anchovy")
-    with mock.patch("raggate.cli.label._serve"):
-        done = promoted.command("label", "--as", "ann")
-    assert "148 more passages are known only from the baseline" in done.err
 
 
 def test_what_is_not_written_is_told(project: LabelProject) -> None:

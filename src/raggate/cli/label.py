@@ -38,14 +38,14 @@ def label(
 ) -> Answer[Labelled]:
     """Judge passages that came back and that nobody has judged.
 
-    Shows what the named runs (default: the newest) and the baseline returned, each passage once, in random order, on a
-    page of this machine. Grades go into the golden set when you write them; the next check uses them.
+    Shows what the named runs (default: the newest) returned, each passage once, in random order, on a page of this
+    machine. Grades go into the golden set when you write them; the next check uses them.
     """
     from raggate.labelling.session import open_session
 
     console.require("the page to label", "starlette", "uvicorn")
     name = _checked(annotator or _who(environment))
-    session = open_session(options.request_of(config_file), runs, console.say, again=again)
+    session = open_session(options.request_of(config_file), runs, again=again)
     with session.journal:
         _say_pool(session)
         _serve(session, name, port)
@@ -87,11 +87,6 @@ def _say_pool(session: Session) -> None:
     console.say(f"{counted(count, 'passage')} of {counted(questions, 'question')} to judge")
     if session.pool.unplaced:
         console.say(f"{session.pool.unplaced} more stand under no heading of the notes and cannot be judged")
-    if session.unknown:
-        console.say(
-            f"{session.unknown} more passages are known only from the baseline, without their text. "
-            "To judge them, also name the run it was promoted from"
-        )
 
 
 def _serve(session: Session, annotator: str, port: int) -> None:

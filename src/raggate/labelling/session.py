@@ -7,15 +7,14 @@ over something that nobody has seen.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.errors import FileProblems, RaggateError, UsageError
-from raggate.gate import baseline as baseline_file
+from raggate.errors import FileProblems, UsageError
 from raggate.inputs.authoring.golden_file import with_cases, with_changed
 from raggate.inputs.golden import broken_rule, complete, place_key
 from raggate.inputs.headings import check_anchors
@@ -29,7 +28,6 @@ from raggate.models.run import Chunk, Run
 from raggate.pipeline import authoring, result_rows, run_directory, stored_runs
 from raggate.pipeline.authoring import Workbench
 from raggate.pipeline.request import Request
-from raggate.scoring.score import directions, short_hash
 from raggate.text.dates import now
 from raggate.text.files import read_file, write_file
 from raggate.text.headings import covers
@@ -299,42 +297,11 @@ def _ranked(run: Run, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
     return tuple(chunk for chunk in chunks if f"{chunk.vault}/{chunk.rel_path}" not in private)
 
 
-def of_baseline(path: Path, name: str, lists: Lists, golden: Golden, say: Callable[[str], None]) -> int:
-    """Add the lists of a baseline, as far as its chunks are known by their ids from the lists of runs.
-
-    A baseline holds hashes and no text.
-
-    Args:
-        lists: those of runs; the baseline's are added.
-        say: is told of a file that cannot be read.
-
-    Returns:
-        How many of its places nobody knows.
-    """
-    if not path.is_file():
-        return 0
-    try:
-        stored = baseline_file.read(read_file(path), name, directions((1, 3, 5, 10)))
-    except RaggateError as error:
-        say(f"the baseline is left out: {error.message}")
-        return 0
-    known = {short_hash(chunk.chunk_id): chunk for several in lists.values() for chunks in several for chunk in chunks}
-    asked = {case.id for case in golden.cases}
-    unknown = 0
-    for case in stored.scorecard.cases:
-        if case.case_id in asked:
-            chunks = tuple(known[entry.chunk] for entry in case.entries if entry.chunk in known)
-            unknown += len(case.entries) - len(chunks)
-            lists.setdefault(case.case_id, []).append(chunks)
-    return unknown
-
-
 class Session(Struct):
     """What is judged, and by whom so far.
 
     Attributes:
         again: whether passages that are judged already are shown, too, to see how far people agree.
-        unknown: how many passages of the baseline nobody has the text of.
     """
 
     bench: Workbench
@@ -347,7 +314,6 @@ class Session(Struct):
     stored: dict[str, bytes]
     state: Progress
     again: bool = False
-    unknown: int = 0
     by_id: dict[str, Case] = field(default_factory=dict)
 
     def order(self, case_id: str, annotator: str) -> list[Pooled]:
@@ -448,8 +414,8 @@ def _with_decided(fresh: Pool, before: Pool, state: Progress) -> Pool:
     return replace(fresh, passages=passages)
 
 
-def open_session(request: Request, runs: Sequence[Path], say: Callable[[str], None], *, again: bool = False) -> Session:
-    """Open the golden set, what runs and the baseline returned, and the journal.
+def open_session(request: Request, runs: Sequence[Path], *, again: bool = False) -> Session:
+    """Open the golden set, what runs returned, and the journal.
 
     Args:
         runs: run directories; none for the newest.
@@ -464,8 +430,6 @@ def open_session(request: Request, runs: Sequence[Path], say: Callable[[str], No
     files = {"golden": bench.path, "labels": bench.path.with_name(f"{bench.path.stem}.labels.jsonl")}
     names = {key: str(Path(bench.settings.golden).with_name(path.name)) for key, path in files.items()}
     lists = of_runs(runs or (newest_run(request.runs(bench.settings.out)),), bench.golden)
-    baseline = bench.settings.baseline_path
-    unknown = of_baseline(request.root / baseline, baseline, lists, bench.golden, say)
     session = Session(
         bench=bench,
         journal=Journal(request.root / journal, str(journal)),
@@ -477,7 +441,6 @@ def open_session(request: Request, runs: Sequence[Path], say: Callable[[str], No
         stored={},
         state=Progress(),
         again=again,
-        unknown=unknown,
     )
     try:
         session.reload()

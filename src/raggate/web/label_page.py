@@ -184,7 +184,6 @@ def overview(session: Session, annotator: str) -> dict[str, Any]:
         "grades": [*GRADES.values()],
         "questions": [_question_shown(session, case, annotator) for case in cases],
         "unplaced": session.pool.unplaced,
-        "unknown": session.unknown,
         "people": sorted({name for votes in session.state.votes.values() for name in votes}),
     }
 
