@@ -81,7 +81,7 @@ class LabelProject:
             say=lambda _: None,
             out=self.root / "runs",
         )
-        return open_session(request, (), again=again)
+        return open_session(request, [*(self.root / "runs").iterdir()], again=again)
 
 
 def make_label_project(

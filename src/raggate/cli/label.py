@@ -45,6 +45,7 @@ def label(
 
     console.require("the page to label", "starlette", "uvicorn")
     name = _checked(annotator or _who(environment))
+    runs = runs or (RUN.convert("latest", None, click.get_current_context()),)
     session = open_session(options.request_of(config_file), runs, again=again)
     with session.journal:
         _say_pool(session)

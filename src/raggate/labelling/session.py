@@ -25,7 +25,7 @@ from raggate.labelling.pool import Places, Pool, Pooled, pool, shuffled
 from raggate.labelling.progress import Progress, left_over, progress
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.run import Chunk, Run
-from raggate.pipeline import authoring, result_rows, run_directory, stored_runs
+from raggate.pipeline import authoring, run_directory
 from raggate.pipeline.authoring import Workbench
 from raggate.pipeline.request import Request
 from raggate.text.dates import now
@@ -257,19 +257,6 @@ def _grade(grade: int | None) -> str:
     return "not judged" if grade is None else f"grade {grade}"
 
 
-def newest_run(parent: Path) -> Path:
-    """Return the run directory that was made last."""
-    runs = [path for path in stored_runs.folders(parent) if result_rows.exists(path)]
-    if not runs:
-        raise UsageError(
-            f"{parent}: no run directory, so nothing was returned that could be judged",
-            hint="Run `raggate check` or `raggate run` first, or name a run directory.",
-        )
-    newest = max(runs, key=lambda path: (path.stat().st_mtime_ns, path.name))
-    stored_runs.refuse_committed(parent, [newest.name], "no run is named")
-    return newest
-
-
 def of_runs(directories: Iterable[Path], golden: Golden) -> Lists:
     """Read what runs returned for the questions of a golden set.
 
@@ -417,9 +404,6 @@ def _with_decided(fresh: Pool, before: Pool, state: Progress) -> Pool:
 def open_session(request: Request, runs: Sequence[Path], *, again: bool = False) -> Session:
     """Open the golden set, what runs returned, and the journal.
 
-    Args:
-        runs: run directories; none for the newest.
-
     Raises:
         UsageError: for what cannot be read, and when another process has the journal open.
     """
@@ -429,7 +413,7 @@ def open_session(request: Request, runs: Sequence[Path], *, again: bool = False)
     run_directory.check_place(request.root, str(journal.parent))
     files = {"golden": bench.path, "labels": bench.path.with_name(f"{bench.path.stem}.labels.jsonl")}
     names = {key: str(Path(bench.settings.golden).with_name(path.name)) for key, path in files.items()}
-    lists = of_runs(runs or (newest_run(request.runs(bench.settings.out)),), bench.golden)
+    lists = of_runs(runs, bench.golden)
     session = Session(
         bench=bench,
         journal=Journal(request.root / journal, str(journal)),

@@ -15,7 +15,6 @@ import pytest
 
 from checkouts import git
 from raggate.errors import UsageError
-from raggate.labelling.session import newest_run
 from raggate.pipeline.stored_runs import broken, named, remove, stored_runs
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"
@@ -90,7 +89,6 @@ def test_what_cannot_be_read_is_not_empty(tmp_path: Path, monkeypatch: pytest.Mo
         patch.setattr(os, "scandir", lambda place: (refuse(place, out), listed(place))[1])
         problem = f"{out}: cannot be read, so which runs are there is not known: Permission denied"
         assert {refused(lambda: stored_runs(out)), refused(lambda: named("latest", out))} == {problem}
-        assert refused(lambda: newest_run(out)) == problem
     with monkeypatch.context() as patch:
         patch.setattr(os, "lstat", lambda place, **_: (refuse(Path(place).parent, closed), looked_at(place))[1])
         assert refused(lambda: named("latest", out)) == problem.replace(str(out), str(closed))
