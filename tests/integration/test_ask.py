@@ -7,7 +7,6 @@ import os
 import random
 import re
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -133,13 +132,6 @@ def test_results_are_in_question_order_whatever_the_order_of_answers(concurrency
     assert {id(result) for result, _, _ in heard.calls} == {id(result) for result in outcome.results}
 
 
-def test_concurrency_is_a_bound_and_is_used() -> None:
-    """Never more questions are under way than configured, and as many as that when there are enough."""
-    with FakeAskApi(lambda question: (200, ask_body(question), 0.03)) as api:
-        ask(api, 24, concurrency=6)
-        assert api.peak == 6
-
-
 def test_cases_are_asked_in_their_own_modes_only() -> None:
     """A case that names modes is asked in those of them that are configured."""
     chosen = (
@@ -233,13 +225,6 @@ def test_passing_trouble_is_retried_and_counted(reply: Reply) -> None:
         assert set(api.counts.values()) == {3}
 
 
-def test_retries_are_bounded() -> None:
-    """When the trouble does not pass, the failure is the last one and every attempt was counted."""
-    found, result, api = failure(lambda _: (503, b'{"error":"Vector store unavailable"}', 0), retries=2)
-    assert found == Failure(kind="status", message='HTTP 503: {"error":"Vector store unavailable"}', status=503)
-    assert (result.retries, api.total) == (2, 3)
-
-
 @each_row(
     ("reply", "kind"),
     [
@@ -271,25 +256,6 @@ def test_back_off_doubles_and_is_the_same_every_time() -> None:
 
 
 # --- failures
-
-
-def test_error_excerpt_is_harmless() -> None:
-    """What an error body says is quoted on one short line."""
-    found, _, _ = failure(lambda _: (500, b"\x1b[31m\n::error::\xff" + b"x" * 100_000, 0))
-    assert found.status == 500
-    assert "\n" not in found.message
-    assert len(found.message) < 250
-
-
-def test_redirect_is_a_failure_and_not_followed() -> None:
-    """A redirect is reported with where it points to, even when that is no URL, and nothing is asked there."""
-    for location in ("/elsewhere", "http://[bad"):
-        reply = Reply(status=302, headers={"Location": location})
-        found, _, api = failure(lambda _, reply=reply: reply)
-        assert found == Failure(
-            kind="status", message=f"HTTP 302: redirects to {location}, which is not followed", status=302
-        )
-        assert api.total == 1
 
 
 def test_hanging_api_is_a_timeout_and_not_retried() -> None:
@@ -324,25 +290,6 @@ def test_huge_body_is_refused_unread(declared: bool) -> None:
     reply = Reply(body=b" " * 5000) if declared else Reply(pieces=[(0, b" " * 5000)])
     found, _, _ = failure(lambda _: reply, max_body_bytes=1024)
     assert found == Failure(kind="body", message="the body has more than 1024 bytes", status=200)
-
-
-def test_refused_connection() -> None:
-    """Nobody listens: a connection failure, after the retries."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        (result,) = ask(f"http://127.0.0.1:{unused.getsockname()[1]}", retries=1).results
-    assert result.failure is not None
-    assert result.failure.kind == "connection"
-    assert result.failure.message.startswith("cannot connect: ")
-    assert result.retries == 1
-
-
-def test_closing_in_the_middle_of_the_body() -> None:
-    """A server that hangs up in the middle is a connection failure."""
-    found, _, api = failure(lambda question: Reply(body=ask_body(question), drop="half"), retries=1)
-    assert found.kind == "connection"
-    assert found.message.startswith("connection lost: peer closed connection")
-    assert api.total == 2
 
 
 def test_one_bad_question_does_not_harm_the_others() -> None:

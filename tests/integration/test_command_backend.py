@@ -175,11 +175,6 @@ class TestBoot:
         assert time.monotonic() - begun < 2
         assert caught.value.log[-1] == "fatal: QDRANT_VECTOR_SIZE is required"
 
-    def test_never_listening(self, bring_up, settings):
-        """An API that never opens its port is told apart from one that answers badly."""
-        with pytest.raises(CannotTell, match=r"it is not listening, no connection to http://127\.0\.0\.1:"):
-            bring_up(settings("never_listens"), timeout=0.6)[0].__enter__()
-
     def test_death_while_it_serves(self, bring_up, settings):
         """An API that dies during the questions says how."""
         context, _ = bring_up(settings("die_after:40"))
@@ -243,20 +238,6 @@ class TestPlaceholders:
         with pytest.raises(UsageError, match="cannot know where to listen"):
             command.start(CommandBackend(run=["serve"]), place).__enter__()
 
-    @given(text=st.text(st.sampled_from("{}ab.$port%\n\0é"), max_size=12))
-    def test_never_crashes(self, text):
-        """Any text with braces is taken or refused as a usage error."""
-        place = Workspace(root=Path("/r"), out=Path("/o"), vaults={"a": Path("/v")}, environment={})
-        made = CommandBackend(run=["x"], env={"T": text, "P": "{port}"})
-        try:
-            filled = command._plan(made, place, 80, {}).environment["T"]
-        except UsageError as error:
-            refused = error.message
-        else:
-            refused = "api.command.env.T: "
-            assert ("{" in filled) <= ("{" in text)
-        assert refused.startswith("api.command.env.T: ")
-
 
 class TestRefusals:
     """Commands that cannot be started."""
@@ -280,23 +261,6 @@ class TestRefusals:
         with pytest.raises(UsageError, match=r"^api\.command\.run") as caught:
             command.start(CommandBackend(run=run), place).__enter__()
         assert why in caught.value.message
-
-    def test_run_that_the_build_should_have_made(self, place):
-        """When build steps ran, the hint says that they did not make the command."""
-        made = CommandBackend(build=[["true"]], run=["./api", "{port}"])
-        with pytest.raises(UsageError) as caught:
-            command.start(made, place).__enter__()
-        assert "build steps ran" in caught.value.hint
-
-    def test_working_directory(self, place):
-        """A working directory that is not there is named with its key."""
-        with pytest.raises(UsageError, match=r"api\.command\.cwd: 'nowhere' is not a directory"):
-            command.start(CommandBackend(run=["true", "{port}"], cwd="nowhere"), place).__enter__()
-
-    def test_name_of_a_variable(self, place):
-        """A variable that no process can have is refused."""
-        with pytest.raises(UsageError, match=r"api\.command\.env: 'A=B'"):
-            command.start(CommandBackend(run=["true", "{port}"], env={"A=B": "x"}), place).__enter__()
 
 
 class TestServices:
@@ -378,14 +342,6 @@ class TestEnvironment:
         allowed = {"PATH", "HOME", "TAG", "FAKE_BEHAVIOUR", "RAGGATE_RUN_MARK", *ENV, "LC_CTYPE"}
         assert set(environment) <= allowed
         assert stdin == "''"
-
-    def test_passed_on_by_name(self, place, settings):
-        """A variable named in `pass_env` is handed on, and `env` wins over it."""
-        code = "import os; print(os.environ['SEARCH_KEY'], os.environ['HOME'])"
-        made = settings(code=code, pass_env=["SEARCH_KEY", "HOME", "NOT_SET"], env={"HOME": "/mine"})
-        with command.start(made, place) as api:
-            assert eventually(api.died)
-            assert api.log_tail() == ("sk-1 /mine",)
 
 
 class TestLog:

@@ -159,26 +159,6 @@ def test_a_golden_set_that_is_there(root: Path) -> None:
     assert golden.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("places", "used"),
-    [
-        (("a/questions.jsonl", "eval/eval_set.jsonl"), "eval/eval_set.jsonl"),
-        (("b.jsonl", "a/set.jsonl"), "b.jsonl"),
-        (("node_modules/a/eval_set.jsonl", ".cache/eval_set.jsonl", "a/b/c/d/e/eval_set.jsonl"), None),
-    ],
-)
-def test_which_golden_set_is_used(root: Path, places: tuple[str, ...], used: str | None) -> None:
-    """One with the usual name comes first; what other programs keep, hide or bury deep is not looked at."""
-    for place in places:
-        (root / place).parent.mkdir(parents=True, exist_ok=True)
-        (root / place).write_text(questions({"gold_supports": [{"rel_path": "Keys.md"}]}))
-    (root / "linked.jsonl").symlink_to(places[0])
-    done = raggate(root, "init")
-    assert done.code == 0, done.err
-    assert yaml.safe_load((root / "raggate.yml").read_text())["golden"] == (used or "golden/eval_set.jsonl")
-    assert (root / "golden" / "eval_set.jsonl").exists() is (used is None)
-
-
 def test_a_command_keeps_the_vault_that_it_names(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is started was given the notes by a name before it said another one."""
     chunks = {"list": "hits", "rel_path": "path", "path_prefix": "personal/"}
@@ -188,19 +168,6 @@ def test_a_command_keeps_the_vault_that_it_names(root: Path, monkeypatch: pytest
     known = first_config.Known(probe="notes-mcp notes", there=first_config.there(root, root / "notes"))
     written = yaml.safe_load(first_config.text_of(root, known, None) or "")
     assert (written["vault"], written["api"]) == ({"notes": "notes"}, api)
-
-
-def test_questions_without_their_notes(root: Path) -> None:
-    """If the notes of a golden set are not found, `--vault` is what to type, and nothing is written."""
-    (root / "golden.jsonl").write_text(questions({"gold_supports": [{"rel_path": "Elsewhere.md"}]}))
-    before = sorted(root.rglob("*"))
-    done = raggate(root, "init")
-    assert (done.code, sorted(root.rglob("*"))) == (2, before)
-    assert "golden.jsonl has 1 question, and the notes that they name are not here" in done.err
-    assert "`--vault DIR` names the directory of the notes" in done.err
-    assert raggate(root, "init", "--vault", "notes").code == 0
-    config = yaml.safe_load((root / "raggate.yml").read_text())
-    assert (config["golden"], config["vault"]) == ("golden.jsonl", {"notes": "notes"})
 
 
 def test_the_vaults_that_questions_name(root: Path) -> None:
@@ -219,14 +186,6 @@ def test_the_vaults_that_questions_name(root: Path) -> None:
     assert config["vault"] == {"home": "b/home", "work": "a/work"}
     assert config["api"]["container"]["env"]["VAULT_PATH"] == "{vault.home}"
     assert "Next: set `api` in raggate.yml, then `raggate check`." in done.out
-
-
-def test_the_vault_is_named_as_the_answers_say(root: Path) -> None:
-    """If every answer says `personal/` before a note, the vault of `--vault` is called so."""
-    with Prefixed(notes=NOTES, pages={"/health": (200, {})}) as there:
-        done = raggate(root, "init", "--probe", f"{there.base_url}/search", "--vault", "notes")
-    assert done.code == 0, done.out + done.err
-    assert yaml.safe_load((root / "raggate.yml").read_text())["vault"] == {"personal": "notes"}
 
 
 class Prefixed(OtherApi):

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
 from builders import make_case, make_support
 from fakes.other_api import OtherApi
 from mapped_api import adapter, mapped
@@ -87,16 +85,6 @@ def test_a_golden_set_is_asked_and_found() -> None:
     assert label(CASES[1], second).labels.matches[0] == (0,)
     assert (third.response.abstained, third.response.answer, third.response.chunks) == (True, "", ())
     assert not first.response.abstained
-
-
-def test_the_request_is_what_the_template_says() -> None:
-    """Placeholders keep their type, what a case does not say is left out, and the rest is sent as it stands."""
-    with OtherApi(NOTES) as api:
-        ask(api, CASES[:2])
-    plain, scoped = sorted(api.heard, key=lambda heard: heard.body["trace"])
-    assert (plain.path, plain.query) == ("/v2/notes/search", {"explain": "1", "mode": "hybrid"})
-    assert plain.body == {"q": "Where is the spare key?", "top": 10, "filter": {}, "trace": "raggate/q1"}
-    assert scoped.body["filter"] == {"vault": ["personal"]}
 
 
 @each_row(
@@ -188,13 +176,6 @@ def test_an_index_that_is_counted_by_a_request_with_a_body() -> None:
     assert api.heard[-1].body == body
     assert api.heard[-1].headers["content-type"] == "application/json"
     assert api.heard[-1].headers["authorization"] == "Bearer s3cret"
-
-
-@each_row("page", [{}, {"index": {"files": "2"}}, {"index": {"files": -1}}, {"index": {}}])
-def test_an_index_that_cannot_be_read_breaks_the_protocol(page: object) -> None:
-    """A count that is missing, negative or no number is an error with its path, not an index without documents."""
-    with OtherApi(pages={"/stats": (200, page)}) as api, pytest.raises(ValueError, match=r"index\.files: expected"):
-        state(api)
 
 
 def test_the_text_of_each_chunk_is_a_request_of_its_own() -> None:

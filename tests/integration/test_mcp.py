@@ -99,21 +99,6 @@ def test_a_server_that_cannot_be_measured_says_why(mcp_project: dict[str, Projec
     assert said in done.out + done.err
 
 
-def test_a_tool_that_is_not_there_is_answered_with_those_that_are(mcp_project: dict[str, Project]) -> None:
-    """A misspelt tool, and an argument that the tool does not have, are told with the nearest before any question."""
-    project = mcp_project["http"]
-    project.edit("tool: search_notes", "tool: search_nodes")
-    done = project.command("run")
-    project.edit("tool: search_nodes", "tool: search_notes")
-    assert done.code == 3
-    assert "no tool 'search_nodes'; did you mean 'search_notes'?; it has search_notes" in done.err
-    project.edit("limit:", "limits:")
-    done = project.command("run")
-    project.edit("limits:", "limit:")
-    assert done.code == 3
-    assert "no argument 'limits'; did you mean 'limit'?; it has limit, query, vaults" in done.err
-
-
 @pytest.mark.parametrize(
     ("transport", "who"),
     [("http", "headers: {X-User: personal}"), ("stdio", "vaults: [personal]")],
@@ -126,12 +111,6 @@ def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who
     project.promote()
     assert project.command("check", FAKE_BEHAVIOUR="leaks").code == 4
     assert "principals_isolated" in [finding["invariant"] for finding in project.verdict()["invariants"]]
-
-
-def test_a_server_that_rolls_dice_is_seen(mcp_project: dict[str, Project]) -> None:
-    """The few questions that are asked twice tell that a tool does not rank alike each time."""
-    done = mcp_project["stdio"].command("check", FAKE_BEHAVIOUR="dice")
-    assert "Asked twice, 6 of 6 questions came back with other chunks" in " ".join(done.out.split()), done.out
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

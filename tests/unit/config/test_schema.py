@@ -60,24 +60,6 @@ def test_baseline_path(text: str, expected: str) -> None:
     assert load(MINIMAL + text).baseline_path == expected
 
 
-def test_vaults_keep_their_order() -> None:
-    """The order of the vaults is that of the file, as it numbers them."""
-    assert list(load("vault: {work: w, archive: a, personal: p}\napi: {url: 'http://x'}").vault) == [
-        "work",
-        "archive",
-        "personal",
-    ]
-
-
-def test_command() -> None:
-    """A command is a list of words, and what is not named of its environment is withheld."""
-    loaded = load("vault: {notes: v}\napi: {command: {run: [./serve, --port, '{port}']}}")
-    assert loaded.api.command is not None
-    assert loaded.api.command.run == ["./serve", "--port", "{port}"]
-    assert loaded.api.command.pass_env == ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
-    assert loaded.api.url is None
-
-
 @each_row(
     ("text", "message"),
     [
@@ -197,12 +179,6 @@ def test_mistake_in_what_must_be_there(text: str, message: str) -> None:
     assert message in refusal(text)
 
 
-def test_not_utf8() -> None:
-    """A file that is not UTF-8 is refused with the position of the first bad byte."""
-    with pytest.raises(UsageError, match=r"raggate\.yml:1: not valid UTF-8 at byte 7"):
-        config.load(b"suite: \xff", "raggate.yml")
-
-
 @each_row(
     "text",
     [
@@ -222,11 +198,6 @@ def test_problems_are_sorted_and_cut() -> None:
     lines = refusal(MINIMAL + "".join(f"zzz{number}: 1\n" for number in range(12))).split("\n")
     assert [line.split(":")[1] for line in lines[:-1]] == [str(number) for number in range(3, 13)]
     assert lines[-1] == "… and 2 more"
-
-
-def test_ten_problems_are_told_in_full() -> None:
-    """Ten problems are ten lines, without a word of more."""
-    assert len(refusal(MINIMAL + "".join(f"zzz{number}: 1\n" for number in range(10))).split("\n")) == 10
 
 
 def test_typo_in_a_rule_is_one_problem() -> None:
@@ -271,26 +242,6 @@ def test_limits_of_a_rule_are_finite(key: str, value: str) -> None:
     )
 
 
-def test_hint_names_the_documentation() -> None:
-    """A refused configuration says where every key is described."""
-    with pytest.raises(UsageError) as caught:
-        load(MINIMAL + "zzz: 1")
-    assert "docs/configuration.md" in caught.value.hint
-
-
-@each_row(
-    ("url", "expected"),
-    [
-        pytest.param("http://127.0.0.1:9000/", "http://127.0.0.1:9000", id="final slash"),
-        pytest.param("https://api.example/base", "https://api.example/base", id="with a path"),
-        pytest.param("http://[::1]:80", "http://[::1]:80", id="IPv6"),
-    ],
-)
-def test_url(url: str, expected: str) -> None:
-    """A URL is kept without its final slash."""
-    assert load(f"vault: {{a: v}}\napi: {{url: '{url}'}}").api.url == expected
-
-
 @each_row(
     "url",
     [
@@ -325,12 +276,6 @@ def test_url_with_more_than_a_path_is_refused() -> None:
     """What paths are added to the end of has no query and no fragment, not even an empty one."""
     for end in ("?key=1", "/v1?", "#part", "/#"):
         assert "expected a URL without '?' and '#'" in refusal(f"vault: {{a: v}}\napi: {{url: 'http://x{end}'}}"), end
-
-
-@each_row("level", ["error", "warn", "off", "'off'"])
-def test_invariant_levels(level: str) -> None:
-    """An invariant takes error, warn or off, and `off` needs no quotes."""
-    assert load(MINIMAL + f"invariants: {{notes_exist: {level}}}").invariants.notes_exist == level.strip("'")
 
 
 SCOPE = "scope_miss_rate"
@@ -488,19 +433,6 @@ def test_stale_after_days(text: str, expected: int | None) -> None:
     loaded = load(f"{MINIMAL}gate: {text}")
     assert loaded.gate.stale_after_days == expected
     assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
-
-
-@each_row("value", ["0", "1.5", "'7'", "true", "never"])
-def test_stale_after_days_is_a_whole_number(value: str) -> None:
-    """Anything but a whole number of days from 1 or `off` is refused with its key."""
-    assert "raggate.yml:3: gate.stale_after_days: expected" in refusal(f"{MINIMAL}gate: {{stale_after_days: {value}}}")
-
-
-def test_ratchet() -> None:
-    """The ratchet warns by default, and `off` needs no quotes."""
-    assert load(MINIMAL).gate.ratchet == "warn"
-    assert load(f"{MINIMAL}gate: {{ratchet: off}}").gate.ratchet == "off"
-    assert "gate.ratchet: expected 'warn', 'fail' or 'off'" in refusal(f"{MINIMAL}gate: {{ratchet: maybe}}")
 
 
 @each_row(

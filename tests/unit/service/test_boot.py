@@ -19,7 +19,7 @@ from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Workspace
 from raggate.service import boot
-from raggate.service.boot import MACHINE_CLOCK, Clock, Expected, Growth, check_size, why_it_ended
+from raggate.service.boot import Clock, Expected, Growth, check_size, why_it_ended
 from raggate.text.http_client import httpx
 from tables import each_row
 
@@ -96,12 +96,6 @@ def test_when_an_index_is_final(expected: Expected, states: list[IndexState | No
 def test_an_empty_index_is_never_final(expected: Expected, seen: IndexState, second: float | None) -> None:
     """No time makes an index that holds nothing one to ask, unless nothing is what it should count."""
     assert final_at(expected, seen) == second
-
-
-def test_an_index_that_grows_for_ever() -> None:
-    """Numbers that change from look to look are never final."""
-    growth = Growth(FIVE, SETTLE)
-    assert not any(growth.finished(state_index_growth(5, number), float(number)) for number in range(100))
 
 
 DONE = IndexState(healthy=True, indexing=False, documents=5, chunks=9)
@@ -271,18 +265,6 @@ class TestReady:
         assert outcome.api.closed
         assert "5 of 5 documents, 9 chunks" in outcome.said[-1]
 
-    def test_a_growing_index_is_waited_for(self, bring_up):
-        """Numbers that change from look to look are never taken as final."""
-        script = Script(state(5, 6), state(5, 7), state(5, 8), state(5, 9), state(5, 9))
-        assert bring_up(script).error is None
-        assert script.count > 5
-
-    def test_indexing_is_waited_for(self, bring_up):
-        """Complete numbers do not count while the API says that it is indexing."""
-        script = Script(*[state(5, 9, indexing=True)] * 4, DONE, DONE)
-        assert bring_up(script).error is None
-        assert script.count == 6
-
     def test_a_relapse_starts_over(self, bring_up):
         """A look that fails between two equal ones makes neither of them count."""
         script = Script(DONE, httpx.ReadError("reset"), DONE, IndexState(healthy=False, indexing=False), DONE, DONE)
@@ -301,39 +283,6 @@ class TestReady:
         assert outcome.said[-1].endswith(
             "4 of 5 documents, 9 chunks; the index is incomplete, but has not changed for 3 s"
         )
-
-    def test_an_index_of_one_note(self, bring_up):
-        """One document and one chunk are each one."""
-        outcome = bring_up(Script(state(1, 1)), expected=Expected(documents=1, chunks=1))
-        assert outcome.said[-1].endswith(" 1 of 1 document, 1 chunk")
-
-    def test_an_index_that_is_larger_than_the_vault(self, bring_up):
-        """More documents than notes are no part of them: both numbers are told."""
-        outcome = bring_up(Script(state(35, 9)), expected=Expected(documents=1, chunks=1))
-        assert outcome.said[-1] == "the API is up after 0.1 s: 35 documents, the vault has 1 note, 9 chunks"
-
-    def test_a_complete_index_is_not_waited_for(self, bring_up):
-        """An index that holds all notes, as large as that of the baseline, does not have to settle."""
-        outcome = bring_up(Script(DONE))
-        assert not [line for line in outcome.said if "settle" in line]
-
-    def test_a_complete_index_is_not_called_incomplete(self, bring_up):
-        """An index with a document for every note is told without a word about what might be missing."""
-        outcome = bring_up(Script(DONE))
-        assert outcome.said[-1] == "the API is up after 0.1 s: 5 of 5 documents, 9 chunks"
-
-    def test_an_api_that_does_not_count_is_believed(self, bring_up):
-        """Without a number of documents, two equal looks are enough."""
-        script = Script(state(None))
-        assert bring_up(script).error is None
-        assert script.count == 2
-
-    def test_an_api_kept_from_counting_has_to_settle(self, bring_up):
-        """When something went wrong with the counting, its silence must last before it is believed."""
-        outcome = bring_up(Script(state(None, detail="POST /api/v1/ask: HTTP 503")), settle=3)
-        assert outcome.error is None
-        assert outcome.seconds == pytest.approx(3, abs=0.1)
-        assert "HTTP 503" in outcome.said[-1]
 
     def test_more_documents_than_the_vault_has(self, bring_up):
         """An index larger than the vault is that of another vault, or an old one: nothing is asked of it."""
@@ -380,14 +329,6 @@ class TestDeath:
         assert "memory" in outcome.error.hint
         assert outcome.seconds < 1
 
-    def test_going_to_the_background(self, bring_up):
-        """A command that ends well before it serves is told to stay in the foreground."""
-        outcome = bring_up(
-            Script(httpx.ConnectError("refused")),
-            api=FakeApi(deaths=[ProcessExit(message="exited with code 0", code=0)]),
-        )
-        assert "foreground" in outcome.error.hint
-
 
 class TestTimeout:
     """The time is over before it is ready."""
@@ -413,13 +354,6 @@ class TestTimeout:
         )
         assert "not healthy, GET /api/health answers 503: no \x1b[31mvector store" in outcome.message
 
-    def test_unhealthy_in_its_own_words(self, bring_up):
-        """What the adapter says of the health is shown."""
-        outcome = bring_up(
-            timeout=2, index_state=Script(IndexState(healthy=False, indexing=False, detail='status "sick\x1b"'))
-        )
-        assert 'it is not healthy, status "sick\x1b"' in outcome.message
-
     def test_another_protocol(self, bring_up):
         """An answer of the wrong shape is told apart from a bad status."""
         outcome = bring_up(timeout=2, index_state=asking, respond=lambda _: httpx.Response(200, json=[1, 2]))
@@ -433,12 +367,6 @@ class TestTimeout:
         assert 'index.indexing: expected true or false, found "idle"' in outcome.message
         assert "`equals` lists what means yes" in outcome.error.hint
         assert "must be started" not in outcome.error.hint
-
-    def test_not_json(self, bring_up):
-        """An answer that is not JSON breaks the protocol, too."""
-        outcome = bring_up(timeout=2, index_state=asking, respond=lambda _: httpx.Response(200, text="<html>"))
-        assert "does not follow the protocol" in outcome.message
-        assert "<html>" in outcome.message
 
     def test_still_indexing(self, bring_up):
         """An index that is not finished in time is told with how far it came."""
@@ -593,12 +521,6 @@ class TestHopeless:
         outcome = bring_up(asking, respond=lambda _: httpx.Response(status), timeout=2)
         assert f"not ready after 2 s: it is not healthy, GET /api/health answers {status}" in outcome.message
 
-    def test_a_short_404_is_forgiven(self, bring_up):
-        """An API that registers its paths a moment late comes up."""
-        statuses = iter([404] * 49)
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(next(statuses, 200), json={}))
-        assert outcome.error is None
-
     def test_patience_starts_over(self, bring_up):
         """Only what has lasted without a pause for all the patience is hopeless."""
         statuses = iter([*[404] * 26, 503, *[404] * 26])
@@ -664,16 +586,6 @@ def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -
     assert looks.count
 
 
-def test_localhost_outside_the_action(tmp_path: Path) -> None:
-    """Outside the action localhost is an address like any, also before something listens there."""
-    place = Workspace(root=tmp_path, out=tmp_path, vaults={}, environment={})
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        api = Api(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
-    looks = Script(httpx.ConnectError("refused"), state(5))
-    with boot.up(api, place, index_state=looks, expected=FIVE, clock=FakeClock()):
-        assert looks.count == 3
-
-
 FAILED = ProcessExit(message="exited with code 1", code=1)
 
 
@@ -725,34 +637,8 @@ def test_a_hostile_line_is_plain_and_bounded() -> None:
     assert len(hint) < 600
 
 
-@each_row(("documents", "files"), [(None, 0), (1, 0), (0, 5), (5, 5)])
-def test_an_index_that_may_be_the_vaults(documents: int | None, files: int) -> None:
-    """No count, fewer documents than notes, and files without text that are counted are no reason to stop."""
-    check_size(documents, expected=1, files=files)
-
-
 def test_an_index_of_something_else() -> None:
     """More documents than the vault has files come from another vault or an earlier run: nothing is asked."""
     with pytest.raises(CannotTell, match=r"35 documents, but the vault has 1 note$") as caught:
         check_size(35, expected=1, files=2)
     assert "{run}" in caught.value.hint
-
-
-def test_time_passes() -> None:
-    """Sleeping takes at least the seconds it was asked for, on the clock that tells the time."""
-    begun = MACHINE_CLOCK.now()
-    MACHINE_CLOCK.sleep(0.01)
-    assert MACHINE_CLOCK.now() - begun >= 0.01
-
-
-def test_an_answer_is_taken_as_soon_as_it_comes() -> None:
-    """An answer of another thread ends the wait for it."""
-    answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=answers.put, args=["ready"]).start()
-    assert MACHINE_CLOCK.take(answers, 60) == "ready"
-
-
-def test_no_answer_ends_the_wait() -> None:
-    """A wait without an answer is over after its seconds, and says so."""
-    with pytest.raises(queue.Empty):
-        MACHINE_CLOCK.take(queue.SimpleQueue(), 0.01)

@@ -7,7 +7,6 @@ servers: the same bytes are read alike.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +19,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.service import http_channel, misses
-from raggate.service.http_channel import Connection, Connections, Reply, Request
+from raggate.service.http_channel import Connections, Reply, Request
 from raggate.service.misses import Miss
 from raggate.text.http_client import httpx
 from tables import each_row
@@ -272,19 +271,6 @@ def test_the_request_is_sent_as_it_is() -> None:
     asyncio.run(test())
 
 
-def test_a_header_that_would_be_two_is_not_sent() -> None:
-    """What h11 does not take for a header never leaves, and the connection is given up."""
-
-    async def test() -> None:
-        async with serving(lambda _: OK) as server, connected(server.port) as connections:
-            with pytest.raises(httpx.LocalProtocolError, match="Illegal header value"):
-                await connections.exchange(request(X="a\r\nY: b"))
-            await connections.exchange(request())
-        assert (len(server.heard), server.connections) == (1, 2)
-
-    asyncio.run(test())
-
-
 def test_little_of_an_answer_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer in many small chunks takes long to read, and meanwhile no other question can time out."""
     sizes: list[int] = []
@@ -396,24 +382,6 @@ def test_who_waits_no_longer_closes_the_connection() -> None:
     asyncio.run(test())
 
 
-def test_who_is_stopped_as_the_answer_comes_closes_the_connection() -> None:
-    """An answer that comes in the moment in which its question is dropped leaves no connection open."""
-
-    async def test() -> None:
-        loop = asyncio.get_running_loop()
-        async with serving(lambda _: b"") as server:
-            made = await loop.create_connection(lambda: Connection(loop), "127.0.0.1", server.port)
-            asked = asyncio.create_task(made[1].exchange(request()))
-            await asyncio.sleep(0)
-            made[1].data_received(OK)
-            asked.cancel()
-            await asyncio.wait([asked])
-            assert asked.cancelled()
-            assert not made[1].open
-
-    asyncio.run(test())
-
-
 # --- time
 
 
@@ -451,20 +419,6 @@ def test_nobody_there(url: str, expected: str) -> None:
     assert miss.startswith(expected)
 
 
-@pytest.mark.parametrize(("host", "url"), [("127.0.0.1", "http://localhost"), ("::1", "http://[::1]")])
-def test_names_and_addresses(host: str, url: str) -> None:
-    """A name is looked up, each of its addresses is tried, and an IPv6 address is one."""
-
-    async def test() -> None:
-        try:
-            async with serving(lambda _: OK, host=host) as server, connected(server.port, url=url) as connections:
-                assert (await connections.exchange(request())).body == b"{}"
-        except OSError:
-            pytest.skip("this machine has no IPv6")
-
-    asyncio.run(test())
-
-
 @pytest.fixture
 def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the certificate of the tests be one of the authorities."""
@@ -486,20 +440,6 @@ def test_an_answer_over_tls() -> None:
     asyncio.run(test())
 
 
-@pytest.mark.usefixtures("trusting")
-def test_a_certificate_of_another_name() -> None:
-    """A certificate counts for the names in it alone, and nothing is sent before it does."""
-
-    async def test() -> None:
-        async with serving(lambda _: OK, tls=True) as server:
-            miss = told(await outcome(f"https://localhost:{server.port}"))
-        assert isinstance(miss, str)
-        assert miss.startswith("cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED]")
-        assert server.heard == []
-
-    asyncio.run(test())
-
-
 def test_a_certificate_that_nobody_vouches_for() -> None:
     """Nothing is sent to a server whose certificate no authority signed, whatever the environment trusts."""
 
@@ -509,26 +449,6 @@ def test_a_certificate_that_nobody_vouches_for() -> None:
         assert isinstance(miss, str)
         assert miss.startswith("cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED]")
         assert server.heard == []
-
-    asyncio.run(test())
-
-
-@pytest.mark.usefixtures("trusting")
-def test_broken_tls_is_told_as_that() -> None:
-    """Bytes that are no record of TLS end the question by what the library says of them."""
-
-    async def test() -> None:
-        url = "https://127.0.0.1"
-        async with serving(lambda _: b"", tls=True) as server, connected(server.port, url=url) as connections:
-            asked = asyncio.create_task(connections.exchange(request()))
-            while not server.heard:
-                await asyncio.sleep(0.001)
-            os.write(server.writers[0].get_extra_info("socket").fileno(), b"HTTP/1.1 200 OK\r\n\r\n")
-            with pytest.raises(httpx.ReadError) as error:
-                await asked
-        sentence = told(misses.missed(error.value))
-        assert isinstance(sentence, str)
-        assert sentence.startswith("connection lost: [SSL")
 
     asyncio.run(test())
 

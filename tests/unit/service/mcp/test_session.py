@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bounds import bounds
-from raggate.service.mcp.protocol import STATELESS, Terms
+from raggate.service.mcp.protocol import STATELESS
 from raggate.service.mcp.session import MAX_PAGES, Exchange, Session
 from raggate.service.misses import Missed
 from raggate.text.http_client import httpx
@@ -304,16 +304,6 @@ def test_a_compressed_answer_is_never_unpacked(status: int, kind: dict[str, str]
         tracemalloc.stop()
     assert problem.startswith("body: the body is encoded (gzip)" if status == 200 else f"status: HTTP {status}")
     assert peak < 4 << 20
-
-
-@each_row(
-    ("tool", "header"),
-    [("search", "search"), ("find it", "find it"), ("söök", "=?base64?c8O2w7Zr?="), (" a", "=?base64?IGE=?=")],
-)
-def test_any_name_of_a_tool_fits_in_a_header(tool: str, header: str) -> None:
-    """A name that no header can hold is encoded, as the newest version wants it."""
-    message = {"method": "tools/call", "params": {"name": tool}}
-    assert Terms(STATELESS).headers(message)["Mcp-Name"] == header
 
 
 @each_row(
