@@ -10,7 +10,7 @@ import pytest
 
 from fakes.github_api import FakeGitHub, Repository, status
 from raggate.errors import CannotTell
-from raggate.github.rest import artifact_zip, artifacts
+from raggate.github.rest import artifacts
 from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"
@@ -100,7 +100,7 @@ def test_too_large(
 ) -> None:
     """An artifact above the limit is refused before it is downloaded."""
     repository.add_artifact(run, "a", packed())
-    monkeypatch.setattr(artifact_zip, "MOST_BYTES", 10)
+    monkeypatch.setattr(artifacts, "MOST_BYTES", 10)
     with pytest.raises(CannotTell, match="too large"):
         fetch(there, run, "a")
     assert not fake.storage_requests

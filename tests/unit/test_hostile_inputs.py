@@ -18,7 +18,7 @@ from raggate.config import schema
 from raggate.config.ask_settings import Ask
 from raggate.errors import RaggateError
 from raggate.gate import baseline
-from raggate.github.rest import artifact_zip
+from raggate.github.rest import artifacts
 from raggate.github.runner import event
 from raggate.inputs import golden, headings
 from raggate.inputs.notes import Notes
@@ -209,14 +209,14 @@ def _zip(files: dict[str, bytes], spoil: list[tuple[int, int]]) -> bytes:
 @fuzzed
 @given(
     st.dictionaries(
-        st.sampled_from(artifact_zip.FILES) | st.text("a/.\\:", min_size=1), st.binary(max_size=60), max_size=4
+        st.sampled_from(artifacts.FILES) | st.text("a/.\\:", min_size=1), st.binary(max_size=60), max_size=4
     ),
     st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 255)), max_size=6),
 )
 def test_artifacts(files: dict[str, bytes], spoil: list[tuple[int, int]]) -> None:
     """Any archive gives files by raggate's own names, or is refused."""
     with soon(RaggateError):
-        assert set(artifact_zip.unpack(_zip(files, spoil))[0]) <= set(artifact_zip.FILES)
+        assert set(artifacts.unpack(_zip(files, spoil))[0]) <= set(artifacts.FILES)
 
 
 @pytest.fixture(scope="module")
@@ -285,7 +285,7 @@ def test_what_is_spoiled_was_good(stored: Path, tmp_path: Path) -> None:
     path.write_bytes(in_json(EVENT))
     environment = {**RUNNER, "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(path)}
     assert event.read(environment)
-    assert artifact_zip.unpack(_zip({"config.json": b"{}", "golden.jsonl": b"", "results.jsonl": b""}, []))
+    assert artifacts.unpack(_zip({"config.json": b"{}", "golden.jsonl": b"", "results.jsonl": b""}, []))
 
 
 @fuzzed

@@ -15,7 +15,7 @@ from msgspec import Struct
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.github import untrusted_run, workflow_files
-from raggate.github.rest import artifact_zip, artifacts, pulls
+from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.client import GitHubError, address, unexpected
 from raggate.github.rest.git_objects import Objects
@@ -267,7 +267,7 @@ def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSe
 
 
 def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
-    if artifact_zip.RESULTS not in files:
+    if artifacts.RESULTS not in files:
         raise _refusal(selector, "its artifact has no results: nothing was measured", hint=_AGAIN)
     try:
         return untrusted_run.read(files)

@@ -23,7 +23,7 @@ from raggate.gate import preview, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
 from raggate.github.publish import Settings, StepReporter
-from raggate.github.rest import artifact_zip, pulls
+from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event, SourceRun
@@ -242,7 +242,7 @@ def evaluate(
         with load_trusted(base, accept) as inputs:
             waivers.check_cases(inputs.config, inputs.golden, name)
             files = (left or partial(_downloaded, repository, fork))(inputs.config.suite)
-            if artifact_zip.RESULTS not in files:
+            if artifacts.RESULTS not in files:
                 claim = untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite)
                 return _without_verdict(claim, trusted, name)
             review = _reviewed(files, inputs, fork, base, pull.head_sha, objects)

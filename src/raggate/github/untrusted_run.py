@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError
-from raggate.github.rest import artifact_zip, artifacts
+from raggate.github.rest import artifacts
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import SourceRun
@@ -40,7 +40,7 @@ UPDATE = "Update the branch, so that both are measured by the same files."
 def read(files: Mapping[str, bytes], config: Config | None = None) -> Run:
     """Read the run directory that an artifact holds."""
     with scratch_directory() as scratch:
-        artifact_zip.write_run(files, scratch)
+        artifacts.write_run(files, scratch)
         return run_directory.read(scratch, named=Path(), config=config)
 
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import CannotTell
-from raggate.github.rest import artifact_zip
-from raggate.github.rest.artifact_zip import FILES, unpack, write_run
+from raggate.github.rest import artifacts
+from raggate.github.rest.artifacts import FILES, unpack, write_run
 from tables import each_row
 from tries import tried
 
@@ -126,7 +126,7 @@ HOSTILE = {
 @pytest.mark.parametrize(("data", "reason"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile(data: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An archive with anything suspicious in it is refused as a whole, with the reason."""
-    monkeypatch.setattr(artifact_zip, "MOST_BYTES", LIMIT)
+    monkeypatch.setattr(artifacts, "MOST_BYTES", LIMIT)
     with pytest.raises(CannotTell, match=reason):
         unpack(data)
 
@@ -135,7 +135,7 @@ def test_hostile(data: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> N
 @each_row("folder", ["", "run/"])
 def test_a_file_larger_than_it_can_be(name: str, folder: str) -> None:
     """What is parsed, or held in memory, as a whole has a bound of its own."""
-    with mock.patch.dict(artifact_zip.MOST, {name: 100}):
+    with mock.patch.dict(artifacts.MOST, {name: 100}):
         assert unpack(packed({f"{folder}{name}": b"x" * 100}))[0] == {name: b"x" * 100}
         with pytest.raises(CannotTell, match=f"entry '{name}': larger than 100 bytes"):
             unpack(packed({f"{folder}{name}": b"x" * 101}))
@@ -191,7 +191,7 @@ def test_whatever_the_bytes(base: bytes, changes: list[tuple[int, bytes]], cut: 
         start = place % len(base)
         data[start : start + len(content)] = content
     try:
-        with mock.patch.object(artifact_zip, "MOST_BYTES", 500):
+        with mock.patch.object(artifacts, "MOST_BYTES", 500):
             found = unpack(bytes(data[: len(data) - cut]))
     except CannotTell:
         return
@@ -222,7 +222,7 @@ def test_the_runs_of_several_suites(folders: list[str], runs: int) -> None:
 
 def test_several_suites_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many folders there are, together they unpack to no more than one artifact may."""
-    monkeypatch.setattr(artifact_zip, "MOST_BYTES", LIMIT)
+    monkeypatch.setattr(artifacts, "MOST_BYTES", LIMIT)
     large = {f"{folder}/results.jsonl": bytes(range(256)) * (LIMIT // 512) for folder in "abc"}
     assert len(unpack(packed(dict([*large.items()][:2]), method=zipfile.ZIP_STORED))) == 2
     with pytest.raises(CannotTell, match="larger than"):
@@ -232,10 +232,10 @@ def test_several_suites_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_packed_answers_of_several_suites_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that are packed once more count by what they unpack to, those of all runs together."""
     answers = random.Random(1).randbytes(LIMIT // 2 - 1000)  # noqa: S311 - no secret
-    runs = {f"{folder}/{artifact_zip.PACKED_RESULTS}": gzip.compress(answers) for folder in "ab"}
-    monkeypatch.setattr(artifact_zip, "MOST_BYTES", LIMIT)
-    assert unpack(packed(runs)) == ({artifact_zip.RESULTS: answers},) * 2
+    runs = {f"{folder}/{artifacts.PACKED_RESULTS}": gzip.compress(answers) for folder in "ab"}
+    monkeypatch.setattr(artifacts, "MOST_BYTES", LIMIT)
+    assert unpack(packed(runs)) == ({artifacts.RESULTS: answers},) * 2
     # the answers of the second run are few bytes in the archive, and too many beside those of the first
-    more = {**runs, f"b/{artifact_zip.PACKED_RESULTS}": gzip.compress(bytes(LIMIT // 2 + 2000))}
+    more = {**runs, f"b/{artifacts.PACKED_RESULTS}": gzip.compress(bytes(LIMIT // 2 + 2000))}
     with pytest.raises(CannotTell, match="unpacks to more than"):
         unpack(packed(more))
