@@ -175,7 +175,7 @@ $(BIN)/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum tools/actionl
 PIP_COMPILE := pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--no-emit-trusted-host --strip-extras --no-header --allow-unsafe
 
-EXTRAS := --extra dev --extra label --extra watch
+EXTRAS := --extra dev --extra label
 
 lock:
 	@command -v pip-compile >/dev/null || { echo "make lock needs pip-tools on PATH"; exit 1; }

@@ -40,12 +40,12 @@ def test_a_question_that_was_fixed_stays_in_the_watch(promoted: Project, monkeyp
     assert promoted.command("check", *both, FAKE_BEHAVIOUR="worse").code == 1
     edits = iter([("env: {", "env: {FAKE_BEHAVIOUR: worse, "), ("FAKE_BEHAVIOUR: worse, ", "")])
 
-    def wait(_places: Watched, _since: object) -> set[str]:
+    def wait(_places: Watched, _since: object) -> frozenset[str]:
         edit = next(edits, None)
         if edit is None:
             raise KeyboardInterrupt
         promoted.edit(*edit)
-        return {str(promoted.config)}
+        return frozenset((str(promoted.config),))
 
     monkeypatch.setattr("raggate.pipeline.watching.wait_for_change", wait)
     done = promoted.command("check", "--watch", "--failed")

@@ -89,7 +89,7 @@ def test_the_smallest_versions_are_what_is_tested() -> None:
     """`make lowest` installs exactly the smallest version that pyproject.toml allows of each library."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    minima = dict(line.split(">=") for line in project["dependencies"] + extras["label"] + extras["watch"])
+    minima = dict(line.split(">=") for line in project["dependencies"] + extras["label"])
     lock = (ROOT / "requirements-lowest.lock").read_text(encoding="utf-8")
     pinned = dict(re.findall(r"^([\w.-]+)==(\S+) ", lock, re.MULTILINE))
     full = {name: ".".join([*version.split("."), "0"][:3]) for name, version in minima.items()}
@@ -100,7 +100,7 @@ def test_every_library_that_is_imported_is_declared() -> None:
     """What raggate imports it names in pyproject.toml, and does not trust another library to bring it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    lines = project["dependencies"] + extras["label"] + extras["watch"]
+    lines = project["dependencies"] + extras["label"]
     declared = {line.partition(">")[0].replace("_", "-").lower() for line in lines}
     imported = {
         name.split(".")[0]

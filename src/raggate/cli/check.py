@@ -84,7 +84,6 @@ def _watch(request: Request, check_once: Callable[[Request], object]) -> NoRetur
 
     if output.as_json():
         raise UsageError("--watch and --json cannot be combined: --json prints one document")
-    console.require("--watch", "watchfiles")
     fixed = pipeline.with_failed_fixed(request) if request.choice.failed else request
 
     def check_again() -> None:

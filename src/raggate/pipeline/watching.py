@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.config.schema import Config
@@ -16,11 +16,8 @@ from raggate.errors import RaggateError
 from raggate.pipeline.request import Request
 from raggate.text.files import read_file
 
-DEBOUNCE_MS = 400
-"""Milliseconds of quiet after which a change is taken for complete: editors and git write several files."""
-
-LOOK_MS = 500
-"""How often single files are looked at, which editors replace instead of writing."""
+LOOK_S = 0.7
+"""Seconds between two looks at all files. Editors and git write several, so that two looks have to be alike."""
 
 SHOWN = 3
 """Changed files that a message names."""
@@ -93,18 +90,11 @@ def _sources(settings: Config) -> Iterator[str]:
             yield container.build.context
 
 
-Wait = Callable[[Watched, Stamps], Collection[str]]
-"""Waits until something changed since the stamps, and names it."""
+def watch(request: Request, check: Callable[[], None]) -> NoReturn:
+    """Check, and again after every change, until somebody interrupts.
 
-
-def watch(request: Request, check: Callable[[], None], wait: Wait | None = None) -> NoReturn:
-    """Check, and again after every change. The API is brought up anew each time, built from what is there then.
-
-    Args:
-        check: does one check, and tells what came of it; it raises nothing but an interrupt.
-        wait: waits for a change; by default that of the file system.
+    The API is brought up anew each time, built from what is there then. `check` raises nothing but an interrupt.
     """
-    wait = wait or wait_for_change
     own: frozenset[str] = frozenset()
     meanwhile: frozenset[str] = frozenset()
     while True:
@@ -116,40 +106,20 @@ def watch(request: Request, check: Callable[[], None], wait: Wait | None = None)
         # what changes under every check is written by it, such as a program that is built beside its source
         own |= again & meanwhile
         meanwhile = again - own
-        names: Collection[str] = meanwhile
+        names = meanwhile
         if not meanwhile:
             request.say("waiting for changes; Ctrl-C ends")
-            names = wait(places, after)
-        request.say(f"{_named(names)} changed: asking again")
+            names = wait_for_change(places, after)
+        shown = sorted({Path(path).name for path in names})
+        more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+        request.say(f"{', '.join(shown[:SHOWN])}{more} changed: asking again")
 
 
-def _named(paths: Collection[str]) -> str:
-    names = sorted({Path(path).name for path in paths})
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(names[:SHOWN])}{more}"
-
-
-def wait_for_change(places: Watched, since: Stamps) -> Collection[str]:
-    """Wait until a file of these was written, made or removed, and it has been quiet for a moment."""
-    from watchfiles import Change, watch as changes
-
-    def counts(_: Change, path: str) -> bool:
-        return places.counts(path)
-
-    folders = places.folders or tuple({path.parent for path in places.files})
-    looks = changes(
-        *folders,
-        watch_filter=counts,
-        debounce=DEBOUNCE_MS,
-        rust_timeout=LOOK_MS,
-        yield_on_timeout=True,
-        recursive=bool(places.folders),
-    )
-    alone = replace(places, folders=())
-    files = {path: since[path] for path in map(str, places.files) if path in since}
-    names = changed(since, places.stamps())
-    for noticed in looks if not names else ():
-        names = changed(since, places.stamps()) if noticed else changed(files, alone.stamps())
-        if names:
-            break
-    return names
+def wait_for_change(places: Watched, since: Stamps) -> frozenset[str]:
+    """Wait until a file of these was written, made or removed, and none was for a moment."""
+    stamps = since
+    while True:
+        before, stamps = stamps, places.stamps()
+        if stamps == before and stamps != since:
+            return changed(since, stamps)
+        time.sleep(LOOK_S)

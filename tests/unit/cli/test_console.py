@@ -136,9 +136,7 @@ def test_a_crash_report_that_fails(second: Exception, said: str, capfd: pytest.C
     assert said in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "missing"), [(("check", "--watch"), "watchfiles"), (("label", "--as", "ann"), "uvicorn")]
-)
+@pytest.mark.parametrize(("arguments", "missing"), [(("label", "--as", "ann"), "uvicorn")])
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,7 +58,9 @@ def test_what_changed() -> None:
     assert changed({"a": (1, 1), "b": (1, 1), "c": (1, 1)}, {"a": (1, 1), "b": (2, 1), "d": (1, 1)}) == {"b", "c", "d"}
 
 
-def watched_for(project: Project, *checks: Callable[[], object]) -> tuple[list[str], int]:
+def watched_for(
+    project: Project, monkeypatch: pytest.MonkeyPatch, *checks: Callable[[], object]
+) -> tuple[list[str], int]:
     """Watch with these as the checks, one after the other; give what was said, and how often it waited."""
     said: list[str] = []
     left, waits = list(checks), [0]
@@ -68,13 +70,14 @@ def watched_for(project: Project, *checks: Callable[[], object]) -> tuple[list[s
             raise KeyboardInterrupt
         left.pop(0)()
 
-    def wait(places: Watched, since: Stamps) -> Collection[str]:
+    def wait(places: Watched, since: Stamps) -> frozenset[str]:
         waits[0] += 1
         assert since == places.stamps()
-        return {str(project.root / "golden.jsonl")}
+        return frozenset((str(project.root / "golden.jsonl"),))
 
+    monkeypatch.setattr("raggate.pipeline.watching.wait_for_change", wait)
     with pytest.raises(KeyboardInterrupt):
-        watch(request(project, said), check, wait)
+        watch(request(project, said), check)
     return said, waits[0]
 
 
@@ -82,28 +85,28 @@ def nothing() -> None:
     """Check, and change nothing."""
 
 
-def test_a_change_is_waited_for(project: Project) -> None:
+def test_a_change_is_waited_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each check it says that it waits, and then what changed; an interrupt ends it."""
-    said, waits = watched_for(project, nothing, nothing)
+    said, waits = watched_for(project, monkeypatch, nothing, nothing)
     assert said == ["waiting for changes; Ctrl-C ends", "golden.jsonl changed: asking again"] * 2
     assert waits == 2
 
 
-def test_a_change_during_a_check_is_not_lost(project: Project) -> None:
+def test_a_change_during_a_check_is_not_lost(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What somebody writes while questions are asked is asked at once, without waiting for another change."""
     note = project.root / "vault" / "work" / "Notes" / "kernel.md"
-    said, waits = watched_for(project, lambda: note.write_text("# Kernel\n\nnew\n"), nothing)
+    said, waits = watched_for(project, monkeypatch, lambda: note.write_text("# Kernel\n\nnew\n"), nothing)
     assert said[0] == "kernel.md changed: asking again"
     assert waits == 1
 
 
-def test_what_a_check_builds_itself(project: Project) -> None:
+def test_what_a_check_builds_itself(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that every check builds anew is taken for a change once, and then for what it is."""
     number = iter(range(9))
 
     def build() -> None:
         (project.root / "server").write_text("built " * next(number))
 
-    said, waits = watched_for(project, build, build, build)
+    said, waits = watched_for(project, monkeypatch, build, build, build)
     assert said.count("server changed: asking again") == 1
     assert waits == 2
