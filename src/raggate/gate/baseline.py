@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,14 +15,25 @@ from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
-from raggate.gate import baseline_integrity, other_systems
+from raggate.gate import other_systems
 from raggate.gate.other_systems import MAX_VALUE, OWN_METRICS_KEY, Count, Number, OtherSystem, installed
 from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetEntry
-from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
+from raggate.models.judging import highest
+from raggate.models.scorecard import (
+    EPSILON,
+    OVERALL,
+    CaseScore,
+    Direction,
+    Key,
+    ListEntry,
+    MetricValue,
+    Scorecard,
+    Values,
+)
 from raggate.text import jsonio
-from raggate.text.jsonio import MERGE_MARKERS, Shape, dumps, loads
-from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
-from raggate.text.quote import first_problem
+from raggate.text.jsonio import MERGE_MARKERS, Shape, dumps, key_twice, loads
+from raggate.text.numbers import STORED_DECIMALS, rounded_or_none, setting, written
+from raggate.text.quote import cut, first_problem, quoted
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
@@ -28,6 +41,7 @@ MOST_REST_BYTES = 64 << 20
 """Bytes of all that stands around the cases, which is parsed as a whole."""
 MOST_CASE_BYTES = 1 << 20
 """Bytes of a case; one with ten chunks has some 2,300."""
+_POINT_ZERO = re.compile(rb"\.0(?=[,\]}])")
 SCORE_DECIMALS = 6
 """Decimals of the API's scores, of which there are thirty a case."""
 _Rank = Annotated[int, Field(strict=True, ge=1)]
@@ -50,7 +64,7 @@ def laid_out(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> b
         cases: the cases, in their order.
     """
     lines = [dumps(case) for case in cases]
-    signed = {**stored, "digest": baseline_integrity.digest(stored, lines)}
+    signed = {**stored, "digest": digest(stored, lines)}
     between = b"{\n"
     document = bytearray()
     for key in sorted({*signed, "cases"}):
@@ -216,8 +230,8 @@ def read(
     except ValidationError as error:
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
     scores: list[CaseScore] = []
-    own = baseline_integrity.digest(content, _case_of_each(cases, scores, source))
-    if problem := baseline_integrity.problem(content, scores, own, rest):
+    own = digest(content, _case_of_each(cases, scores, source))
+    if problem := _edited(content, scores, own, rest):
         raise FileError(source, problem, hint=_WHOLE)
     return Baseline(
         source=source,
@@ -275,7 +289,7 @@ def _case_of_each(unread: Sequence[Raw], scores: list[CaseScore], source: str) -
         stored = _parsed(line, line, source)
         again = dumps(stored)
         # of two values people may see one in a diff and the gate count the other
-        if again != line and (problem := baseline_integrity.doubled(line)):
+        if again != line and (problem := _doubled(line)):
             raise FileError(source, problem, hint=_WHOLE)
         try:
             scores.append(_case(_CASE.validate_python(stored)))
@@ -283,6 +297,100 @@ def _case_of_each(unread: Sequence[Raw], scores: list[CaseScore], source: str) -
             problem = first_problem(error, "cases", str(number))
             raise FileError(source, f"damaged at {problem}", hint=_REPAIR) from None
         yield again
+
+
+def digest(content: Mapping[str, Any], cases: Iterable[bytes]) -> str:
+    """Return the digest of everything a baseline file holds but for the digest itself, whatever its layout.
+
+    Args:
+        content: what stands in the file, beside its cases.
+        cases: the JSON of each case, as `dumps` writes it.
+    """
+    own, begin = hashlib.sha256(), b"{"
+    for key in sorted({*content, "cases"} - {"digest"}):
+        own.update(begin + dumps(key) + b":")
+        if key == "cases":
+            opening = b"["
+            for line in cases:
+                own.update(opening + _digested(line))
+                opening = b","
+            own.update(b"]" if opening == b"," else b"[]")
+        else:
+            # what ends a value tells whether a number ends there
+            own.update(_digested(dumps(content[key]) + b"}")[:-1])
+        begin = b","
+    own.update(b"}")
+    return own.hexdigest()
+
+
+def _digested(document: bytes) -> bytes:
+    """Return what the digest is of: other JSON tools write 1.0 as 1, which changes nothing."""
+    return _POINT_ZERO.sub(b"", document)
+
+
+def _doubled(document: bytes) -> str | None:
+    """Return that a key stands twice in one object of JSON: people see one value in a diff, and the other counts."""
+    try:
+        twice = key_twice(document)
+    except ValueError:
+        return "damaged: it is nested too deeply"
+    return None if twice is None else f"changed by hand: the key {quoted(twice)} stands twice in one place"
+
+
+def _edited(content: Mapping[str, Any], cases: Sequence[CaseScore], own: str, rest: bytes) -> str | None:
+    """Return what is wrong with a baseline whose layout is right: its digest, means and counts must be its own."""
+    if (twice := _doubled(rest)) is not None:
+        return twice
+    if content["digest"] != own:
+        return "changed by hand: its digest is not that of its content"
+    contradiction = next(_contradictions(content, cases), None)
+    return None if contradiction is None else f"damaged at {contradiction}"
+
+
+def _contradictions(content: Mapping[str, Any], cases: Sequence[CaseScore]) -> Iterator[str]:
+    members: dict[tuple[str, str], list[Values]] = {}
+    seen: set[Key] = set()
+    for case in cases:
+        # a merge of two baselines can leave both lines
+        if (case.mode, case.case_id) in seen:
+            yield f"cases: {quoted(case.case_id)} ({cut(case.mode)}) occurs twice"
+        seen.add((case.mode, case.case_id))
+        for name in dict.fromkeys(case.slices):
+            members.setdefault((case.mode, name), []).append(case.values)
+    counts = {(mode, name): n for mode, numbers in content["counts"].items() for name, n in numbers.items()}
+    for place in sorted({*counts, *members}):
+        told, own = counts.get(place, 0), len(members.get(place, ()))
+        if told != own:
+            yield f"{cut('.'.join(('counts', *place)))}: says {told}, but there are {own} such cases"
+    yield from _wrong_means(content["aggregates"], members)
+
+
+def _wrong_means(aggregates: Mapping[str, Any], members: Mapping[tuple[str, str], Sequence[Values]]) -> Iterator[str]:
+    """Yield the values beyond their metric's scale, and the means that are not those of the cases."""
+    means = {
+        (mode, name, metric): (mean, n)
+        for mode, slices in aggregates.items()
+        for name, metrics in slices.items()
+        for metric, (mean, n) in metrics.items()
+    }
+    values: dict[tuple[str, str, str], list[float]] = {}
+    for (mode, name), rows in members.items():
+        for metric in dict.fromkeys(metric for row in rows for metric in row):
+            numbers = [value for row in rows if (value := row.get(metric)) is not None]
+            if numbers:
+                values[mode, name, metric] = numbers
+            most = highest(metric)
+            if name == OVERALL and numbers and not -EPSILON <= min(numbers) <= max(numbers) <= most + EPSILON:
+                worst = min(numbers) if min(numbers) < 0 else max(numbers)
+                scale = f"expected values from 0 to {setting(most)}, found {written(worst)}"
+                yield f"cases: {cut(metric)} ({cut(mode)}): {scale}"
+    for key in sorted({*means, *values}):
+        numbers = values.get(key, [])
+        mean, n = means.get(key, (None, 0))
+        own = sum(numbers) / len(numbers) if numbers else None
+        if n != len(numbers) or (mean is None) != (own is None) or abs((mean or 0.0) - (own or 0.0)) > EPSILON:
+            place = cut(".".join(("aggregates", *key)))
+            yield f"{place}: says {written(mean)} of {n}, but the cases make {written(own)} of {len(numbers)}"
 
 
 def _not_one() -> str:

@@ -281,16 +281,3 @@ def suspicions(tests: Sequence[CompositeTest], explained: frozenset[str]) -> Ite
         elif test.adjusted < ALPHA:
             message = f"worse by at most {points(MARGIN)}, and not by chance: {wording.composite(test)}"
             yield Reason("perhaps-worse", message, mode=test.mode)
-
-
-def fine_tolerances(rows: Sequence[GatedMetric], tests: Sequence[CompositeTest]) -> Iterator[Reason]:
-    """Name the tolerances that somebody chose finer than what the questions can show.
-
-    Of the default, which nobody chose, the reports say the same in small print: it would be a warning in every run.
-    """
-    for test in tests:
-        chosen = [row for row in _gated(rows) if row.delta.mode == test.mode and row.allowed != DEFAULT_TOLERANCE]
-        fine = [row.delta.metric for row in chosen if (row.allowed or 0.0) < test.visible_drop - EPSILON]
-        if fine:
-            message = wording.fine_tolerance(fine, test)
-            yield Reason("fine-tolerance", message, mode=test.mode)

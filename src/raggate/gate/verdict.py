@@ -23,7 +23,7 @@ from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.golden import Selection
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import CompositeEvidence, GatedMetric, Reason, Status, Verdict
+from raggate.models.verdict import GatedMetric, Reason, Status, Verdict
 from raggate.models.waiver import WaiverStatus
 
 Clauses = Sequence[tuple[VerdictKind, list[Reason]]]
@@ -67,7 +67,7 @@ def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, arou
     worse = complaints.find_complaints(comparison, rows, gate, around.waived, evidence.tests)
     statuses = around.waived if around.stopped is not None else complaints.used(comparison, worse, around.waived)
     worse += complaints.left_over(statuses, resolved=around.waivers_resolved)
-    warnings = tuple(_warnings(comparison, findings, rows, gate, around, worse, evidence))
+    warnings = tuple(_warnings(comparison, findings, rows, gate, around, worse))
     clauses: Clauses = (
         ("cannot tell", list(_not_measured(comparison, findings, gate, around))),
         ("invariant broken", list(_findings(findings, "error", unseen=False))),
@@ -100,7 +100,6 @@ def _warnings(
     gate: Gate,
     around: Circumstances,
     worse: Sequence[Complaint],
-    evidence: CompositeEvidence,
 ) -> Iterator[Reason]:
     """Yield what a reader must know of but the policy lets pass."""
     yield from judge_advice.warnings(comparison, rows)
@@ -117,7 +116,6 @@ def _warnings(
     yield from noise.unsteady(comparison)
     yield from noise.inside(comparison, rows)
     yield from caveats.slices(rows) if gate.slices == "warn" else ()
-    yield from policies.fine_tolerances(rows, evidence.tests)
     yield from (reason for reason in let_pass if reason not in weighty)
 
 

@@ -12,7 +12,7 @@ from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
 from raggate.scoring import figures
-from raggate.text.numbers import chance, counted, points, rounded, setting, written
+from raggate.text.numbers import chance, counted, rounded, setting, written
 from raggate.text.quote import cut, enumerated
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
@@ -80,15 +80,6 @@ def odds(p: float) -> str:
     if p > 0.5:
         return "most harmless changes look as bad"
     return f"1 of {round(1 / max(p, 0.001))} harmless changes looks as bad"
-
-
-def fine_tolerance(metrics: Sequence[str], test: CompositeTest) -> str:
-    """Say that tolerances are finer than what the questions of a mode can show."""
-    units = counted(test.units, "question" if test.units == test.cases else "group")
-    return (
-        f"the tolerance of {some(metrics)} is finer than the {points(test.visible_drop)} that {units} can show "
-        f"({test.mode}), so chance alone can exceed it"
-    )
 
 
 def composite(test: CompositeTest) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from builders import make_case_score, make_metric, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline
-from raggate.gate.baseline_integrity import digest
+from raggate.gate.baseline import digest
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
 from raggate.text.jsonio import dumps

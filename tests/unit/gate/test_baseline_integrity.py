@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from builders import make_case_score, make_scorecard
 from raggate.errors import ExitCode, UsageError
 from raggate.gate import baseline
-from raggate.gate.baseline_integrity import digest
+from raggate.gate.baseline import digest
 from raggate.models.scorecard import OVERALL, Direction
 from raggate.text.jsonio import dumps
 from tables import each_row

@@ -429,19 +429,6 @@ def test_as_many_gains_as_losses_are_no_loss_on_the_whole(policy: Policy) -> Non
 WAIVED = {"owner": "ada", "reason": "reindexing", "expires": "2026-12-31"}
 
 
-def test_tolerance_finer_than_what_can_be_seen() -> None:
-    """A tolerance that somebody chose finer than what the questions show is warned of; the default is not."""
-    same = ([1] * 40,) * 2
-    assert codes(verdict(*same)) == ([], [])
-    assert codes(verdict(*same, tolerance=0.2)) == ([], [])
-    decided = verdict(*same, metrics={"hit_at_5": 0.03, "mrr_at_10": 0.2})
-    (warning,) = decided.warnings
-    assert warning.message == (
-        "the tolerance of hit_at_5 is finer than the 16 points that 40 questions can show (hybrid), "
-        "so chance alone can exceed it"
-    )
-
-
 class TestWaivers:
     """What a waiver takes out of the composite."""
 
