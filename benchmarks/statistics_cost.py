@@ -12,8 +12,9 @@ from random import Random
 from time import perf_counter
 
 from raggate.config.gate_settings import Gate
-from raggate.gate import deltas, policies
+from raggate.gate import policies
 from raggate.gate.deltas import PairedCases
+from raggate.gate.statistics.intervals import tango
 from raggate.gate.statistics.mcnemar import unconditional
 from raggate.gate.statistics.student import t_quantile
 from raggate.models.baseline import Baseline
@@ -66,11 +67,11 @@ def _scorecard(cases: list[CaseScore]) -> Scorecard:
 
 def statistics(before: Scorecard, after: Scorecard) -> None:
     """Compare and decide."""
-    paired = PairedCases([*zip(before.cases, after.cases, strict=True)], METRICS)
+    paired = PairedCases([*zip(before.cases, after.cases, strict=True)])
     like = after.slices[MODE][OVERALL]
     deltas = [paired.row((MODE, part, name), like[name]) for part in SLICES for name in METRICS]
     baseline = Baseline(source="", scorecard=before, provenance={})
-    policies.judged(Comparison(baseline=baseline, scorecard=after, deltas=tuple(deltas)), GATE, ())
+    policies.classified(Comparison(baseline=baseline, scorecard=after, deltas=tuple(deltas)), GATE, ())
 
 
 def seconds(cases: int) -> float:

@@ -75,7 +75,6 @@ def _changed(comparison: Comparison, golden: GoldenChanges) -> Iterator[str]:
 
 
 def _outcomes(comparison: Comparison, names: Sequence[str]) -> list[str]:
-    """Return what became of cases, by mode if there are several; those that miss what they expect come first."""
     several = comparison.scorecard.several_modes
     outcomes: dict[str, list[str]] = {name: [] for name in names}
     missed = set()

@@ -87,7 +87,6 @@ def compare(
 def _bare(
     run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparable: tuple[str, ...], overview: Overview
 ) -> Comparison:
-    """Return what was not asked of a run, and how far its answers come if nothing is compared or nothing matches."""
     bare = Comparison(
         baseline=baseline,
         scorecard=scorecard,
@@ -136,7 +135,7 @@ def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[NoteChange
 
 
 def note_changes(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[NoteChange, ...]:
-    """Name the notes that were added, removed and changed; both map `vault/rel_path` to a hash of the text."""
+    """Return the notes that were added, removed and changed; both map `vault/rel_path` to a hash of the text."""
     changes = [NoteChange("added", note) for note in now if note not in before]
     changes += [NoteChange("removed", note) for note in before if note not in now]
     changes += [NoteChange("changed", note) for note in now if note in before and before[note] != now[note]]
@@ -155,7 +154,6 @@ def _config_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[tuple[str
 
 
 def _in_words(value: object) -> str:
-    """Write what a fingerprint holds: of a list, such as that of the modes, what is in it."""
     return ", ".join(map(str, value)) if isinstance(value, list) and value else str(value)
 
 
@@ -193,7 +191,7 @@ def golden_changes(
 
 
 def removed_cases(cases: Sequence[Case], baseline: Baseline, modes: Collection[str]) -> set[str]:
-    """Name the cases of a baseline that a golden set does not have, at all or in one of these modes."""
+    """Return the cases of a baseline that a golden set does not have, at all or in one of these modes."""
     now, removed = by_id(cases), set[str]()
     for old in baseline.scorecard.cases:
         known = now.get(old.case_id)

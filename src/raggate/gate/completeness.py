@@ -34,7 +34,7 @@ def failed_too_often(operations: Operations, gate: Gate) -> bool:
 
 
 def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present baseline") -> str:
-    """Say that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
+    """Return that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
     baseline = comparison.baseline
     if baseline is None or not baseline.paired or comparison.incomparable:
         return ""
@@ -72,7 +72,7 @@ def never_asked(run: Run) -> Iterator[str]:
 
 
 def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
-    """Say what keeps a run from being measured: nothing asked, cut short, questions without a result, failed calls."""
+    """Yield what keeps a run from being measured: nothing asked, cut short, questions unanswered, failed calls."""
     scorecard = comparison.scorecard
     if not scorecard.cases:
         yield Reason("zero-cases", "no question was asked")
@@ -89,7 +89,7 @@ def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Itera
 
 
 def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
-    """Say what is missing that keeps an otherwise green comparison from being one."""
+    """Return what is missing that keeps an otherwise green comparison from being one."""
     if gate.on_removed_cases == "refuse":
         yield from removed_cases(comparison)
     if comparison.vault_changes and gate.on_vault_change == "refuse":
@@ -107,7 +107,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
 
 
 def removed_cases(comparison: Comparison) -> Iterator[Reason]:
-    """Name the cases that the golden set has lost since the baseline, and the modes with fewer of them."""
+    """Return the cases that the golden set has lost since the baseline, and the modes with fewer of them."""
     removed = comparison.golden.removed
     if removed:
         them = "it" if len(removed) == 1 else "them"
@@ -117,7 +117,7 @@ def removed_cases(comparison: Comparison) -> Iterator[Reason]:
 
 
 def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Name what the baseline's API told and this one does not, but for as many answers as calls may fail."""
+    """Return what the baseline's API told and this one does not, but for as many answers as calls may fail."""
     if comparison.baseline is None or comparison.incomparable:
         return
     before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
@@ -133,7 +133,7 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def less_told(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Say what a baseline made of the run would no longer tell: fields of answers, and parts of the index."""
+    """Return what a baseline made of the run would no longer tell: fields of answers, and parts of the index."""
     yield from lost_fields(comparison, gate)
     yield from index_change.documents(comparison, promoting=True)
     yield from index_change.chunks(comparison, same_chunker=True)
@@ -152,7 +152,7 @@ def emptied(delta: Delta) -> bool:
 
 
 def before(delta: Delta) -> int:
-    """Say to how many cases a row's metric applied in the baseline, of those that are compared."""
+    """Return to how many cases a row's metric applied in the baseline, of those that are compared."""
     # without a case that has a value on both sides, the baseline's own value stands there, over all that had one
     return delta.baseline.n + (delta.unpaired if delta.delta is not None else 0)
 
@@ -163,7 +163,7 @@ def other_questions(delta: Delta) -> bool:
 
 
 def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Name the gated metrics of a baseline without cases whose means are over other numbers of questions."""
+    """Return the gated metrics of a baseline without cases whose means are over other numbers of questions."""
     if comparison.baseline is None or comparison.baseline.paired:
         return
     for delta in comparison.deltas:
@@ -174,14 +174,13 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def _scored(delta: Delta) -> tuple[int, int]:
-    """Say to how many cases of the baseline a metric applies now, and to how many it did, relabelled ones included."""
+    """Return to how many cases a metric applies now, and to how many of the baseline, relabelled ones included."""
     others = delta.uncompared
     relabelled, retired = (others.relabelled, len(others.retired)) if others is not None else (0, 0)
     return delta.current.n + relabelled, before(delta) + relabelled + retired
 
 
 def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
-    """Say what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
     gone = "was measured in the baseline and is not any more"
     modes = {delta.mode for delta in deltas if delta.slice == OVERALL and emptied(delta)}
     left = [delta for delta in deltas if delta.mode not in modes]
@@ -195,7 +194,7 @@ def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
 
 
 def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
-    """Name the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
+    """Return the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
     baseline = comparison.baseline
     if baseline is None or baseline.paired or comparison.incomparable:
         return
@@ -207,7 +206,7 @@ def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
 
 
 def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[Reason]:
-    """Name the metrics over all cases that apply to fewer of them than in the baseline: to much fewer, or not."""
+    """Return the metrics over all cases that apply to fewer of them than in the baseline: to much fewer, or not."""
     for delta in (row.delta for row in rows if row.gated and row.status != "vanished"):
         now, was = _scored(delta)
         too_thin = now < MIN_OVERLAP * was - EPSILON
@@ -253,5 +252,5 @@ def changed_settings(before: Fingerprint, now: Fingerprint) -> Iterator[tuple[st
 
 
 def lost_cutoffs(before: Fingerprint, now: Sequence[int]) -> str:
-    """Name the cut-offs of a fingerprint that are not scored any more; empty for none."""
+    """Return the cut-offs of a fingerprint that are not scored any more; empty for none."""
     return ", ".join(str(k) for k in cutoffs_of(before) if k not in now)

@@ -129,7 +129,6 @@ class PairedCases:
         return [at for at in moved if at in self._of(name)]
 
     def _is_grouped(self, name: str) -> bool:
-        """Return whether two cases of a slice are of one group."""
         if name not in self._grouped:
             self._grouped[name] = _repeated([self._pairs[at][1].group or None for at in self._slices.get(name, ())])
         return self._grouped[name]
@@ -145,7 +144,6 @@ def _in_direction(direction: Direction, gain: Interval | None) -> Interval | Non
 
 
 def _mean(side: Sequence[float | None], places: Sequence[int], cases: int, like: MetricValue) -> MetricValue:
-    """Average what these cases, of a slice of so many, have on a side."""
     known = [value for at in places if (value := side[at]) is not None]
     mean = sum(known) / len(known) if known else None
     return MetricValue(value=mean, n=len(known), unscored=cases - len(known), direction=like.direction)
@@ -219,7 +217,7 @@ def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, directi
 
 
 def _drop(row: Delta, group: Sequence[Held]) -> float:
-    """Say by how much the metric is worse over the compared cases and a group together; 0 where it is not."""
+    """Return by how much the metric is worse over the compared cases and a group together; 0 where it is not."""
     compared = row.current.n if row.delta is not None else 0
     lost = -row.gain * compared + sum(case.short for case in group)
     return max(0.0, lost / (compared + len(group)))

@@ -205,7 +205,6 @@ def metric_chances(
 def _moves(
     comparison: Comparison, mode: str, names: Sequence[str], left_out: AbstractSet[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], Moves]]:
-    """Yield the changes of each metric of a mode, one metric after the other."""
     directions = directions_in(comparison, mode)
     same = [*same_questions(comparison, mode, left_out)] if names else []
     for name in names:

@@ -55,7 +55,7 @@ _OF_CHUNKS = {
 
 
 def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
-    """Say what one answer filled, and what `check` would make of it.
+    """Return what one answer filled, and what `check` would make of it.
 
     Args:
         item: the answer, labelled, also by the notes.
@@ -116,7 +116,6 @@ def _source(name: str, settings: Config) -> str:
 
 
 def _whole_path(fields: ChunkFields, written: str) -> str:
-    """Write the path of a part of a chunk from the body on."""
     steps = parse(written).steps
     if parse(written).many:
         return written
@@ -156,7 +155,6 @@ def _unknown(response: Response) -> Iterator[str]:
 
 
 def _violations(level: str, item: LabelledResult, response: Response, settings: Config, notes: Vault) -> Iterator[str]:
-    """Name what the notes say against the answer, of the invariants that have a level."""
     rules = settings.invariants
     if rules.notes_exist == level:
         yield from _strangers(response, notes)
@@ -205,7 +203,7 @@ def prefix_of(strange: Sequence[str], paths: set[str]) -> str | None:
 
 
 def _unsplit(response: Response, notes: Vault) -> Iterator[str]:
-    """Say that the headings of chunks are one text each, where the notes show what sets them apart."""
+    """Return that the headings of chunks are one text each, where the notes show what sets them apart."""
     named = {chunk.rel_path for chunk in response.chunks}
     paths = {path: heading_paths(text, path) for (_, path), text in notes.texts.items() if path in named}
     returned = [(chunk.heading_path, paths.get(chunk.rel_path, ())) for chunk in response.chunks]

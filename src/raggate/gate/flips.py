@@ -171,14 +171,12 @@ def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int)
 
 
 def _values(before: CaseScore | None, now: CaseScore, metric: str) -> tuple[float, float] | None:
-    """Return the values of a metric of answers, which no rank tells."""
     sides = [None if side is None else side.values.get(metric) for side in (before, now)]
     old, new = sides if metric in METRICS and METRICS[metric].of_answer else (None, None)
     return None if old is None or new is None else (old, new)
 
 
 def _worse(rows: Sequence[GatedMetric]) -> dict[Key, str]:
-    """Name the cases that got worse in a gated metric, by mode and case id, each with the first such metric."""
     metrics: dict[Key, str] = {}
     for row in rows:
         if row.gated and row.delta.slice == OVERALL:
@@ -267,7 +265,7 @@ def _gold(case: Case, supports: Sequence[Support]) -> str:
 
 
 def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
-    """Say what a question that must pass lacks, and by which metric that is seen; None when it passes.
+    """Return what a question that must pass lacks, and by which metric that is seen; None when it passes.
 
     Args:
         depth: the rank within which it must be found.

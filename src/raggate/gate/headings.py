@@ -26,12 +26,11 @@ def written_otherwise(gold: str, heading: str) -> bool:
 
 
 def _slugs(path: str) -> list[str]:
-    """Return the letters and digits of each heading, without its attributes."""
     return ["".join(filter(str.isalnum, without_attributes(heading).casefold())) for heading in elements(path)]
 
 
 def unsplit(returned: Returned) -> str:
-    """Say what sets headings apart in paths that came back as one heading; nothing where that is not seen.
+    """Return what sets headings apart in paths that came back as one heading; nothing where that is not seen.
 
     Args:
         returned: heading paths of chunks, with the heading paths of the golden set or of their notes.

@@ -146,7 +146,7 @@ def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tupl
 
 
 def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
-    """Say what a file was called before the commit that its history begins with, None when it is new there."""
+    """Return what a file was called before the commit that its history begins with, None when it is new there."""
     options = ("-r", "-z", "--no-commit-id", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff")
     fields = reader.run("diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
     pairs = dict(zip(fields[2::3], fields[1::3], strict=False))
@@ -165,7 +165,6 @@ def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read
 
 
 def _content(objects: LocalObjects, commit: str, path: str) -> bytes:
-    """Return the content of a file in a commit; raises FileError, which says why there is none."""
     try:
         entry = find(objects, objects.tree_of(commit), path)
         file = entry if entry is not None and entry.kind in {"file", "link"} else None

@@ -39,7 +39,7 @@ JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judg
 
 
 def unfit(comparison: Comparison) -> dict[str, str]:
-    """Say by judged metric of the run why its judges are not fit to decide; those that are fit are left out."""
+    """Return by judged metric of the run why its judges are not fit to decide; those that are fit are left out."""
     present = _present(comparison)
     summary = JudgingSummary.of(comparison.scorecard.fingerprint)
     if summary is None:
@@ -50,7 +50,6 @@ def unfit(comparison: Comparison) -> dict[str, str]:
 
 
 def _present(comparison: Comparison) -> list[str]:
-    """Name the judged metrics of the run."""
     names = {name for parts in comparison.scorecard.slices.values() for name in parts.get(OVERALL, {})}
     return sorted(names & set(JUDGED))
 
@@ -76,7 +75,7 @@ def why_unfit(score: str, summary: JudgingSummary, earlier: JudgingSummary | Non
 
 
 def uncovered(coverage: Coverage, least: float) -> str:
-    """Say that fewer answers were judged than this share of them; empty where enough were."""
+    """Return that fewer answers were judged than this share of them; empty where enough were."""
     if coverage.share is None or coverage.share >= least - EPSILON:
         return ""
     return (
@@ -155,7 +154,7 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
 
 
 def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
-    """Say that judges disagree with a second opinion, and that the canary set was not asked anew."""
+    """Return that judges disagree with a second opinion, and that the canary set was not asked anew."""
     check = summary.spot_check if summary is not None else None
     if check is not None and (check.disagreement_rate or 0.0) > MOST_DISAGREEMENT + EPSILON:
         message = (

@@ -32,7 +32,7 @@ def noisy(comparison: Comparison) -> bool:
 
 
 def unsteady(comparison: Comparison) -> Iterator[Reason]:
-    """Say that questions came back otherwise, or not at all, when they were asked again."""
+    """Return that questions came back otherwise, or not at all, when they were asked again."""
     repeated = Repeated.of(comparison.scorecard.fingerprint)
     if repeated is None:
         return
@@ -87,7 +87,7 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
 
 
 def largest(fingerprint: Fingerprint) -> str:
-    """Say of a baseline how many equal runs its noise is of, since when, and where it is largest; empty without any."""
+    """Return of how many equal runs a baseline knows the noise, since when, and where it is largest; empty for none."""
     noise = Noise.of(fingerprint)
     if noise is None or not any(noise.bands.values()):
         return ""
@@ -98,7 +98,7 @@ def largest(fingerprint: Fingerprint) -> str:
 
 
 def kept(fingerprint: Fingerprint) -> Iterator[Reason]:
-    """Say of a run that becomes the baseline what its noise will let pass."""
+    """Return of a run that becomes the baseline what its noise will let pass."""
     if not repeats.noisy(fingerprint):
         return
     measured, repeated = Noise.of(fingerprint), Repeated.of(fingerprint)
@@ -197,7 +197,6 @@ def lost_share(band: Band) -> float:
 
 
 def _seen(baseline: Baseline) -> tuple[int, Bands]:
-    """Return the noise that a baseline tells of, and how often each question was asked for it."""
     noise, repeated = Noise.of(baseline.scorecard.fingerprint), Repeated.of(baseline.scorecard.fingerprint)
     if noise is not None:
         return noise.runs, noise.bands

@@ -159,7 +159,6 @@ def _checked(adapter: TypeAdapter[T], value: object, where: str) -> T:
 
 
 def _buckets(content: dict[str, Any], where: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield slice, place in the file and content of every bucket of a mode."""
     if OVERALL in content:
         place = f"{where}.{OVERALL}"
         yield OVERALL, place, _checked(_MAPPING, content[OVERALL], place)

@@ -95,6 +95,5 @@ class Overview:
 
 
 def _vault_of(support: Support, case: Case) -> str | None:
-    """Return the vault of a support; None if the golden set leaves open which one it is."""
     vaults = case.vaults_of(support)
     return vaults[0] if len(vaults) == 1 else None

@@ -37,7 +37,7 @@ Metric = tuple[str, str]
 
 
 def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
-    """Say what the policy makes of one row. Slices other than overall share the metric's tolerance, not its floor.
+    """Return what the policy makes of one row. Slices other than overall share the metric's tolerance, not its floor.
 
     A row without a value in the baseline and without a floor is not gated, whatever the rules: nothing can be decided.
     """
@@ -106,7 +106,7 @@ def composites(
 def classified(
     comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]
 ) -> tuple[tuple[GatedMetric, ...], CompositeEvidence]:
-    """Say what the policy makes of every row of a comparison, and what the composite of each mode shows."""
+    """Return what the policy makes of every row of a comparison, and what the composite of each mode shows."""
     tests = composites(comparison, gate, waived)
     left_out = excused(waived, comparison.scorecard)
     graded = judge_advice.advisory(
@@ -117,7 +117,6 @@ def classified(
 
 
 def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> GatedMetric:
-    """Mark a row that would be red but for a waiver."""
     if not row.decides(gate) or row.status not in {"worse", "below floor"}:
         return row
     return replace(row, waived=for_metric(waived, row.delta.metric, row.delta.mode) is not None)
@@ -244,7 +243,7 @@ def _size(row: GatedMetric, comparison: Comparison) -> int:
 
 
 def unproven_reason(row: GatedMetric, gate: Gate, tests: Sequence[CompositeTest]) -> Reason:
-    """Say that a metric is worse than allowed, and why that is no more than a warning."""
+    """Return that a metric is worse than allowed, and why that is no more than a warning."""
     delta = row.delta
     if row.unproven == "few cases":
         message = wording.few_cases(row, gate.min_cases)
@@ -260,19 +259,19 @@ def red(test: CompositeTest, gate: Gate) -> bool:
 
 
 def composite_reason(test: CompositeTest) -> Reason:
-    """Say what a test shows."""
+    """Return what a test shows."""
     return Reason("composite-worse", wording.composite(test), mode=test.mode)
 
 
 def large_losses(tests: Sequence[CompositeTest], red_modes: frozenset[str]) -> Iterator[Reason]:
-    """Name the modes where nothing is red and the loss is larger than what is usually seen."""
+    """Return the modes where nothing is red and the loss is larger than what is usually seen."""
     for test in tests:
         if large(test) and test.mode not in red_modes:
             yield Reason("large-loss", wording.large_loss(test), mode=test.mode)
 
 
 def suspicions(tests: Sequence[CompositeTest], explained: frozenset[str]) -> Iterator[Reason]:
-    """Say of the modes that no reason explains already where a loss is likely, or is certain and small."""
+    """Return of the modes that no reason explains already where a loss is likely, or is certain and small."""
     for test in tests:
         if test.mode in explained:
             continue

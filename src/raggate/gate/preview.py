@@ -164,7 +164,6 @@ def golden_changes(before: Golden, now: Golden) -> GoldenChanges:
 
 
 def _same_name(before: Golden, now: Golden) -> Iterator[tuple[Case, Case]]:
-    """Yield the cases that both have, each as it is on either side, in the order of their names."""
     new = {case.id: case for case in now.cases}
     for case in sorted(before.cases, key=lambda case: case.id):
         if case.id in new:
@@ -201,7 +200,6 @@ def _filed(case: Case) -> tuple[object, ...]:
 
 
 def _weakened(gate: Gate, cases: Sequence[tuple[Case, Case]]) -> dict[str, tuple[str, ...]]:
-    """Return the questions that would count for less, by what is done to them."""
     done: dict[str, list[str]] = {
         "put into another group": [old.id for old, new in cases if old.group != new.group],
         "asked in fewer modes": [
@@ -217,7 +215,7 @@ def _weakened(gate: Gate, cases: Sequence[tuple[Case, Case]]) -> dict[str, tuple
 
 
 def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
-    """Name the private notes of which everybody may see the text, by the same marks; other marks are settings.
+    """Return the private notes of which everybody may see the text, by the same marks; other marks are settings.
 
     Such a note has lost its mark, is a public note under another name, or has words in a row in one that changed.
     """
@@ -234,7 +232,6 @@ def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
 
 
 def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
-    """Name every key whose value differs, the innermost that exists on both sides."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted({*before, *now}, key=str):
             inner = f"{path}.{key}" if path else str(key)
@@ -244,14 +241,12 @@ def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str,
 
 
 def _format_value(value: Any) -> str:
-    """Write a value as it would stand in the file; a text without quotes."""
     if value is None or isinstance(value, str):
         return "–" if value is None else _shown(value)
     return _shown(one_line(_given(value), unescaped=True))
 
 
 def _given(value: Any) -> Any:
-    """Leave out of a value the keys that nobody has set."""
     if isinstance(value, dict):
         return {key: _given(inner) for key, inner in value.items() if inner is not None}
     return [_given(item) for item in value] if isinstance(value, list) else value
@@ -264,7 +259,7 @@ def _shown(value: object) -> str:
 def _baseline_change(
     before: StoredFile | None, now: StoredFile | None, read: Callable[[bytes, str], Baseline]
 ) -> tuple[BaselineState, tuple[Baseline, Baseline] | None, str | None]:
-    """Say what becomes of the baseline; a replaced one with both sides, or why the new one cannot be read."""
+    """Return what becomes of the baseline; a replaced one with both sides, or why the new one cannot be read."""
     if before is None or now is None:
         return ("same" if before is now else "added" if before is None else "removed"), None, None
     if before.data == now.data:
@@ -283,7 +278,6 @@ def _left(
     sides: tuple[Baseline, Baseline] | None,
     read: Callable[[bytes, str], Baseline],
 ) -> Baseline | None:
-    """Return the baseline that a change leaves; None where it leaves none, or edits nothing that depends on it."""
     if sides is not None:
         return sides[1]
     own = change.baseline
@@ -314,14 +308,12 @@ def _edited(trusted: Inputs, change: Inputs) -> bool:
 
 
 def _known_by(inputs: Inputs) -> dict[str, Any]:
-    """Return what a run is known by, as far as its settings tell it."""
     settings = {key: value for key, value in inputs.fingerprint().items() if key not in {"golden", "vault"}}
     scored = {"metrics_version": METRICS_VERSION, "cutoffs": [*inputs.config.score.k]}
     return {**settings, **scored, "suite": inputs.config.suite}
 
 
 def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tuple[str, MetricValue, MetricValue]]:
-    """Yield the metrics over all cases that differ between two baselines."""
     several = len({*old.scorecard.slices, *new.scorecard.slices}) > 1
     for mode in dict.fromkeys((*old.scorecard.slices, *new.scorecard.slices)):
         before, now = (side.scorecard.slices.get(mode, {}).get(OVERALL, {}) for side in (old, new))
@@ -334,7 +326,6 @@ def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tu
 
 
 def _edited_lines(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:
-    """Count the lines of a cassette or canary set that are gone or edited, and those that are new."""
     if before is not None and now is not None and before.data == now.data:
         return 0, 0
     old, new = (set(side.data.split(b"\n")) - {b""} if side else set() for side in (before, now))
@@ -373,7 +364,6 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
 
 
 def _broken(decided: Verdict, problem: str) -> tuple[str, ...]:
-    """Return why a pass is none; what it let pass is told too."""
     if decided.recheck is not None or any(wording.tolerated(decided.warnings)):
         return (f"{problem[0].upper()}{problem[1:]}.", *decided.sentences)
     return (f"Nothing gated is worse than allowed, but {problem}.",)
@@ -390,7 +380,6 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
 
 
 def _effects(preview: Preview) -> Iterator[tuple[str, str]]:
-    """Yield by code what a merge does to the files that judge."""
     if preview.loosened:
         yield "loosens-gate", f"loosens the gate: {wording.some(preview.loosened)}"
     if preview.remeasured:

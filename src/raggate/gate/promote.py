@@ -134,7 +134,7 @@ def propose(
     incomparable: tuple[str, ...] = (),
     unreadable: str = "",
 ) -> BaselineCandidate:
-    """Say what the baseline will be once a run that was measured well enough is promoted, and what that changes.
+    """Return what the baseline will be once a run that was measured well enough is promoted, and what that changes.
 
     Args:
         run: the run, which `refuse_unmeasured` let pass.
@@ -254,7 +254,7 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
 
 
 def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:
-    """Name what will be beyond its floor or ceiling: promoting it cannot make a check green."""
+    """Return what will be beyond its floor or ceiling: promoting it cannot make a check green."""
     for row in rows:
         rule, value = gate.rule(row.change.metric), row.after.value
         direction = row.after.direction
@@ -267,7 +267,6 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
 
 
 def _noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Yield what whoever promotes should see: modes and slices that the run has not, and slices that only warn."""
     now = comparison.scorecard.slices
     before = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
     gone = [f"mode {cut(mode, limit=60)}" for mode in sorted(before.keys() - now.keys())]
@@ -321,7 +320,7 @@ def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gat
 
 
 def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[Reason, ...]:
-    """Say what of a run would replace something better in the baseline, which promoting it needs permission for."""
+    """Return what of a run would replace something better in the baseline, which promoting it needs permission for."""
     if comparison.baseline is None:
         return ()
     rows = [row for row in of(comparison, gate) if row.before.n or row.after.n]
@@ -329,7 +328,7 @@ def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[Reas
 
 
 def worse(run: Run, rows: Sequence[MetricChange], comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Say what of a run is worse than what stands in the baseline, or gone: metrics, slices, cases, what was told."""
+    """Yield what of a run is worse than in the baseline, or gone: metrics, slices, cases, what was told."""
     yield from _down(rows, comparison)
     if gate.slices == "fail":
         # a mean that stays hides what one slice lost and another one won
@@ -353,7 +352,7 @@ def _down(rows: Sequence[MetricChange], comparison: Comparison) -> Iterator[Reas
 
 
 def over(row: MetricChange, comparison: Comparison) -> str:
-    """Say what a change is over where that is not simply the cases of both sides."""
+    """Return what a change is over where that is not simply the cases of both sides."""
     present_baseline = comparison.baseline
     if row.same_cases or present_baseline is None or row.after.n == 0 or row.before.n == 0:
         return ""

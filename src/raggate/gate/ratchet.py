@@ -76,7 +76,7 @@ def _held(row: GatedMetric, gate: Gate) -> GatedMetric:
 
 
 def _lost(delta: Delta) -> float:
-    """Say by how much a row got worse, over the compared cases or with those that are not; 0 where it did not."""
+    """Return by how much a row got worse, over the compared cases or with those that are not; 0 where it did not."""
     return max(0.0, -delta.gain, delta.uncompared.drop if delta.uncompared is not None else 0.0)
 
 
@@ -98,7 +98,7 @@ def sinks(row: MetricChange, comparison: Comparison, gate: Gate) -> bool:
 def advance(
     rows: Sequence[MetricChange], comparison: Comparison, gate: Gate, promotion: Promotion
 ) -> dict[str, dict[str, RatchetEntry]]:
-    """Say what will have been accepted of every metric once the run is the baseline.
+    """Return what will have been accepted of every metric once the run is the baseline.
 
     Of one that has no say any more it stays as it was: it counts again when the metric does.
 
@@ -130,7 +130,6 @@ def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, RatchetE
 
 
 def _before(comparison: Comparison, mode: str, metric: str) -> RatchetEntry | None:
-    """Return what is accepted so far; the baseline's own value where it keeps nothing yet."""
     baseline = comparison.baseline
     if baseline is None:
         return None

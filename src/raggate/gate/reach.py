@@ -103,7 +103,6 @@ def matched(item: LabelledResult) -> bool:
 
 
 def _of_note(item: LabelledResult) -> Iterator[Stage]:
-    """Yield what came back of the right notes."""
     chunks = ranked(item)
     for support in item.case.gold_supports:
         for place in of_path(support, chunks):
@@ -171,7 +170,6 @@ def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
 
 
 def _tails(gold: str, path: str) -> bool:
-    """Return whether one path is the end of the other, with or without its suffix."""
     first, second = (f"/{path.removesuffix('.md').strip('/')}".casefold() for path in (gold, path))
     return first != "/" != second and (first.endswith(second) or second.endswith(first))
 
@@ -208,7 +206,6 @@ def _why_no_match(_left: Sequence[LabelledResult], items: Sequence[LabelledResul
 
 
 def _example(wanted: str, returned: str) -> str:
-    """Set what the golden set has beside what the API tells."""
     return f": golden set {quoted(wanted, limit=120)}, API {quoted(returned, limit=120)}"
 
 
@@ -240,12 +237,10 @@ def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]
 
 @lru_cache(maxsize=100)
 def _hits(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the metrics that say whether a question has a match within a cut-off."""
     return tuple(name for name in metrics if family(name) == HIT)
 
 
 def _matched(case: CaseScore) -> bool | None:
-    """Return whether a question has a match in any of its answers; None for one without gold supports."""
     values = [value for name in _hits(tuple(case.values)) if (value := case.values.get(name)) is not None]
     return (case.rank is not None or any(values)) if values else None
 

@@ -188,7 +188,6 @@ class Check:
         return _passed(checked, outcome, message)
 
     def _failing(self) -> frozenset[Key]:
-        """Return the questions that the base build answers no better each time."""
         return frozenset(key for key, base in self._answers().items() if self._fails(key, base))
 
     def _fails(self, key: Key, base: CaseScore) -> bool:
@@ -309,7 +308,6 @@ class Check:
         )
 
     def _still_lost(self, key: Key, before: Mapping[Key, CaseScore], after: Mapping[Key, CaseScore]) -> bool:
-        """Return whether a question is lost in any of the metrics it counts by, or must pass and does not."""
         if key in self._first.missed and lacking(after[key], self._gate.flip_at) is not None:
             return True
         names = self._first.fell.get(key, ())
@@ -355,7 +353,6 @@ class Check:
         )
 
     def _standing(self) -> str:
-        """Return of how many questions the loss stands, whatever is answered again; empty for none."""
         keys = graded(self._first)
         if not keys:
             return ""
@@ -371,7 +368,7 @@ def _directions(comparison: Comparison) -> dict[str, Direction]:
 
 
 def _shared(fails: Collection[Key], asked: Collection[Key]) -> tuple[str, ...]:
-    """Say for the headline how many questions are no fault of the change alone, each once; nothing for none."""
+    """Return for the headline how many questions are no fault of the change alone, each once; nothing for none."""
     number = len({case for _, case in fails} - {case for _, case in set(asked) - set(fails)})
     verb = "fails" if number == 1 else "fail"
     return (f"Of the questions that count against the change {number} {verb} on the base build too.",) if number else ()
@@ -382,7 +379,7 @@ def _count(number: int) -> str:
 
 
 def _each_mode(keys: Collection[Key]) -> str:
-    """Say that questions are counted in each mode, if one of them is in several; with a space before."""
+    """Return that questions are counted in each mode, if one of them is in several; with a space before."""
     return EACH_MODE if len({case for _, case in keys}) < len(keys) else ""
 
 
@@ -428,7 +425,6 @@ def _undecided(first: Verdict, outcome: RecheckOutcome, cause: str) -> Verdict:
 
 
 def _passed(first: Verdict, outcome: RecheckOutcome, message: str) -> Verdict:
-    """Let it pass, with everything that made it red as a warning."""
     unconfirmed = (Reason("not-confirmed", f"not confirmed: {reason.message}") for reason in first.reasons)
     return replace(
         first,
@@ -443,7 +439,6 @@ def _passed(first: Verdict, outcome: RecheckOutcome, message: str) -> Verdict:
 
 
 def _watched(first: Verdict, gate: Gate) -> set[tuple[str, str]]:
-    """Return what can be red, by mode and metric."""
     gated = {(row.delta.mode, row.delta.metric) for row in first.rows if row.gated}
     missed = {(mode, metric) for (mode, _), metric in first.missed.items()}
     tests = first.evidence.tests if first.evidence is not None and gate.policy != "threshold" else ()

@@ -117,7 +117,6 @@ def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFind
 
 
 def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
-    """Tell of questions that can get no worse."""
     scores: dict[str, list[CaseScore]] = {}
     for own_score in baseline.scorecard.cases:
         scores.setdefault(own_score.case_id, []).append(own_score)

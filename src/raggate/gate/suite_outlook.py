@@ -20,7 +20,7 @@ from raggate.scoring.repeats import Repeated
 
 
 def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -> Outlook:
-    """Say what a suite can show."""
+    """Return what a suite can show."""
     sizes = _gated_sizes(baseline, settings.gate) if baseline is not None else {}
     return Outlook(
         suite=settings.suite,
@@ -32,7 +32,6 @@ def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -
 
 
 def _gated_sizes(baseline: Baseline, gate: Gate) -> dict[tuple[str, str], int]:
-    """Count the questions of every gated metric of a baseline, by mode."""
     return {
         (mode, name): mean.n
         for mode, slices in baseline.scorecard.slices.items()

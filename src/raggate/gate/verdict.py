@@ -101,7 +101,6 @@ def _warnings(
     around: Circumstances,
     worse: Sequence[Complaint],
 ) -> Iterator[Reason]:
-    """Yield what a reader must know of but the policy lets pass."""
     yield from judge_advice.warnings(comparison, rows)
     let_pass = [item.reason for item in worse if not item.red]
     # first, so that no number of slices hides what is worse than allowed
@@ -120,7 +119,6 @@ def _warnings(
 
 
 def _first(clauses: Clauses, otherwise: VerdictKind, *, interrupted: bool) -> tuple[VerdictKind, tuple[Reason, ...]]:
-    """Return the outcome of the first clause that applies, and every reason, those of that outcome first."""
     first: VerdictKind = next((name for name, reasons in clauses if reasons), otherwise)
     reasons = [reason for name, group in clauses if name == first for reason in group]
     reasons += [reason for name, group in clauses if name != first for reason in group]

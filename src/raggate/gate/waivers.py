@@ -43,7 +43,7 @@ def for_case(waived: Iterable[WaiverStatus], case_id: str, mode: str) -> WaiverS
 
 
 def excused(waived: Sequence[WaiverStatus], scorecard: Scorecard) -> frozenset[tuple[str, str]]:
-    """Name the cases that are left out of the means, by mode and case id."""
+    """Return the cases that are left out of the means, by mode and case id."""
     if not waived:
         return frozenset()
     return frozenset(

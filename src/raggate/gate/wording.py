@@ -53,7 +53,7 @@ def beside(metric: str, others: Uncompared) -> str:
 
 
 def beyond(row: GatedMetric) -> str:
-    """Say that a metric is beyond its floor or ceiling."""
+    """Return that a metric is beyond its floor or ceiling."""
     limit = limit_name(row.delta.current.direction)
     whole = row.delta.full_run
     over = "" if whole is None else f" over all {counted(whole.n, 'case')}, compared or not"
@@ -63,7 +63,7 @@ def beyond(row: GatedMetric) -> str:
 
 
 def few_cases(row: GatedMetric, least: int) -> str:
-    """Say that a metric of few questions is worse than allowed, in counts."""
+    """Return that a metric of few questions is worse than allowed, in counts."""
     delta = row.delta
     fell = f" in {delta.regressed} of {counted(delta.current.n, 'question')}" if delta.regressed else ""
     named = f" ({some(delta.fell)})" if delta.fell else ""
@@ -71,12 +71,12 @@ def few_cases(row: GatedMetric, least: int) -> str:
 
 
 def without_evidence(row: GatedMetric, p: float) -> str:
-    """Say that a metric is worse than allowed, and how likely chance is why."""
+    """Return that a metric is worse than allowed, and how likely chance is why."""
     return f"{change(row)}, which may be chance: {odds(p)} ({chance(p)} of the questions together)"
 
 
 def odds(p: float) -> str:
-    """Say how often a change that does no harm looks as bad as this one."""
+    """Return how often a change that does no harm looks as bad as this one."""
     if p > 0.5:
         return "most harmless changes look as bad"
     return f"1 of {round(1 / max(p, 0.001))} harmless changes looks as bad"
@@ -96,7 +96,7 @@ def _means(test: CompositeTest) -> str:
 
 
 def large_loss(test: CompositeTest) -> str:
-    """Say that a loss is large and that no test shows it, and why, where that is known."""
+    """Return that a loss is large and that no test shows it, and why, where that is known."""
     fell = f"the questions together ({test.mode}) went from {_means(test)}, and no test shows it"
     if test.lost_units == test.lost:
         return f"{fell}: {chance(test.adjusted)}"
@@ -107,7 +107,7 @@ def large_loss(test: CompositeTest) -> str:
 
 
 def limit_name(direction: Direction) -> str:
-    """Say what a value must not be beyond."""
+    """Return what a value must not be beyond."""
     return "floor" if direction == "higher" else "ceiling"
 
 
@@ -136,7 +136,7 @@ def failing(message: str) -> str:
 
 
 def crept(row: GatedMetric, total: float, since: str) -> str:
-    """Say by how much a metric got worse in steps that were each small enough to be accepted."""
+    """Return by how much a metric got worse in steps that were each small enough to be accepted."""
     way = "down" if row.delta.current.direction == "higher" else "up"
     allowed, begun = _allowed(row), f" since {since}" if since else ""
     lost = figures.distance(row.delta.metric, total, beside=row.allowed or 0.0)
@@ -147,24 +147,24 @@ def crept(row: GatedMetric, total: float, since: str) -> str:
 
 
 def waived(waiver: WaiverStatus) -> str:
-    """Say who waives something, until when, and why."""
+    """Return who waives something, until when, and why."""
     return f"waived by {_owner(waiver)} until {waiver.expires}{_soon(waiver)}: {cut(waiver.reason)}"
 
 
 def unused(waiver: WaiverStatus) -> str:
-    """Say that a waiver excuses nothing."""
+    """Return that a waiver excuses nothing."""
     until = f"until {waiver.expires}{_soon(waiver)}"
     return f"the waiver of {target(waiver)} by {_owner(waiver)} {until} excuses nothing: remove it"
 
 
 def expired(waiver: WaiverStatus, *, resolved: bool) -> str:
-    """Say that a waiver has expired, and whether the change settles it."""
+    """Return that a waiver has expired, and whether the change settles it."""
     advice = "; this change removes or renews it" if resolved else ": remove or renew it"
     return f"the waiver of {target(waiver)} by {_owner(waiver)} expired on {waiver.expires}{advice}"
 
 
 def target(waiver: WaiverStatus) -> str:
-    """Name what a waiver is for."""
+    """Return what a waiver is for."""
     subject = f"case {cut(waiver.case)}" if waiver.case is not None else cut(waiver.metric or "")
     return subject if waiver.mode is None else f"{subject} ({waiver.mode})"
 
@@ -185,7 +185,7 @@ def clause(sentence: str) -> str:
 
 
 def name(delta: Delta) -> str:
-    """Name a row: metric, mode and slice."""
+    """Return the name of a row: metric, mode and slice."""
     where = "" if delta.slice == OVERALL else f" for {delta.slice}"
     return f"{delta.metric} ({delta.mode}){where}"
 
@@ -196,7 +196,7 @@ def removed(names: Sequence[str]) -> str:
 
 
 def instead(comparison: Comparison) -> str:
-    """Say what to do about a baseline that must not be compared with."""
+    """Return what to do about a baseline that must not be compared with."""
     baseline = comparison.baseline
     if baseline is not None and baseline.scorecard.suite not in {"", comparison.scorecard.suite}:
         return "name this suite's own baseline"
@@ -213,7 +213,7 @@ def not_asked(missing: Sequence[tuple[str, str]]) -> str:
 
 
 def no_baseline(comparison: Comparison, *, promotable: bool, broken: bool = False) -> str:
-    """Say that there is no baseline, and what to do.
+    """Return that there is no baseline, and what to do.
 
     Args:
         promotable: whether this run was measured well enough to become one.
@@ -250,7 +250,7 @@ def headline(
     warnings: Sequence[Reason],
     tests: Sequence[CompositeTest] = (),
 ) -> tuple[str, ...]:
-    """Say the verdict in one sentence or a few, for a reader in a hurry; and which metrics had no say in it."""
+    """Return the verdict in one sentence or a few, for a reader in a hurry; and which metrics had no say in it."""
     return (*_headline(outcome, reasons, comparison, warnings, tests), *_advisory(warnings))
 
 
@@ -295,7 +295,7 @@ def of_part(
     selection: Selection,
     let_pass: Sequence[Reason],
 ) -> tuple[str, ...]:
-    """Say first that only a part was asked, then what became of it.
+    """Return first that only a part was asked, then what became of it.
 
     Args:
         let_pass: questions whose loss a waiver lets pass.
@@ -313,7 +313,6 @@ def of_part(
 
 
 def _failed(reasons: Sequence[Reason], comparison: Comparison) -> Iterator[str]:
-    """Yield the questions that broke, got worse otherwise, or must pass and do not."""
     broken = {flip.case_id for flip in comparison.broke if not flip.waived}
     worse = [*dict.fromkeys(reason.case_id or "" for reason in reasons if reason.code == "worse")]
     marked = [*dict.fromkeys(reason.case_id or "" for reason in reasons if reason.code == "must-pass")]
@@ -327,7 +326,7 @@ def _failed(reasons: Sequence[Reason], comparison: Comparison) -> Iterator[str]:
 
 
 def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
-    """Say what a pass let through although it is worse than allowed, by its warnings; nothing where nothing is."""
+    """Return what a pass let through although it is worse than allowed, by its warnings; nothing where nothing is."""
     kinds = {"waived": "waived", "no-evidence": "perhaps by chance", "few-cases": "of too few questions"}
     about = [warning for warning in warnings if warning.code in kinds and warning.case_id is None]
     rows = [warning for warning in about if warning.metric is not None]
@@ -345,7 +344,6 @@ def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
 
 
 def _places(reasons: Sequence[Reason]) -> list[tuple[str, str, str]]:
-    """Return what reasons are about: metric, mode and slice."""
     return [(reason.metric or "", reason.mode or "", reason.slice or "") for reason in reasons]
 
 
