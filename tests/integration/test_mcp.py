@@ -106,7 +106,7 @@ def test_a_server_that_cannot_be_measured_says_why(mcp_project: dict[str, Projec
 def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who: str) -> None:
     """A server that shows everybody's notes breaks the invariant, whether it is told who asks by header or by vault."""
     project = configured(tmp_path, transport)
-    project.edit("  mcp:\n", f"  probes: {{sample: 6, principals: {{anna: {{{who}, sees: [personal]}}}}}}\n  mcp:\n")
+    project.edit("  mcp:\n", f"  probes: {{principals: {{anna: {{{who}, sees: [personal]}}}}}}\n  mcp:\n")
     # a run in which somebody sees more is not promoted
     project.promote()
     assert project.command("check", FAKE_BEHAVIOUR="leaks").code == 4

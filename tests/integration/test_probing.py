@@ -14,7 +14,6 @@ GUARDED = FAKE_API.with_name("guarded_api.py")
 
 PROBES = """\
   probes:
-    sample: 4
     principals:
       anna: {headers: {X-User: "{env.ANNA}"}, sees: [work]}
       bert: {headers: {X-User: bert}, vaults: [personal, work], sees: [personal]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from operator import gt
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
@@ -58,8 +57,6 @@ class Principal(SettingsModel):
 class Probes(SettingsModel):
     """Extra questions, asked after the suite, for invariants that need them. They do not count in any metric."""
 
-    sample: Annotated[int, Field(ge=1, le=100), Looser(gt)] = 5
-    """How many private notes are asked for, and how many questions as each principal."""
     principals: Annotated[dict[Name, Principal], Field(max_length=20), OTHER] = {}
     """Users and what each may see, by name: for `invariants.principals_isolated`."""
     pass_env: Annotated[list[SentVariable], Looser(more)] = []

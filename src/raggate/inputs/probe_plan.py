@@ -19,6 +19,9 @@ from raggate.text.numbers import lot
 MAX_HEADING = 200
 """Characters of a heading that is asked as a question."""
 
+SAMPLE = 5
+"""How many private notes are asked for, and how many questions as each principal."""
+
 
 def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -> tuple[Probe, ...]:
     """Return what is to be asked."""
@@ -45,7 +48,7 @@ def question_of(probe: Probe, golden: Golden, config: Config) -> Case:
 def _of_private_notes(config: Config, vault: Vault, private: Sequence[str]) -> Iterator[Probe]:
     """Ask for private notes by a heading of theirs, or by their name."""
     texts = vault.named_texts
-    for position, note in enumerate(sorted(private, key=lot)[: config.ask.probes.sample]):
+    for position, note in enumerate(sorted(private, key=lot)[:SAMPLE]):
         headings = [heading[-1] for heading in headings_with_text(texts[note]) if _askable(heading)]
         name = note.rpartition("/")[2].removesuffix(".md")
         yield Probe(
@@ -67,7 +70,7 @@ def _of_principals(config: Config, golden: Golden) -> Iterator[Probe]:
         return not _kept_from_somebody(case, config), lot(mode, case.id)
 
     asked = ((case, mode) for mode in config.ask.modes for case in golden.cases if asked_in(case.modes, mode))
-    for case, mode in nsmallest(config.ask.probes.sample, asked, key=order):
+    for case, mode in nsmallest(SAMPLE, asked, key=order):
         for name in principals:
             yield Probe(kind="principal", mode=mode, question=case.question, case_id=case.id, principal=name)
 

@@ -60,7 +60,6 @@ LOOSER: dict[str, list[tuple[Any, Any]]] = {
     "ask.timeout": [(5, 50)],
     "ask.repeat": [(3, 2)],
     "ask.repeat_sample": [(10, 0)],
-    "ask.probes.sample": [(5, 4)],
     "ask.probes.principals.*.sees": [(["work/In"], ["work"])],
     "ask.probes.pass_env": [([], ["TOKEN"])],
     "ask.mapped.pass_env": [([], ["TOKEN"])],

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from unittest.mock import patch
 
 from msgspec.structs import replace
 
 from builders import make_case, make_config, make_golden
 from raggate.config.schema import Config
+from raggate.inputs import probe_plan
 from raggate.inputs.probe_plan import plan, question_of
 from raggate.models.golden import Golden, Vault
 from raggate.models.run import Probe
@@ -30,16 +31,17 @@ PRINCIPALS = {
 }
 
 
-def config(*names: str, sample: int = 2) -> Config:
+def config(*names: str) -> Config:
     """Build a configuration with some invariants switched on."""
-    probes = {"sample": sample, "principals": PRINCIPALS}
+    probes = {"principals": PRINCIPALS}
     levels = {name: "error" if name in names else "off" for name in ("private_withheld", "principals_isolated")}
     return make_config(vault={"work": "w", "home": "h"}, ask={"probes": probes}, invariants=levels)
 
 
-def planned(*names: str, golden: Golden = GOLDEN, **keys: Any) -> tuple[Probe, ...]:
+def planned(*names: str, golden: Golden = GOLDEN, sample: int = 2) -> tuple[Probe, ...]:
     """Plan the probes of some invariants."""
-    return plan(config(*names, **keys), golden, VAULT, PRIVATE)
+    with patch.object(probe_plan, "SAMPLE", sample):
+        return plan(config(*names), golden, VAULT, PRIVATE)
 
 
 @each_row(
