@@ -84,8 +84,7 @@ def test_nothing_is_written_where_one_is_refused(mono: Project) -> None:
         config.write_bytes(before)
     assert done.code == 3
     assert "of 3 suites, 1 cannot be promoted: three." in done.err
-    others = " ".join(run_of(mono, suite).relative_to(mono.root).as_posix() for suite in ("one", "two"))
-    assert done.err.strip().endswith(f"name these: {others}")
+    assert done.err.strip().endswith("name these: -c services/one/raggate.yml -c services/two/raggate.yml")
     told = json.loads(done.out)["result"]
     assert (told["written"], {one["suite"]: one["exit_code"] for one in told["suites"]}) == (
         False,
@@ -95,18 +94,16 @@ def test_nothing_is_written_where_one_is_refused(mono: Project) -> None:
 
 
 def test_what_a_refusal_names_can_be_promoted(mono: Project) -> None:
-    """The others are named as the command takes them: by their runs, with a blank between."""
-    broken = mono.root / "services/three/raggate.yml"
-    before = broken.read_text()
+    """The others are named as the command takes them: by their configurations."""
+    config = run_of(mono, "three") / "config.json"
+    before = config.read_bytes()
     try:
-        broken.write_text(f"{before}\nno_such_key: 1\n")
-        runs = [str(run_of(mono, suite).relative_to(mono.root)) for suite in SUITES]
-        refused = promote(mono, *runs)
+        config.write_text(json.dumps({**json.loads(before), "stopped": "the API died"}))
+        refused = promote(mono, "latest")
     finally:
-        broken.write_text(before)
-    assert refused.code == 2
+        config.write_bytes(before)
     named = refused.err.strip().rpartition("name these: ")[2].split(" ")
-    done = promote(mono, *named)
+    done = mono.command("promote", "latest", *named)
     assert (done.code, written(mono)) == (0, {"one", "two"}), done.err
 
 
@@ -123,16 +120,10 @@ def test_the_newest_run_of_a_configuration_that_is_not_right(mono: Project) -> N
 
 
 def test_what_is_no_run_of_each(mono: Project) -> None:
-    """Two runs of a suite, runs of other suites, and several runs of one configuration are usage errors."""
-    one, two = (str(run_of(mono, suite)) for suite in ("one", "two"))
-    twice = promote(mono, one, one)
-    assert (twice.code, "are both of suite one" in twice.err) == (2, True)
-    other = mono.command("promote", one, two, "-c", "services/t*/raggate.yml")
-    assert (other.code, "of suite 'one'; expected one of three, two" in other.err) == (2, True)
-    single = mono.command("promote", one, two, "-c", "services/one/raggate.yml")
-    assert (single.code, "2 runs, and one configuration" in single.err) == (2, True)
-    file = promote(mono, "latest", "--baseline", "b.json")
-    assert (file.code, "--baseline works with one configuration only" in file.err) == (2, True)
+    """Several configurations take the newest run of each: a single run, and one baseline file, are usage errors."""
+    for words in ((str(run_of(mono, "one")),), ("latest", "--baseline", "b.json")):
+        done = promote(mono, *words)
+        assert (done.code, "several configurations take `latest`, and no --baseline" in done.err) == (2, True)
     assert written(mono) == set()
 
 

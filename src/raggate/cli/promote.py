@@ -15,7 +15,6 @@ from raggate.cli.options import COMPARED, RUN, request_of, runs_of
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
-from raggate.text.quote import listed, quoted
 
 if TYPE_CHECKING:
     from raggate.cli.answers import Promoted, SuitesPromoted
@@ -27,7 +26,7 @@ _TERMS = ("reason", "by", "allow_regression", "allow_no_match")
 
 
 @click.command(cls=options.Command)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("run", metavar="RUN")
 @options.CONFIGS
 @options.option(COMPARED, "--baseline", "baseline_file", type=options.PATH, help="Replace this baseline file.")
 @options.option(
@@ -45,12 +44,12 @@ _TERMS = ("reason", "by", "allow_regression", "allow_no_match")
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
 def promote(
-    runs: tuple[str, ...], *, config_files: tuple[str, ...], dry_run: bool, **flags: Any
+    run: str, *, config_files: tuple[str, ...], dry_run: bool, **flags: Any
 ) -> Answer[Promoted] | Answer[SuitesPromoted]:
     """Make a stored run the baseline of its suite.
 
-    With several configurations (-c 'services/*/raggate.yml') a run of each suite that is promoted, or `latest` for the
-    newest of every suite. Each passes the checks of its own suite, or nothing is written at all.
+    With several configurations (-c 'services/*/raggate.yml') `latest` is the newest run of each suite. All of them pass
+    the checks of their suites, or nothing is written.
     """
     from raggate.inputs import suite_list
     from raggate.pipeline import rerun, suites
@@ -60,9 +59,9 @@ def promote(
     terms = {name: flags.pop(name) for name in _TERMS}
     request = request_of(Path(config_files[0]), **flags)
     several = suite_list.several(config_files)
-    if several and request.baseline_file is not None:
-        raise UsageError("--baseline works with one configuration only")
-    chosen = _runs_of(config_files, runs) if several else _only(config_files[0], runs)
+    if several and (request.baseline_file is not None or run != "latest"):
+        raise UsageError("several configurations take `latest`, and no --baseline", hint="Promote one with -c FILE.")
+    chosen = _chosen(config_files, run, several=several)
     made: dict[str, tuple[Path, BaselineCandidate]] = {}
 
     def propose(suite: SuiteFile) -> SuiteOutcome:
@@ -85,43 +84,20 @@ def promote(
         for target, proposal in made.values():
             write_file(target, proposal.data)
     elif refused:
-        others = [shlex.quote(str(run)) for suite, run in chosen.items() if suite.suite in made]
+        others = [f"-c {shlex.quote(suite.config)}" for suite in chosen if suite.suite in made]
         console.say(refusal(refused, others, between=" "))
     results = {name: _promoted(*one, written=written) for name, one in made.items()}
     click.echo(_what_next([proposal for _, proposal in made.values()]) if written else "Nothing was written.")
     return _all_promoted(outcomes, results, written=written) if several else Answer(next(iter(results.values())))
 
 
-def _only(config: str, runs: Sequence[str]) -> dict[SuiteFile, Path]:
-    from raggate.inputs.suite_list import SuiteFile
-
-    if len(runs) > 1:
-        hint = "Name the configurations of their suites: -c FILE, repeatable, or a pattern."
-        raise UsageError(f"{len(runs)} runs, and one configuration: expected one run", hint=hint)
-    run = RUN.convert(runs[0], None, click.get_current_context())
-    return {SuiteFile(config=config, suite=config): run}
-
-
-def _runs_of(names: Sequence[str], runs: Sequence[str]) -> dict[SuiteFile, Path]:
+def _chosen(configs: Sequence[str], run: str, *, several: bool) -> dict[SuiteFile, Path]:
     from raggate.inputs import suite_list
-    from raggate.pipeline import run_directory
-    from raggate.pipeline.stored_runs import LATEST
 
-    files = {suite.suite: suite for suite in suite_list.find(names)}
-    if list(runs) == [LATEST]:
-        return {suite: _newest(suite) for suite in files.values()}
-    chosen: dict[SuiteFile, Path] = {}
-    for run in runs:
-        suite = run_directory.read(Path(run)).suite
-        if suite not in files:
-            raise UsageError(f"{run}: of suite {quoted(suite)}; expected one of {listed([*files])}")
-        if files[suite] in chosen:
-            raise UsageError(
-                f"{chosen[files[suite]]} and {run} are both of suite {suite}: expected one run of each",
-                hint="Name the one that is to be the baseline, or `latest` for the newest run of each suite.",
-            )
-        chosen[files[suite]] = Path(run)
-    return chosen
+    if several:
+        return {suite: _newest(suite) for suite in suite_list.find(configs)}
+    suite = suite_list.SuiteFile(config=configs[0], suite=configs[0])
+    return {suite: RUN.convert(run, None, click.get_current_context())}
 
 
 def _newest(suite: SuiteFile) -> Path:
@@ -139,7 +115,7 @@ def _newest(suite: SuiteFile) -> Path:
         command = f"raggate check --config {shlex.quote(suite.config)}"
         raise UsageError(
             f"latest: there is no run of suite {suite.suite} in {out}",
-            hint=f"Make one with `{command}`, or name the runs of the suites that are to be promoted.",
+            hint=f"Make one with `{command}`.",
         )
     refuse_committed(out, [newest.name], LATEST)
     return newest.directory
