@@ -83,7 +83,7 @@ class Conversation:
             "INPUT_GITHUB-TOKEN": self.fake.token(self.permissions),
         }
         # how long is waited between two writes is told by the tests of the client
-        pauses = {"BETWEEN_WRITES_S": 0.0, "BETWEEN_NOTIFICATIONS_S": 0.0}
+        pauses = {"BETWEEN_WRITES_S": 0.0}
         with mock.patch.multiple(client, **pauses):
             return called(main.step, at=self.workspace, environment=environment, alone=True)
 

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.github.rest import artifacts
-from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import SourceRun
 from raggate.models.publication import RunFailure
@@ -83,22 +82,17 @@ class UntrustedRuns:
         return runs[0]
 
 
-def artifact_of(repository: Repository, run: SourceRun, name: str) -> Artifact:
-    """Find the artifact of a name that a run has left."""
-    artifact = artifacts.find(repository, run.id, name, since=run.run_started_at)
-    if artifact is None:
-        raise CannotTell(
-            f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
-            f"{quoted(name)}, so there is nothing to judge",
-            hint="The log of the run says why.",
-        )
-    return artifact
-
-
 def runs_of(repository: Repository, run: SourceRun, name: str) -> UntrustedRuns:
     """Return the run directories in an artifact. If it cannot be read, taking any of them raises the reason."""
     try:
-        return UntrustedRuns(artifacts.download(repository, artifact_of(repository, run, name)))
+        artifact = artifacts.find(repository, run.id, name, since=run.run_started_at)
+        if artifact is None:
+            raise CannotTell(
+                f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
+                f"{quoted(name)}, so there is nothing to judge",
+                hint="The log of the run says why.",
+            )
+        return UntrustedRuns(artifacts.download(repository, artifact))
     except RaggateError as error:
         if error.exit_code == ExitCode.INTERRUPTED:
             raise

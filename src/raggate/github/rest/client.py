@@ -34,7 +34,6 @@ REQUEST_S = 120.0
 FALLBACK_S = 60.0
 """Seconds to wait for a rate limit that does not say how long."""
 BETWEEN_WRITES_S = 1.0
-BETWEEN_NOTIFICATIONS_S = 3.0
 MOST_JSON_BYTES = 64 << 20
 """The largest JSON answer that is read: a page of a hundred comments of full length has about half."""
 MOST_ITEMS = 100_000
@@ -54,8 +53,6 @@ _MOVED = frozenset((301, 302, 303, 307, 308))
 _FINAL = frozenset((400, 401, 403, 404, 410, 422, 451))
 # nothing has been asked yet where no connection was made
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
-# people get to hear of these
-_NOTIFYING = re.compile(r"/repos/[^/]+/[^/]+/(issues|issues/\d+/comments|pulls)")
 _REPOSITORY = re.compile(r"/repos/[^/]+/[^/]+")
 # path below /repos/owner/name -> the scope of `permissions:` that it needs; the first match counts
 _SCOPES = (
@@ -89,11 +86,6 @@ class Request(Struct, frozen=True, kw_only=True):
     repeatable: bool = True
     find_existing: Callable[[], Any | None] | None = None
     writes: bool = False
-
-    @property
-    def notifies(self) -> bool:
-        """Whether people get to hear of it."""
-        return self.method == "POST" and _NOTIFYING.fullmatch(self.path) is not None
 
     @property
     def label(self) -> str:
@@ -192,7 +184,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         self._token = token
         self._sleep, self._clock, self._now, self._say = sleep, clock, now, say
         self._left_s = budget_s
-        self._wrote_at = self._notified_at = float("-inf")
+        self._wrote_at = float("-inf")
         try:
             self._client = httpx.Client(
                 transport=transport,
@@ -363,7 +355,9 @@ class GitHub(AbstractContextManager["GitHub"]):
         raise AssertionError("the tries end")
 
     def _try(self, request: Request) -> tuple[Answer | None, httpx.HTTPError | None]:
-        self._pace(request)
+        pause = self._wrote_at + BETWEEN_WRITES_S - self._clock() if request.writes else 0.0
+        if pause > 0:
+            self._sleep(pause)
         try:
             return self._exchanged(request), None
         except httpx.HTTPError as error:
@@ -373,16 +367,6 @@ class GitHub(AbstractContextManager["GitHub"]):
         finally:
             if request.writes:
                 self._wrote_at = self._clock()
-            if request.notifies:
-                self._notified_at = self._clock()
-
-    def _pace(self, request: Request) -> None:
-        free = self._wrote_at + BETWEEN_WRITES_S if request.writes else float("-inf")
-        if request.notifies:
-            free = max(free, self._notified_at + BETWEEN_NOTIFICATIONS_S)
-        pause = free - self._clock()
-        if pause > 0:
-            self._sleep(pause)
 
     def _pause(self, request: Request, wait: Wait, number: int) -> None:
         self._left_s -= wait.seconds
