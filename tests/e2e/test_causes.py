@@ -97,7 +97,7 @@ FAULTS = [
         "a smaller chunk size",
         "Most likely cause: the same notes are cut into other chunks (718 → ",
         "snippet-gone",
-        "(another piece, or reworded)",
+        "(another piece, cut, or reworded)",
         {"NOTES_CHUNK_MAX": "120"},
     ),
     Fault(
@@ -188,30 +188,30 @@ FAULTS = [
     ),
     Fault(
         "sections that are merged",
-        "Most likely cause: the section came back under another heading",
-        "anchor-moved",
+        "Most likely cause: the note came back under a heading that does not name the section",
+        "heading-differs",
         ", but under # ",
         patch=((*ASK_HEADING, 'HeadingPath:  strings.Split(h.Chunk.HeadingPath, " > ")[0],'),),
     ),
     Fault(
         "headings that are told otherwise",
-        "Most likely cause: the note came back under a heading that it does not have",
+        "Most likely cause: the note came back under a heading that does not name the section",
         "heading-differs",
-        "but under a heading that it does not have (# Section)",
+        "but under # Section",
         patch=((*ASK_HEADING, 'HeadingPath:  "# Section",'),),
     ),
     Fault(
         "texts that are not told",
-        "Most likely cause: the section came back without any text",
-        "text-missing",
-        "but without any text",
+        "Most likely cause: the section came back without a text of its own",
+        "text-foreign",
+        "but without a text of its own",
         patch=(("ask.go", "Text:         h.Chunk.Text,", "Text:         strings.Repeat(h.Chunk.Text, i%2),"),),
     ),
     Fault(
         "texts that are made up",
-        "Most likely cause: the section came back with a text that is not the note's",
+        "Most likely cause: the section came back without a text of its own",
         "text-foreign",
-        "but with a text that is not in its note",
+        "but without a text of its own",
         patch=(
             (
                 "ask.go",

@@ -62,7 +62,7 @@ def test_a_heading_that_could_be_two_counts_for_neither(promoted_few: Project, t
     assert own.verdict()["misses"] == []
     own.command("check", FAKE_BEHAVIOUR="headings:lower")
     verdict = own.verdict()
-    assert {miss["cause"]["code"] for miss in verdict["misses"]} == {"heading-ambiguous"}
+    assert {miss["cause"]["code"] for miss in verdict["misses"]} == {"heading-differs"}
     (reach,) = verdict["reach"]
     assert (reach["notes"], reach["sections"], reach["matches"]) == (6, 0, 0)
     assert "'# anchovy > ## set up'" in reach["why"]

@@ -15,24 +15,16 @@ from raggate.text.jsonio import Stored, as_dict
 from raggate.text.numbers import counted
 
 CauseCode = Literal[
-    "not-asked",
     "api-error",
     "note-not-in-vault",
     "note-not-indexed",
     "folder-not-indexed",
     "anchor-gone",
-    "anchor-moved",
     "folder-left-out",
     "folder-not-searched",
     "snippet-gone",
-    "text-missing",
     "text-foreign",
-    "text-cut",
     "heading-differs",
-    "heading-ambiguous",
-    "heading-partial",
-    "heading-otherwise",
-    "heading-missing",
     "other-section",
     "other-vault",
     "list-cut",
@@ -50,25 +42,17 @@ CauseCode = Literal[
 """What was seen. The last two name no cause: they say what the answer shows."""
 
 GROUPS: Mapping[CauseCode, str] = {
-    "not-asked": "not asked",
     "api-error": "the call failed",
     "note-not-in-vault": "the note is not in the vault",
     "note-not-indexed": "no answer contains any part of the note, and the index has lost documents",
     "folder-not-indexed": "the note's folder is not among those available",
     "anchor-gone": "nothing comes back under the heading any more, only under other headings of its note",
-    "anchor-moved": "the section came back under another heading, or without one",
     "folder-left-out": "folder selection left the note out",
     "folder-not-searched": "the note's folder was selected, and nothing came from it",
     "snippet-gone": "the section came back without the gold snippet",
-    "text-missing": "the section came back without any text",
-    "text-foreign": "the section came back with a text that is not the note's",
-    "text-cut": "the section came back with a cut text",
-    "heading-differs": "the note came back under a heading that it does not have",
-    "heading-ambiguous": "the note came back under a heading that could be several of its own",
-    "heading-partial": "the note came back under only the last headings of the section",
-    "heading-otherwise": "the note came back under the section's headings, but written differently or below others",
-    "heading-missing": "the note came back without a heading path",
-    "other-section": "other sections of the note came back",
+    "text-foreign": "the section came back without a text of its own",
+    "heading-differs": "the note came back under a heading that does not name the section",
+    "other-section": "other parts of the note came back",
     "other-vault": "the note with the same path in another vault came back",
     "list-cut": "the list ends before the passage's rank",
     "chunk-not-searched": "chunks with lower scores came back instead of the passage",
@@ -121,7 +105,6 @@ class Cause(Struct, frozen=True, kw_only=True):
         before: the passage's place in the baseline's list.
         after: its place in this one.
         last: the lowest score that is listed.
-        by_weights: the score that the parts which the passage had make by the weights of now.
         limits: what scores the API's threshold lies between, in the baseline and now; None where that is not known.
         copy: whether what stands above the passage now, and did not, says nearly the same.
         newer: whether it is of a note that was added or changed since the baseline.
@@ -142,7 +125,6 @@ class Cause(Struct, frozen=True, kw_only=True):
     before: ListEntry | None = None
     after: ListEntry | None = None
     last: float | None = None
-    by_weights: float | None = None
     limits: tuple[Range | None, Range | None] = (None, None)
     copy: bool = False
     newer: Literal["", "added", "changed"] = ""

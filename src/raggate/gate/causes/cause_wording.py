@@ -12,34 +12,39 @@ from raggate.text.quote import cut
 
 SHOWN_FOLDERS = 4
 
-_LACKS: dict[CauseCode, str] = {
-    "snippet-gone": "without the gold snippet{} (another piece, or reworded)",
-    "text-missing": "without any text",
-    "text-foreign": "with a text that is not in its note",
-    "text-cut": "with a cut text, in which the gold snippet cannot be looked for",
+_PLAIN: dict[CauseCode, str] = {
+    "note-not-in-vault": "{subject} is not in the vault",
+    "anchor-gone": "no answer has a chunk under {subject} any more; the nearest heading of its note that came back is "
+    "{other}",
+    "snippet-gone": "{subject} is at rank {rank}, but without the gold snippet {words} (another piece, cut, or "
+    "reworded)",
+    "text-foreign": "{subject} is at rank {rank}, but without a text of its own",
+    "other-vault": "the note at rank {rank} has the same path, but is in vault {other}, not in {subject}",
+    "heading-first": "the first chunk has the question's words only in its heading: {subject}",
+    "judged-by-answer": "judged by the answer, not by what was retrieved",
 }
+"""Sentences that only need the fields of a cause."""
 
 
 def sentence(cause: Cause) -> str:
     """Say a cause in one sentence, without a full stop."""
-    if cause.code in _LACKS:
-        lacks = _LACKS[cause.code].format(f" {cause.words}" if cause.words else "")
-        words = f"{cause.subject} is at rank {cause.rank}, but {lacks}"
+    if cause.code in _PLAIN:
+        words = _PLAIN[cause.code].format(subject=cause.subject, other=cause.other, words=cause.words, rank=cause.rank)
     else:
         words = _SENTENCES[cause.code](cause)
     return f"{cause.passage}: {words}" if cause.passage else words
 
 
-def _not_asked(cause: Cause) -> str:
-    return "it was not asked" + (f": {cause.words}" if cause.words else "")
-
-
 def _api_error(cause: Cause) -> str:
-    return f"the call failed: {cause.words}"
+    if cause.other != "aborted":
+        return f"the call failed: {cause.words}"
+    return "it was not asked" + (f": {cause.words}" if cause.words not in {"", "not asked"} else "")
 
 
-def _note_not_in_vault(cause: Cause) -> str:
-    return f"{cause.subject} is not in the vault"
+def _heading(cause: Cause) -> str:
+    other = " another section" if cause.code == "other-section" and cause.other else ""
+    under = f"under {cause.other}" if cause.other else "without a heading path"
+    return f"{cause.subject} is at rank {cause.rank}, but {f'with{other}' if other else under}"
 
 
 def _note_not_indexed(cause: Cause) -> str:
@@ -59,18 +64,6 @@ def _folder_not_indexed(cause: Cause) -> str:
     return f"{missing}: {'it is ' if len(folders) > 1 else ''}{available}"
 
 
-def _anchor_gone(cause: Cause) -> str:
-    return (
-        f"no answer has a chunk under {cause.subject} any more; the nearest heading of its note that came back is "
-        f"{cause.other}"
-    )
-
-
-def _anchor_moved(cause: Cause) -> str:
-    heading = f"under {cause.other}" if cause.other else "without a heading path"
-    return f"the section is at rank {cause.rank}, but {heading}"
-
-
 def _folder_left_out(cause: Cause) -> str:
     shown = ", ".join(cause.folders[:SHOWN_FOLDERS])
     more = f" and {len(cause.folders) - SHOWN_FOLDERS} more" if len(cause.folders) > SHOWN_FOLDERS else ""
@@ -80,39 +73,6 @@ def _folder_left_out(cause: Cause) -> str:
 
 def _folder_not_searched(cause: Cause) -> str:
     return f"its folder {cause.subject} was selected ({cause.rank} of {len(cause.folders)}), and nothing came from it"
-
-
-def _heading_differs(cause: Cause) -> str:
-    return f"{cause.subject} is at rank {cause.rank}, but under a heading that it does not have ({cause.other})"
-
-
-def _heading_ambiguous(cause: Cause) -> str:
-    return (
-        f"{cause.subject} is at rank {cause.rank}, but under a heading that could be several of its own ({cause.other})"
-    )
-
-
-def _heading_partial(cause: Cause) -> str:
-    return f"{cause.subject} is at rank {cause.rank}, but under {cause.other} only, without the headings above it"
-
-
-def _heading_otherwise(cause: Cause) -> str:
-    return (
-        f"{cause.subject} is at rank {cause.rank}, but under {cause.other}: the section's headings, below others or "
-        "written differently"
-    )
-
-
-def _heading_missing(cause: Cause) -> str:
-    return f"{cause.subject} is at rank {cause.rank}, but without a heading path"
-
-
-def _other_section(cause: Cause) -> str:
-    return f"{cause.subject} is at rank {cause.rank}, but with another section"
-
-
-def _other_vault(cause: Cause) -> str:
-    return f"the note at rank {cause.rank} has the same path, but is in vault {cause.other}, not in {cause.subject}"
 
 
 def _list_cut(cause: Cause) -> str:
@@ -138,11 +98,10 @@ def _demoted(cause: Cause) -> str:
     returned = counted(cause.returned or 0, "chunk")
     if cause.after is None and cause.last is not None:
         score = cause.before.final if cause.before is not None else None
-        write = writer(score, cause.last, cause.by_weights)
-        weighed = "" if cause.by_weights is None else f"; its parts make {write(cause.by_weights)} with today's weights"
+        write = writer(score, cause.last)
         return (
             f"fell below the {returned} returned, of which the last scores {write(cause.last)} "
-            f"(in the baseline it scored {write(score)}{weighed}){above}"
+            f"(in the baseline it scored {write(score)}){above}"
         )
     scores = _scores(cause.before, cause.after) if cause.before and cause.after else ""
     where = f"fell from rank {cause.rank}" if cause.rank else "fell"
@@ -150,22 +109,10 @@ def _demoted(cause: Cause) -> str:
 
 
 def _scores(before: ListEntry, after: ListEntry) -> str:
-    """Return how a passage's score and its parts changed, where both sides tell them."""
-    if before.final is None or after.final is None:
+    """Return how a passage's score changed, where both sides tell it of the same chunk."""
+    if before.final is None or after.final is None or before.chunk != after.chunk or not before.chunk:
         return ""
-    if before.chunk != after.chunk or not before.chunk:
-        write = writer(before.final, after.final)
-        return f"; it scores {write(after.final)} there ({write(before.final)} in the baseline)"
-    parts = [
-        f"{name} {_change(was, now)}"
-        for name, was, now in (
-            ("vector", before.vector, after.vector),
-            ("lexical", before.lexical, after.lexical),
-        )
-        if was is not None or now is not None
-    ]
-    inside = f" ({', '.join(parts)})" if parts else ""
-    return f"; score {_change(before.final, after.final)}{inside}"
+    return f"; score {_change(before.final, after.final)}"
 
 
 def _change(before: float | None, after: float | None) -> str:
@@ -241,14 +188,6 @@ def _nothing_retrieved(cause: Cause) -> str:
     return f"nothing was retrieved{f' ({cause.words})' if cause.words else ''}"
 
 
-def _heading_first(cause: Cause) -> str:
-    return f"the first chunk has the question's words only in its heading: {cause.subject}"
-
-
-def _judged_by_answer(_: Cause) -> str:
-    return "judged by the answer, not by what was retrieved"
-
-
 def _not_listed(cause: Cause) -> str:
     count = cause.returned or 0
     return "not the one chunk returned" if count == 1 else f"not among the {count} chunks returned"
@@ -274,22 +213,13 @@ def writer(*scores: float | None) -> Callable[[float | None], str]:
 
 
 _SENTENCES = {
-    "not-asked": _not_asked,
     "api-error": _api_error,
-    "note-not-in-vault": _note_not_in_vault,
     "note-not-indexed": _note_not_indexed,
     "folder-not-indexed": _folder_not_indexed,
-    "anchor-gone": _anchor_gone,
-    "anchor-moved": _anchor_moved,
     "folder-left-out": _folder_left_out,
     "folder-not-searched": _folder_not_searched,
-    "heading-differs": _heading_differs,
-    "heading-ambiguous": _heading_ambiguous,
-    "heading-partial": _heading_partial,
-    "heading-otherwise": _heading_otherwise,
-    "heading-missing": _heading_missing,
-    "other-section": _other_section,
-    "other-vault": _other_vault,
+    "heading-differs": _heading,
+    "other-section": _heading,
     "list-cut": _list_cut,
     "chunk-not-searched": _chunk_not_searched,
     "demoted": _demoted,
@@ -297,8 +227,6 @@ _SENTENCES = {
     "abstained": _abstained,
     "did-not-abstain": _did_not_abstain,
     "nothing-retrieved": _nothing_retrieved,
-    "heading-first": _heading_first,
-    "judged-by-answer": _judged_by_answer,
     "not-listed": _not_listed,
     "not-explained": _not_explained,
 }

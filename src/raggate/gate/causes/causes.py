@@ -27,7 +27,7 @@ from raggate.gate.causes.passages import (
     vaults_by_path,
 )
 from raggate.gate.headings import written_otherwise
-from raggate.models.comparison import Cause, CauseCode, same_score
+from raggate.models.comparison import Cause, same_score
 from raggate.models.golden import Support
 from raggate.models.metric_names import (
     ABSTENTION,
@@ -37,7 +37,7 @@ from raggate.models.metric_names import (
     SCOPE_MISS,
     family,
 )
-from raggate.models.run import Chunk, Failure, LabelledResult, Response
+from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import short_hash
@@ -137,14 +137,12 @@ def demoted(asked: Asked, returned: int) -> Cause:
     """Return how the passage stood and stands by its score, and what is known of what rose above it."""
     entries, after, above = asked.entries, asked.after, asked.risen()
     entry = asked.entry_before if asked.lists.scored else None
-    by_weights = _by_weights(asked, entry) if entry is not None and after is None and not asked.lists.steady else None
     return Cause(
         code="demoted",
         returned=returned,
         before=entry,
         after=entries[after - 1] if entry is not None and after is not None and after <= len(entries) else None,
         last=_last(asked) if after is None else None,
-        by_weights=by_weights,
         copy=above is not None and above[0] in asked.item.labels.copies,
         newer=_newer(asked, above[1]) if above is not None else "",
     )
@@ -182,7 +180,7 @@ def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
 def piece_cause(
     item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
 ) -> Cause | None:
-    """Say what is wrong with a chunk that should be the passage: its text, its heading, or both told otherwise.
+    """Say what is wrong with a chunk that should be the passage: its text, or its heading.
 
     Args:
         missing: the passages that did not come back.
@@ -191,19 +189,18 @@ def piece_cause(
     """
     labels = item.labels
     for support in missing:
-        name = _Name(support, missing, notes)
         heading = support.heading_path
         for rank, position, chunk in _of_its_note(item, support, retrieved):
+            name = _name(support, missing, chunk, notes)
             own = heading is None or covers(heading, chunk.heading_path)
-            if own and position in labels.ambiguous:
-                return Cause(code="heading-ambiguous", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
-            if support.snippets and own:
-                code = _without_snippet(item, position, chunk)
-                return Cause(code=code, subject=name.of_section(chunk), words=_any_of(support.snippets), rank=rank)
-            if position in labels.strange_headings:
-                return Cause(code="heading-differs", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
-            if position in labels.filed_elsewhere:
-                return Cause(code="anchor-moved", subject=heading or "", other=chunk.heading_path, rank=rank)
+            if own and support.snippets and position not in labels.ambiguous:
+                section = name if heading is None else "the section" if name == "the note" else f"the section of {name}"
+                if position in {*labels.empty, *labels.strange_texts}:
+                    return Cause(code="text-foreign", subject=section, rank=rank)
+                return Cause(code="snippet-gone", subject=section, words=_any_of(support.snippets), rank=rank)
+            unclear = {*labels.strange_headings, *labels.filed_elsewhere, *(labels.ambiguous if own else ())}
+            if position in unclear:
+                return Cause(code="heading-differs", subject=name, other=chunk.heading_path, rank=rank)
     return None
 
 
@@ -215,12 +212,9 @@ def heading_cause(
         gold = support.heading_path or ""
         for rank, _, chunk in _of_its_note(item, support, retrieved):
             heading = chunk.heading_path
-            if covers(gold, heading):
-                continue
-            partial = is_end_of(gold, heading)
-            if partial or written_otherwise(gold, heading):
-                code: CauseCode = "heading-partial" if partial else "heading-otherwise"
-                return Cause(code=code, subject=_Name(support, missing, notes).of(chunk), other=heading, rank=rank)
+            if not covers(gold, heading) and (is_end_of(gold, heading) or written_otherwise(gold, heading)):
+                name = _name(support, missing, chunk, notes)
+                return Cause(code="heading-differs", subject=name, other=heading, rank=rank)
     return None
 
 
@@ -230,10 +224,8 @@ def section_cause(
     """Say that other sections of the note came back, or the note of the same path in another vault."""
     for support in missing:
         for rank, _, chunk in _of_its_note(item, support, retrieved):
-            name, heading = _Name(support, missing, notes).of(chunk), chunk.heading_path
-            unnamed = support.heading_path and not heading.strip()
-            code: CauseCode = "heading-missing" if unnamed else "other-section"
-            return Cause(code=code, subject=name, other=heading, rank=rank)
+            name = _name(support, missing, chunk, notes)
+            return Cause(code="other-section", subject=name, other=chunk.heading_path.strip(), rank=rank)
     for support in missing:
         for rank, _, chunk in of_path(support, retrieved):
             wanted = " or ".join(item.case.vaults_of(support))
@@ -251,46 +243,20 @@ def _any_of(snippets: Sequence[str]) -> str:
     return f"“{cut(snippets[0], limit=SHOWN_SNIPPET)}”{more}"
 
 
-def _without_snippet(item: LabelledResult, position: int, chunk: Chunk) -> CauseCode:
-    labels = item.labels
-    if position in labels.empty:
-        return "text-missing"
-    if position in labels.strange_texts:
-        return "text-foreign"
-    # cut before it was looked at; a run directory cuts only what has been looked at, and keeps its hash
-    return "text-cut" if labels.truncated and chunk.text_hash is None else "snippet-gone"
-
-
-class _Name:
-    """What a note is called: by its path where another one is shown as expected, by its vault where several have it."""
-
-    def __init__(self, support: Support, missing: Sequence[Support], notes: Collection[str]) -> None:
-        self._support = support
-        self._plain = "the note" if support == missing[0] else f"the note {support.rel_path}"
-        self._vaults = sorted(vaults_by_path(notes).get(support.rel_path, ()))
-
-    def of(self, chunk: Chunk) -> str:
-        """Name the note that a chunk is of."""
-        if len(self._vaults) < 2:
-            return self._plain
-        if chunk.vault is not None:
-            return f"{self._plain} of vault {chunk.vault}"
-        note = "a note" if self._plain == "the note" else self._plain
-        return f"{note} of this path (the API does not say which vault: {' or '.join(self._vaults)})"
-
-    def of_section(self, chunk: Chunk) -> str:
-        """Name the section of it that was expected, or the whole note."""
-        note = self.of(chunk)
-        if self._support.heading_path is None:
-            return note
-        return "the section" + (f" of {note}" if note != "the note" else "")
+def _name(support: Support, missing: Sequence[Support], chunk: Chunk, notes: Collection[str]) -> str:
+    """Name a chunk's note: by its path where another one is shown as expected, by its vault where several have it."""
+    name = "the note" if support == missing[0] else f"the note {support.rel_path}"
+    vaults = sorted(vaults_by_path(notes).get(support.rel_path, ()))
+    if len(vaults) < 2:
+        return name
+    return f"{name} of vault {chunk.vault}" if chunk.vault is not None else f"{name} (of vault {' or '.join(vaults)})"
 
 
 def find_cause(asked: Asked) -> Cause:
     """Return why; where the answer shows no cause, what it shows."""
     case, result, metric = asked.item.case, asked.item.result, asked.metric
     if result.failure is not None:
-        return _failed(result.failure)
+        return Cause(code="api-error", words=result.failure.message, other=result.failure.kind)
     response = result.response or Response(chunks=())
     if metric == FALSE_ABSTENTION_RATE:
         return _refused(asked, response)
@@ -307,12 +273,6 @@ def find_cause(asked: Asked) -> Cause:
     if metric == SCOPE_MISS and (unselected := unselected_folder(asked.item, asked.evidence)) is not None:
         return unselected
     return _lost(asked, missing, retrieved) if asked.after is None else _at_rank(asked, retrieved)
-
-
-def _failed(failure: Failure) -> Cause:
-    if failure.kind == "aborted":
-        return Cause(code="not-asked", words=failure.message if failure.message != "not asked" else "")
-    return Cause(code="api-error", words=failure.message)
 
 
 def _best(entries: Sequence[ListEntry]) -> ListEntry | None:

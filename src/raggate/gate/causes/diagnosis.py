@@ -41,7 +41,7 @@ _REFUSED: frozenset[CauseCode] = frozenset(("below-threshold", "abstained", "not
 _RANKED: frozenset[CauseCode] = frozenset(
     ("demoted", "not-listed", "nothing-retrieved", "below-threshold", "abstained", "did-not-abstain", "other-section")
 )
-_CUT: frozenset[CauseCode] = _RANKED | {"snippet-gone", "anchor-gone", "anchor-moved", "heading-first", "not-explained"}
+_CUT: frozenset[CauseCode] = _RANKED | {"snippet-gone", "anchor-gone", "heading-first", "not-explained"}
 
 Sort = Literal[
     "documents", "chunks", "version", "nothing", "length", "scores", "weights", "threshold", "first folder", "folders"
@@ -58,17 +58,12 @@ _NAMED: frozenset[CauseCode] = frozenset(
         "note-not-indexed",
         "folder-not-indexed",
         "anchor-gone",
-        "anchor-moved",
         "folder-left-out",
         "folder-not-searched",
         "below-threshold",
         "list-cut",
-        "text-missing",
         "text-foreign",
         "heading-differs",
-        "heading-ambiguous",
-        "heading-partial",
-        "heading-otherwise",
         "other-vault",
     )
 )
