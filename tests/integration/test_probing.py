@@ -75,7 +75,7 @@ def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) ->
     assert done.code == 0, done.out + done.err
     assert findings(guarded) == {}
     kinds = [row["probe"]["kind"] for row in rows(guarded)]
-    assert kinds == ["private", *["principal"] * 8]
+    assert kinds == ["private", *["principal"] * 10]
     assert (
         f"7 calls, 0 failed, 0 retried · 7 asked twice, all ranked alike · {len(kinds)} asked for invariants"
         in done.out
@@ -128,7 +128,7 @@ def test_what_could_not_be_seen_is_not_green(guarded: Project) -> None:
     assert done.code == 3, done.out + done.err
     (finding,) = findings(guarded).values()
     assert (finding["invariant"], finding["unseen"]) == ("principals_isolated", True)
-    assert "anna got no chunk for 4 questions: 4 of 4 questions got no answer" in finding["examples"][0]
+    assert "anna got no chunk for 5 questions: 5 of 5 questions got no answer" in finding["examples"][0]
     assert "could not be checked" in done.out
 
 
