@@ -78,7 +78,7 @@ def check_authorities(event: str, workspace: Path, environment: Mapping[str, str
 def request(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> Request:
-    """Say what is to be checked. Where no commit is named, the event chooses the one that the trusted inputs are of."""
+    """Return the request of a step that gates. Without `against` the event chooses the commit that judges."""
     by_event = not inputs["against"] and event.base is not None
     asked = request_of(
         inputs,
@@ -108,7 +108,7 @@ def request_of(
     contained: bool = False,
     replayed: bool = False,
 ) -> Request:
-    """Say what the inputs ask of the pipeline, whatever the step does with it; see `Request` and `Overrides`."""
+    """Return what the inputs ask of the pipeline, whatever the step does with it."""
     from raggate.pipeline.request import Request
 
     return Request(
@@ -125,7 +125,7 @@ def request_of(
 
 
 def overrides_of(inputs: Mapping[str, str]) -> Overrides:
-    """Say what the inputs have in place of what is configured."""
+    """Return what the inputs replace of the configuration."""
     from raggate.config.overrides import Overrides
 
     names = ("api-image", "api-build", "api-url", "base-image")

@@ -192,12 +192,12 @@ def evaluate_all(repository: Repository, fork: ForkRun, pull: pulls.Pull, alone:
 
 
 def _relayed(outcome: SuiteOutcome) -> SuiteOutcome:
-    """Say of a suite without a verdict that it ended here, not where it was measured."""
+    """Mark a suite without a verdict as one that ended here, not where it was measured."""
     return outcome if outcome.failure is None else replace(outcome, failure=replace(outcome.failure, relayed=True))
 
 
 def _unconcerned(fork: ForkRun, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:
-    """Tell of a suite that need not be run, as the head of the change has what the base has; None for any other."""
+    """Return the outcome of a suite that the change does not concern, by its head and base; None for any other."""
     request = Request(
         config_file=fork.workspace / suite.config,
         environment={},
@@ -321,7 +321,7 @@ def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> R
 
 
 def _preview(fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
-    """Say what the pull request would make of configuration, questions, notes and baseline."""
+    """Return what the pull request would make of configuration, questions, notes and baseline."""
     if fork.matched and change.identity(fork.config_file.name) is None:
         return Preview(retired=True)
     after = load_without_notes(change, base, check_names, inputs)

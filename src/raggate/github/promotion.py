@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from raggate.errors import CannotTell
 from raggate.github.rest import commits
-from raggate.github.rest.client import GitHubError, address, unexpected
+from raggate.github.rest.client import address, unexpected
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
@@ -184,17 +184,7 @@ def _create(
 ) -> PullRequestResult:
     path = f"{repository.path}/pulls"
     content = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
-    try:
-        pull = repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change))
-    except GitHubError as error:
-        existing = _open_pull(repository, change) if error.status in {409, 422} else None
-        if existing is None:
-            raise
-        # somebody else opened it between the look and this request
-        pull = _rewrite(repository, change, commit, existing["number"], body)
-        if pull is None:
-            raise
-        return PullRequestResult(state="updated", url=address(pull.get("html_url")), commit=commit, notes=notes)
+    pull = repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change))
     return PullRequestResult(state="created", url=address(_pull(pull).get("html_url")), commit=commit, notes=notes)
 
 

@@ -83,7 +83,7 @@ class StepReporter:
         self._warnings = 0
 
     def finish_suite(self, outcome: SuiteOutcome) -> None:
-        """Tell how a suite ended as soon as it has: in the issue about the branch, if there is to be one."""
+        """Show how a suite ended as soon as it has: in the issue about the branch, if there is to be one."""
         if self.repository is None or not self.settings.issue:
             return
         run = BranchRun(
@@ -179,7 +179,7 @@ class StepReporter:
         return Publication(links=links, relayed=relayed, notes=notes, base=self.event.base_ref)
 
     def _could_not(self, action: str, error: RaggateError | ValueError) -> None:
-        """Say why something is not shown, and what would let it be."""
+        """Warn why something is not shown, and what would let it be."""
         self.failed = True
         hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
         self._warn(f"could not {action}: {error}{hint}")

@@ -117,7 +117,7 @@ def _small(content: bytes, name: str) -> bytes:
 
 
 def without_results(verdict: bytes | None, suite: str) -> RunFailure:
-    """Say that a run measured nothing. Whatever it claims, it did not pass."""
+    """Return the failure of a run that measured nothing. Whatever it claims, it did not pass."""
     try:
         claim = _Claim.model_validate_json(_small(verdict or b"{}", "verdict.json"))
     except ValueError:  # pydantic's is one, too

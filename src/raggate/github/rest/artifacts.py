@@ -214,7 +214,7 @@ def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _problem(entry: zipfile.ZipInfo) -> str:
-    """Tell what is wrong with an entry by what the archive says of it; empty for nothing."""
+    """Return what is wrong with an entry by what the archive says of it; empty for nothing."""
     name, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
     if entry.filename != name or not _NAME.fullmatch(name):
         return "the name is absolute, or has a backslash, an empty part or a control character, or is not the only one"

@@ -126,7 +126,7 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
 
     def links(self, head: str, *, inputs_at: str | None = None, prefix: str = "") -> Links:
-        """Say what the links of a report are made of.
+        """Return what the links of a report are made of.
 
         Args:
             inputs_at: the commit that the golden set and the notes were read from; by default that under test.
