@@ -265,7 +265,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--question", "x"), "--question, --map, --header, --tool, --body and --health are for --probe"),
+        (("--question", "x"), "--question, --map, --header, --tool, --body and --health need --probe"),
         (("--preset", "opensarch"), "did you mean 'opensearch'?"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1/v3"), "expected the address without a path"),
         (("--preset", "r2r", "--probe", "http://169.254.169.254"), "cloud metadata address"),
@@ -276,7 +276,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
         (("--probe", "http://127.0.0.1:1/x", "--header", "X-Key: {env.NOT_SET}"), "NOT_SET, which --header.X-Key"),
         (("--probe", "http://127.0.0.1:1/x", "--header", "X-Key: {env.GITHUB_TOKEN}"), "not the runner's"),
         (("--probe", "http://127.0.0.1:1/x", "--header", "Host: evil"), "that raggate does not set"),
-        (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--map", "id=x"), "are not for --preset"),
+        (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--map", "id=x"), "cannot be combined with --preset"),
         (("--probe", "x 'y"), "--probe: No closing quotation"),
         (("--probe", " "), "--probe: expected an address"),
         (("--probe", "no-such-program-here"), "no command 'no-such-program-here' on PATH"),
@@ -286,7 +286,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
         (("--probe", "http://127.0.0.1:1/x", "--body", '{"q": "{question}{mode}"}'), "--body: expected no {mode}"),
         (("--probe", "http://127.0.0.1:1/x", "--health", "up"), "--health: expected a path such as /livez"),
         (("--probe", "x", "--body", '{"q": "{question}"}'), "--body and --health need an address"),
-        (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--health", "/up"), "are not for --preset"),
+        (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--health", "/up"), "cannot be combined with --preset"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path"), "--map: expected part=path"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path=a["), "--map rel_path: expected a path such as"),
     ],

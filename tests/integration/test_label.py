@@ -37,7 +37,7 @@ def test_what_is_not_written_is_told(project: LabelProject) -> None:
     before = project.golden.read_bytes()
     done = labelled(project, "--as", "ann", "--json")
     assert "6 passages of 2 questions to judge" in done.err
-    assert "decided and not written yet: golden.labels.jsonl, golden.jsonl" in done.err
+    assert "decided but not written yet: golden.labels.jsonl, golden.jsonl" in done.err
     assert project.golden.read_bytes() == before
     unwritten = ["golden.labels.jsonl", "golden.jsonl"]
     assert json.loads(done.out)["result"] == {"golden": "golden.jsonl", "open": 5, "unwritten": unwritten}
@@ -46,6 +46,6 @@ def test_what_is_not_written_is_told(project: LabelProject) -> None:
 def test_where_there_is_no_git(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who judges is then whom the system names, and asked for where it names nobody."""
     monkeypatch.setenv("PATH", str(project.root))
-    assert "who judges is not known" in labelled(project).err
+    assert "your name is not known" in labelled(project).err
     assert labelled(project, USER="carol").code == 0
     assert '"by":"carol"' in project.journal.read_text()

@@ -73,8 +73,8 @@ def there(directory: Path, vault: Path | None) -> There:
         vaults = {name: directory / root for name in named if (root := _root_of(named[name], notes)) is not None}
     if golden is not None and not vaults:
         raise UsageError(
-            f"{golden.name} has {counted(len(golden.cases), 'question')}, and the notes that they name are not here",
-            hint="`--vault DIR` names the directory of the notes. Nothing that is there is written over.",
+            f"{golden.name} has {counted(len(golden.cases), 'question')}, but the notes that they name were not found",
+            hint="Name their directory: `--vault DIR`. Your golden set and notes stay as they are.",
         )
     if golden is None:
         return There(vaults=vaults)
@@ -198,11 +198,11 @@ def _check(known: Known) -> None:
     of_requests = known.headers or known.body or known.health
     if (known.question or known.fields or known.tool or of_requests) and not known.probe:
         flags = "--question, --map, --header, --tool, --body and --health"
-        raise UsageError(f"{flags} are for --probe", hint="`raggate init --probe URL` calls an API.")
+        raise UsageError(f"{flags} need --probe", hint="`raggate init --probe URL` calls an API.")
     if (known.fields or known.tool or of_requests) and known.preset is not None:
         raise UsageError(
-            "--map, --header, --tool, --body and --health are not for --preset",
-            hint="It is a file: change it where your API differs.",
+            "--map, --header, --tool, --body and --health cannot be combined with --preset",
+            hint="A preset is a file: change it where your API differs.",
         )
     if of_requests and not known.url:
         raise UsageError("--header, --body and --health need an address: `--probe http://localhost:8000`")
@@ -298,11 +298,11 @@ def preset(name: str, url: str) -> str:
     if urlsplit(url).path.strip("/"):
         raise UsageError(
             f"--probe: expected the address without a path, found {url!r}",
-            hint="The preset knows the path; change it in raggate.yml where yours is another.",
+            hint="The preset knows the path. If yours differs, change it in raggate.yml.",
         )
     usual: str | None = parse(text.encode(), name).value["api"].get("url")
     if usual is None:
-        raise UsageError(f"--probe: the preset {name} starts its server, which has no address", hint="Leave one out.")
+        raise UsageError(f"--probe: the preset {name} starts its own server", hint="Remove --probe.")
     return text.replace(f'"{usual}"', one_line(url), 1)
 
 
@@ -393,7 +393,7 @@ def _relative_vault(directory: Path, notes: Path) -> str:
     if path.startswith(".."):
         raise UsageError(
             f"--vault: {notes} is not inside {directory}",
-            hint="The fixture notes are part of the repository, so that every change is measured by the same.",
+            hint="The notes must be part of the repository, so that every change is measured with the same notes.",
         )
     return Path(path).as_posix()
 

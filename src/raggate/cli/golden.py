@@ -107,7 +107,9 @@ class Desk:
     def _named(self, name: str) -> Proposal:
         proposal = next((item for item in self.waiting() if item.id == name), None)
         if proposal is None:
-            raise UsageError(f"no proposal {quoted(name)} waits", hint="`raggate golden propose` lists those that do.")
+            raise UsageError(
+                f"no proposal {quoted(name)} waits", hint="`raggate golden propose` lists those that wait."
+            )
         return proposal
 
     def _write(self) -> None:
@@ -244,7 +246,7 @@ def with_snippet(support: Support, question: str, known: Sequence[Passage], *, c
         answer = click.prompt(_SNIPPET, default=plain(proposed)).strip()
         return support if answer == "-" else replace(support, snippets=(answer,))
     flag = f"--snippet {quote(proposed)}"
-    console.say(f"a passage of {support.rel_path} matches by its place; this asks for its text too: {flag}")
+    console.say(f"any text at this place of {support.rel_path} counts; to require this text, add {flag}")
     return support
 
 
@@ -469,7 +471,7 @@ def _supports(
         show(rows)
         if not sys.stdin.isatty():
             hint = "--pick N, --anchor NOTE#HEADING or --unanswerable."
-            raise UsageError("say which of these passages answer it", hint=hint)
+            raise UsageError("choose the passages that answer the question", hint=hint)
         chosen = choose_supports(rows, known, bench.vault)
     if chosen and whole_notes:
         # a heading that no answer has would never match

@@ -144,7 +144,9 @@ def _advise(directory: Path, action: str, api: first_config.Known, config: str |
         click.echo(log_line(f"Add to {IGNORED}: {enumerated(missing)}, which the API's image must not carry."))
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
-    click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
+    click.echo(
+        f"Check: {WORKFLOW} gates changes into `main`. If your default branch has another name, change it there."
+    )
     if (advice := _STARTED.get(_backend(config))) is not None and config is not None:
         click.echo(advice)
     _advise_next(api, config)
@@ -214,7 +216,7 @@ def check_terms(
     if owners and not _OWNERS.fullmatch(owners):
         raise UsageError(
             f"--owners: expected @user or @organisation/team, with spaces between; found {one_line(owners, limit=80)}",
-            hint="GitHub asks nobody where an owner is misspelt, and says so only on the page of the file.",
+            hint="If an owner is misspelt, GitHub requests no review, and says so only on the page of the file.",
         )
     names = (*(() if force else _targets(there).values()), *(_CODEOWNERS if owners else ()))
     existing = [name for name in names if (directory / name).exists()]

@@ -64,7 +64,7 @@ def _who(environment: Mapping[str, str]) -> str:
         own = ""
     name = " ".join((own or environment.get("USER", "")).split())
     if not name:
-        raise UsageError("--as: who judges is not known", hint="Give a name; grades are kept by it.")
+        raise UsageError("your name is not known", hint="Add --as NAME: grades are kept under it.")
     return name[:60]
 
 
@@ -77,7 +77,7 @@ def _checked(name: str) -> str:
         return TypeAdapter(Name).validate_python(name)
     except ValidationError:
         raise UsageError(
-            f"--as: {name[:LONGEST_NAME]!r} cannot be the name of who judges",
+            f"--as: {name[:LONGEST_NAME]!r} cannot be used as a name",
             hint=f"Give a name of at most {LONGEST_NAME} characters, without control characters.",
         ) from None
 
@@ -87,7 +87,7 @@ def _say_pool(session: Session) -> None:
     questions = sum(bool(own) for own in session.pool.passages.values())
     console.say(f"{counted(count, 'passage')} of {counted(questions, 'question')} to judge")
     if session.pool.unplaced:
-        console.say(f"{session.pool.unplaced} more stand under no heading of the notes and cannot be judged")
+        console.say(f"{session.pool.unplaced} more are under no heading of the notes and cannot be judged")
 
 
 def _serve(session: Session, annotator: str, port: int) -> None:
@@ -97,7 +97,7 @@ def _serve(session: Session, annotator: str, port: int) -> None:
     port = listening.getsockname()[1]
     token = server.new_token()
     serving = server.server(server.Guard(label_page.app(session, annotator), token, port))
-    console.say("open this address in a browser of this machine; Ctrl-C ends it, and nothing that was decided is lost")
+    console.say("open this address in a browser on this machine; Ctrl-C ends it, and every decision is kept")
     # not on standard output, which is for results, and often kept
     click.echo(f"http://{server.LOOPBACK}:{port}/{token}/", err=True)
     try:
@@ -113,7 +113,7 @@ def _end(session: Session, annotator: str) -> Answer[Labelled]:
 
     files = [file.name for file in session.plan().files]
     if files:
-        console.say(f"decided and not written yet: {', '.join(files)}; `raggate label` goes on from here")
+        console.say(f"decided but not written yet: {', '.join(files)}; `raggate label` continues from here")
     waiting = sum(
         annotator not in session.state.of(Unit(case_id, place.where))
         for case_id, own in session.pool.passages.items()

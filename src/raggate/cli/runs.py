@@ -81,9 +81,9 @@ def _show(out: Path) -> Answer[RunList]:
         click.echo(log_line(f"{total} in {console.short_path(out)}"))
         if committed:
             names = ", ".join(sorted(committed, reverse=True))
-            click.echo(log_line(f"came with a commit, as git tracks it, and is never taken as latest: {names}"))
+            click.echo(log_line(f"tracked by git, so never taken as `latest`: {names}"))
         elif unknown:
-            click.echo(log_line(f"whether one of them came with a commit is not known: {unknown}"))
+            click.echo(log_line(f"git cannot say which of them it tracks: {unknown}"))
     else:
         click.echo(log_line(f"no runs in {console.short_path(out)}"))
     return Answer(

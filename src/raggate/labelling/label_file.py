@@ -141,7 +141,7 @@ def read(data: bytes, name: str) -> Labels:
         votes = labels.setdefault(Unit(row.case, place), {})
         if row.by in votes:
             hint = "Keep one line for each person and passage; a merge of two branches may have left both."
-            raise UsageError(f"{name}:{number}: {row.by!r} has graded this passage in an earlier line", hint=hint)
+            raise UsageError(f"{name}:{number}: {row.by!r} graded this passage in an earlier line already", hint=hint)
         votes[row.by] = Vote(row.grade, row.misleading, row.at, row.asked)
     return labels
 

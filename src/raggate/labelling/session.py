@@ -316,7 +316,7 @@ class Session(Struct):
 
     def _checked(self, decision: Decision) -> Decision:
         if decision.do == "written":
-            raise UsageError("written: is noted by writing alone")
+            raise UsageError("only writing can note `written`")
         if decision.case and decision.case not in self.by_id:
             raise UsageError(f"no question {decision.case!r}")
         if decision.where is not None:

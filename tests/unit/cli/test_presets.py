@@ -147,7 +147,7 @@ def test_another_address() -> None:
     assert loaded("r2r", "https://r2r.example:1").api.url == "https://r2r.example:1"
     with pytest.raises(UsageError, match="expected the address without a path"):
         loaded("r2r", "http://x/v3")
-    with pytest.raises(UsageError, match="starts its server, which has no address"):
+    with pytest.raises(UsageError, match="starts its own server"):
         loaded("basic-memory-mcp", "http://x")
     hostile = 'http://x"}\ngate: {tolerance: 1}\n#'
     with pytest.raises(UsageError):

@@ -67,7 +67,7 @@ def test_a_label_file_is_read_as_it_was_written(labels: dict[Unit, dict[str, Vot
 def test_a_label_file_that_two_branches_left() -> None:
     """A person who grades a passage twice, and a line that is none, are named with their line."""
     row = b'{"case":"q1","rel_path":"a.md","by":"ann","grade":1}\n'
-    with pytest.raises(UsageError, match=r"x:2: 'ann' has graded this passage in an earlier line"):
+    with pytest.raises(UsageError, match=r"x:2: 'ann' graded this passage in an earlier line already"):
         label_file.read(row + row.replace(b"1}", b"2}"), "x")
     for wrong in (b"[]\n", b'{"case":"q1","by":"ann","grade":4}\n', b"<<<<<<< HEAD\n"):
         with pytest.raises(UsageError, match="x:1: "):
