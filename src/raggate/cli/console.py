@@ -8,10 +8,10 @@ import os
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
@@ -22,16 +22,14 @@ from raggate.models.answer import Answer
 from raggate.service import signals
 from raggate.text import files
 from raggate.text.escape import log_line
-from raggate.text.jsonio import as_dict
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-    from raggate.cli.answers import Measured, MetricRow
+    from raggate.cli.answers import Measured
     from raggate.inputs.suite_list import SuiteFile
     from raggate.models.promotion import BaselineCandidate
-    from raggate.models.scorecard import MetricValue
     from raggate.models.suites import SuiteOutcome
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
@@ -230,13 +228,6 @@ def show_run(result: RunResult) -> Answer[Measured]:
     )
 
 
-def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> tuple[MetricRow, ...]:
-    """Return metrics, each with its mode and name, as answers hold them."""
-    from raggate.cli.answers import MetricRow
-
-    return tuple(MetricRow(mode=mode, metric=name, **as_dict(value)) for mode, name, value in values)
-
-
 def short_path(path: Path) -> Path:
     """Shorten a path for people: relative to where they are, when it lies below."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
@@ -253,13 +244,6 @@ def say(line: str) -> None:
     """Print one line to standard error, made harmless; a quiet command says none."""
     if not output.quiet():
         click.echo(f"raggate: {log_line(line)}", err=True)
-
-
-def hearing() -> dict[str, Any]:
-    """How a request is heard of on the way, as fields of it: quietly, or with its progress."""
-    from raggate.reports.progress import Progress
-
-    return {"progress": lambda: Progress(io.StringIO())} if output.quiet() else {}
 
 
 def say_error(error: RaggateError, fence: Fence = nullcontext) -> None:

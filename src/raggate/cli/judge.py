@@ -11,6 +11,7 @@ from raggate.cli import console, options
 from raggate.cli.options import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.jsonio import as_dict
 
 if TYPE_CHECKING:
     from raggate.cli.answers import Judged
@@ -31,7 +32,7 @@ def judge(
     Its results and metrics are rewritten. Its verdict is removed, because it was decided by other judgements: `raggate
     compare` decides anew.
     """
-    from raggate.cli.answers import Judged
+    from raggate.cli.answers import Judged, MetricRow
     from raggate.pipeline import rejudge
     from raggate.scoring import figures
 
@@ -44,6 +45,7 @@ def judge(
         prune=prune,
     )
     values = rejudge.judge_directory(asked)
-    for mode_name, name, value in values:
-        click.echo(f"{log_line(mode_name)}  {name:32} {figures.value(name, value):>7}  n={value.n}")
-    return Answer(Judged(run_directory=directory, metrics=console.metrics_of(values)))
+    for retriever, name, value in values:
+        click.echo(f"{log_line(retriever)}  {name:32} {figures.value(name, value):>7}  n={value.n}")
+    rows = tuple(MetricRow(mode=where, metric=name, **as_dict(value)) for where, name, value in values)
+    return Answer(Judged(run_directory=directory, metrics=rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from raggate.cli import console
+from raggate.cli import console, output
 
 if TYPE_CHECKING:
     from raggate.pipeline.request import Request
@@ -202,6 +203,7 @@ def request_of(config_file: Path, **flags: Any) -> Request:
     from raggate.config.overrides import Overrides
     from raggate.models.golden import Choice
     from raggate.pipeline.request import Request
+    from raggate.reports.progress import Progress
 
     chosen = {name: flags.pop(name) for name in _CHOICE if name in flags}
     instead = {name: flags.pop(name) for name in _OVERRIDES if name in flags}
@@ -211,6 +213,6 @@ def request_of(config_file: Path, **flags: Any) -> Request:
         say=console.say,
         overrides=Overrides(**instead),
         choice=Choice(**chosen),
-        **console.hearing(),
+        progress=(lambda: Progress(io.StringIO())) if output.quiet() else Progress,
         **flags,
     )
