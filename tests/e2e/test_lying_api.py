@@ -106,7 +106,7 @@ def lying_image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_each_habit_is_named_of_a_container_beside_its_service(project: Project, lying_image: str) -> None:
     """The same API in a container embeds by a service that it knows by name, and what it does is told alike."""
     settings = yaml.safe_load(project.config.read_text())
-    container = {"image": lying_image, "pull": "never", "port": 9000}
+    container = {"image": lying_image, "port": 9000}
     container["env"] = {
         "API_HOST": "0.0.0.0",
         "API_PORT": "{port}",
@@ -114,7 +114,7 @@ def test_each_habit_is_named_of_a_container_beside_its_service(project: Project,
         "VAULT_WORK_PATH": "{vault.work}",
         "EMBEDDER": "{service.embedder}:7000",
     }
-    service = {"image": lying_image, "pull": "never", "command": ["embedder", "7000"], "ready": {"tcp": 7000}}
+    service = {"image": lying_image, "command": ["embedder", "7000"], "ready": {"tcp": 7000}}
     container["services"] = {"embedder": service}
     settings["api"] = {"container": container, "ready": {"timeout": 60, "settle": 1}}
     project.config.write_text(yaml.safe_dump(settings))

@@ -63,7 +63,7 @@ def test_two_images(tmp_path: Path) -> None:
             context.mkdir()
             images.append(build_program(engine, NOTES_API, context, f"{tag}:{name}", setting))
         environment = {"API_HOST": "0.0.0.0", "API_PORT": "{port}", **VAULTS}
-        api = {"container": {"image": images[0], "port": 9000, "pull": "never", "env": environment}}
+        api = {"container": {"image": images[0], "port": 9000, "env": environment}}
         root = tmp_path / "repository"
         root.mkdir()
         code, out, report = diff(repository(root, api), *images, GITHUB_RUN_ID=run)

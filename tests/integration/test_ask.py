@@ -23,7 +23,7 @@ from raggate.models.run import Failure, Result
 from raggate.models.service import ProcessExit
 from raggate.service import ask as service_ask
 from raggate.service.adapters.ask import AskAdapter
-from raggate.service.adapters.over_http import OverHttp
+from raggate.service.http_channel import OverHttp
 from tables import each_row
 
 KILLED = ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")

@@ -16,8 +16,8 @@ from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.scoring.score import label
-from raggate.service.adapters.over_http import OverHttp
 from raggate.service.ask import questions_of
+from raggate.service.http_channel import OverHttp
 from raggate.text.certificates import checked_by
 from raggate.text.escape import log_line
 from raggate.text.http_client import httpx

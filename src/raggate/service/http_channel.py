@@ -15,12 +15,14 @@ from urllib.parse import urlencode
 import h11
 from msgspec import Struct
 
+from raggate.config.ask_settings import Ask
+from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
-from raggate.models.service import Call, Started
+from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask, misses
 from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
-from raggate.service.ask import Attempt
+from raggate.service.ask import AskResult, Attempt, OnResult
 from raggate.service.misses import Miss, miss
 from raggate.text import jsonio
 from raggate.text.certificates import authorities
@@ -282,16 +284,19 @@ def _why(error: OSError) -> str:
     return str(error) if isinstance(error, socket.gaierror | ssl.SSLError) else "All connection attempts failed"
 
 
-class HttpProtocol(Protocol):
-    """Turns a case into HTTP calls and their bodies into a response. It does no I/O."""
+class HttpAdapter(Protocol):
+    """Turns cases into HTTP calls and bodies into responses. It does no I/O of its own but in `index_state`."""
 
     def dialogue(self, case: Case, mode: str) -> Dialogue:
         """Ask one case in one mode: most APIs answer by one call."""
 
+    def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
+        """Ask the API how its index stands."""
+
 
 @asynccontextmanager
 async def opened(
-    adapter: HttpProtocol, api: Started, headers: Mapping[str, str], _workers: int
+    adapter: HttpAdapter, api: Started, headers: Mapping[str, str], _workers: int
 ) -> AsyncIterator[HttpChannel]:
     """Open a way for as many questions at once as there are; `headers` replace those of the same name."""
     connections = Connections(api.base_url)
@@ -305,7 +310,7 @@ class HttpChannel:
     """A channel of HTTP calls. It has nothing to open."""
 
     def __init__(
-        self, connections: Connections, adapter: HttpProtocol, base_url: str, headers: Mapping[str, str]
+        self, connections: Connections, adapter: HttpAdapter, base_url: str, headers: Mapping[str, str]
     ) -> None:
         self._connections = connections
         self._adapter = adapter
@@ -379,3 +384,27 @@ def _bounded(response: Response) -> Response | Miss:
 
 def _unread(error: ValueError) -> Miss:
     return miss("schema", cut(error), status=200)
+
+
+class OverHttp:
+    """Asks an API as `HttpAdapter` says, as often and as long as `settings` allows."""
+
+    def __init__(self, adapter: HttpAdapter, settings: Ask, headers: Mapping[str, str] | None = None) -> None:
+        self._adapter = adapter
+        self._settings = settings
+        self._headers = headers or {}
+
+    def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
+        """Ask the API how its index stands."""
+        return self._adapter.index_state(client, ready)
+
+    def ask(
+        self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
+    ) -> AskResult:
+        """Ask these cases, each in the mode beside it."""
+        connect = partial(opened, self._adapter, api, self._headers)
+        return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
+
+    def with_headers(self, headers: Mapping[str, str]) -> OverHttp:
+        """Return an adapter that sends these headers too, in place of others of the same name."""
+        return OverHttp(self._adapter, self._settings, headers)

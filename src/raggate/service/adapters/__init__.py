@@ -13,8 +13,8 @@ from raggate.models.golden import Case
 from raggate.models.service import IndexState, Started
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.mapped import MappedAdapter
-from raggate.service.adapters.over_http import OverHttp
 from raggate.service.ask import AskResult, OnResult
+from raggate.service.http_channel import OverHttp
 from raggate.text.http_client import httpx
 
 
