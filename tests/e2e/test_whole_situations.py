@@ -6,6 +6,7 @@ changed, and why.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -21,12 +22,9 @@ from here import Done
 from integration.test_fork_comment import (
     Files,
     Stage as ForkStage,
-    another_depth,
     friendly,
     lenient,
     staged,
-    without_a_question,
-    without_a_result,
 )
 from project import Project, make_project, make_small_project
 from promotable import Measured, Stage as PromotionStage, measure, worse
@@ -125,6 +123,24 @@ def own_baseline(project: Project) -> None:
     assert project.command("run", FAKE_BEHAVIOUR="worse").code == 0
     done = project.command("promote", str(project.last_run()), "--allow-no-match", "hybrid", "--allow-regression")
     assert done.code in {0, 2}, done.err
+
+
+def another_depth(files: Files) -> None:
+    """Claim to have asked for more."""
+    config = json.loads(files["config.json"])
+    config["fingerprint"]["k"] = 50
+    files["config.json"] = json.dumps(config).encode()
+
+
+def without_a_question(files: Files) -> None:
+    """Drop a question that failed."""
+    files["golden.jsonl"] = b"\n".join(files["golden.jsonl"].split(b"\n")[1:])
+    files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
+
+
+def without_a_result(files: Files) -> None:
+    """Drop the answer to a question."""
+    files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
 
 
 SOON = edit("timeout: 20, settle", "timeout: 1, settle")
