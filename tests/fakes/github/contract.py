@@ -22,12 +22,6 @@ HERE = Path(__file__).parent
 HOST = "http://fake"
 MULTI_SEGMENT = {"path", "ref", "branch", "basehead"}
 _MOMENT = "2026-01-01T00:00:00Z"
-_SPACE = re.compile(r"\s")
-_HASH, _NUMBER, _TIME = r"[0-9a-f]{40,64}", r"(?<=/)[0-9]{1,18}(?=/|$)", r"T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$"
-_ALIKE = re.compile(f"{_HASH}|{_NUMBER}|{_TIME}")
-"""Parts of a string that no schema tells from others of their length."""
-SHORT = 40
-"""No limit of a string is above, in characters."""
 _PORT = re.compile(rb"(//127\.0\.0\.1):\d+\b")
 
 
@@ -166,18 +160,14 @@ class Contract:
     def _once(
         self, key: tuple[Hashable, ...], body: bytes | None, check: Callable[[bytes | None], list[str]]
     ) -> list[str]:
-        """Check what was not checked before: nearly all of a test's exchanges have the shape of another test's.
+        """Check what was not checked before: many exchanges of a test are those of another test.
 
         Two bodies are the same when they differ in nothing but the port that a fake happens to listen on.
         """
         same = None if body is None else _PORT.sub(rb"\1:1", body)
         exact = (*key, None if same is None else hashlib.sha256(same).digest())
         if exact not in self._checked:
-            shape = (*map(_shape, key), _shape_of(same))
-            # a problem is worded with the values that have it
-            if self._checked.get(shape, (None,)):
-                self._checked[shape] = tuple(check(same))
-            self._checked[exact] = self._checked[shape]
+            self._checked[exact] = tuple(check(same))
         return list(self._checked[exact])
 
     def knows(self, schema: str, name: str) -> bool:
@@ -253,42 +243,6 @@ class Contract:
         if kind == "object" or "properties" in schema:
             return self._required(schema)
         return {"array": [], "integer": 0, "number": 0, "boolean": False}.get(kind)
-
-
-def _shape_of(body: bytes | None) -> Hashable:
-    """Return what a description can tell bodies apart by; a body that is no JSON is told apart by all of it."""
-    try:
-        return body if body is None else _shape(json.loads(body))
-    except ValueError:
-        return body
-
-
-def _shape(value: Any) -> Hashable:
-    """Leave out what no schema of GitHub looks at: which commit, number or time it is, and the words of a text.
-
-    What else is short or has no space may be one of an enumeration, a day or an address, and stays as it is.
-    """
-    match value:
-        case dict():
-            return ("object", *((name, _shape(part)) for name, part in sorted(value.items())))
-        case list():
-            return ("array", len(value), *dict.fromkeys(map(_shape, value)))
-        case tuple():
-            # a parameter is a part of an address
-            return value[0], _shape(f"/{value[1]}")
-        case str() if len(value) > SHORT and _SPACE.search(value):
-            return "text"
-        case str():
-            return ("name", _alike(value))
-        case bool() | None:
-            return (type(value).__name__, value)
-        case _:
-            return type(value).__name__
-
-
-@functools.lru_cache(10_000)
-def _alike(name: str) -> str:
-    return _ALIKE.sub(lambda match: "0" * len(match[0]), name)
 
 
 def _told(error: BaseException) -> str:
