@@ -20,7 +20,6 @@ class Progress(Struct):
         touched: passages that somebody graded since the last writing: those that change the golden set.
         snippets: the text that a chunk must hold to be one of these passages, by who graded it last.
         settled: the grade that was settled on where people differ, since the last writing.
-        asked: the words of each question when something was decided on it since the last writing; see `words_of`.
     """
 
     votes: Labels = field(default_factory=dict)
@@ -29,16 +28,13 @@ class Progress(Struct):
     touched: dict[Unit, None] = field(default_factory=dict)
     snippets: dict[Unit, str] = field(default_factory=dict)
     settled: dict[Unit, int] = field(default_factory=dict)
-    asked: dict[str, set[str]] = field(default_factory=dict)
 
     def take(self, decision: Decision) -> None:
         """Go one decision on."""
         if decision.where is None:
-            for decided in (self.touched, self.snippets, self.settled, self.asked):
+            for decided in (self.touched, self.snippets, self.settled):
                 decided.clear()
             return
-        if decision.asked:
-            self.asked.setdefault(decision.case, set()).add(decision.asked)
         unit = Unit(decision.case, decision.where)
         if decision.grade is None:
             self._take_back(decision.by, unit)
@@ -92,7 +88,9 @@ def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision], words:
     )
     state = Progress(votes=current, former=former, stored=frozenset(current))
     for decision in since_writing(decisions):
-        state.take(decision)
+        # a grade is for the words that the question had
+        if not decision.asked or decision.asked == words.get(decision.case, decision.asked):
+            state.take(decision)
     return state
 
 

@@ -217,14 +217,12 @@ def plan(names: Mapping[str, str], stored: Mapping[str, bytes], golden: Golden, 
     if label_file.read(stored["labels"], names["labels"]) == state.written():
         after["labels"] = stored["labels"]
     files = {key: FileChange(name=names[key], before=stored[key], after=after[key]) for key in names}
-    return Plan(**files, sentences=tuple(_sentences(golden, edited, state)), edits=edited)
+    return Plan(**files, sentences=tuple(_sentences(golden, edited)), edits=edited)
 
 
-def _sentences(golden: Golden, edited: Edits, state: Progress) -> Iterator[str]:
+def _sentences(golden: Golden, edited: Edits) -> Iterator[str]:
     for case in golden.cases:
         if (new := edited.changed.get(case.id)) is not None:
-            if state.asked.get(case.id, set()) - {words_of(case.question)}:
-                yield f"{case.id}: note: asked something else when it was judged; now it asks: {case.question}"
             yield from (f"{case.id}: {change}" for change in _changes(case, new))
 
 

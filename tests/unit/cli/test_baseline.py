@@ -248,23 +248,6 @@ def test_refusals(arguments: list[str], message: str) -> None:
     assert caught.value.message.startswith(message)
 
 
-@pytest.mark.parametrize("arguments", [["show"], ["log"]])
-def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
-    """Without a configuration both say how to name one, or to begin with one."""
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(baseline, arguments)
-    assert isinstance(result.exception, UsageError)
-    assert "--config" in result.exception.hint
-
-
-def test_no_baseline_to_show(folder: Path) -> None:
-    """A baseline that is not there comes with how to name one, or to make one."""
-    result = CliRunner().invoke(baseline, ["show", "--baseline", str(folder / "gone.json")])
-    assert isinstance(result.exception, UsageError)
-    assert "--baseline" in result.exception.hint
-    assert "raggate promote" in result.exception.hint
-
-
 def test_help_is_light() -> None:
     """Asking for help, which loads every command, loads no configuration, no table and no library of a single one."""
     program = (
