@@ -11,7 +11,7 @@ import click
 from msgspec.structs import asdict
 
 from raggate.cli import console, options, output
-from raggate.cli.options import ASKED, COMPARED, PATH, RUN, request_of
+from raggate.cli.options import ASKED, JUDGED, PATH, RUN, request_of
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.models.answer import Answer
 from raggate.service import signals
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @options.AGAINST
 @options.BASELINE
 @options.option(
-    COMPARED, "--base-image", metavar="IMAGE", help="Confirm a regression with this image of the API before the change."
+    JUDGED, "--base-image", metavar="IMAGE", help="Confirm a regression with this image of the API before the change."
 )
 @options.OUT
 @options.FULL_TEXT
@@ -278,14 +278,14 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
 @click.command(cls=options.Command)
 @click.argument("directory", metavar="RUN", type=RUN)
 @options.option(
-    COMPARED,
+    JUDGED,
     "--baseline",
     "baseline_file",
     type=RUN,
     help="A baseline file or another run to compare with, instead of the baseline that the run keeps.",
 )
 @options.option(
-    COMPARED,
+    JUDGED,
     "--config",
     "-c",
     "policy_file",
@@ -294,7 +294,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     help="Use the gate and invariants of this configuration, instead of those of the run.",
 )
 @options.option(
-    COMPARED, "--golden", "golden_file", type=PATH, help="Use the labels of this golden set, instead of the run's."
+    JUDGED, "--golden", "golden_file", type=PATH, help="Use the labels of this golden set, instead of the run's."
 )
 @options.REPORTS
 @click.pass_obj

@@ -23,7 +23,7 @@ _CONFIG = Path("raggate.yml")
 _USUAL_OUT = Path(".raggate/runs")
 _CHOICE = ("matching", "cases", "slices", "failed", "limit")
 _OVERRIDES = ("api_image", "api_build", "api_url", "base_image")
-ASKED, COMPARED, WRITTEN = "What is asked", "What it is compared with", "Where it goes"
+ASKED, JUDGED, WRITTEN = "What is asked", "What it is judged by", "Where it goes"
 """Sections of options in a help."""
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -95,7 +95,7 @@ class Command(click.Command):
         """Write each section, in the order in which its first option stands."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
         for title, records in sections.items():
@@ -172,13 +172,13 @@ RESUME = option(
     ASKED, "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
 )
 AGAINST = option(
-    COMPARED,
+    JUDGED,
     "--against",
     metavar="REF",
     help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
 )
 BASELINE = option(
-    COMPARED,
+    JUDGED,
     "--baseline",
     "baseline_file",
     type=PATH,

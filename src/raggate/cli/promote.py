@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options
-from raggate.cli.options import COMPARED, RUN, request_of, runs_of
+from raggate.cli.options import RUN, request_of, runs_of
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 _TERMS = ("reason", "by", "allow_regression", "allow_no_match")
 
 
-@click.command(cls=options.Command)
+@click.command()
 @click.argument("run", metavar="RUN")
 @options.CONFIGS
-@options.option(COMPARED, "--baseline", "baseline_file", type=options.PATH, help="Replace this baseline file.")
-@options.option(
-    COMPARED, "--allow-regression", is_flag=True, help="Accept metrics that get worse, or are gone; needs --reason."
-)
-@options.option(
-    COMPARED,
+@click.option("--baseline", "baseline_file", type=options.PATH, help="Replace this baseline file.")
+@click.option("--allow-regression", is_flag=True, help="Accept metrics that get worse, or are gone; needs --reason.")
+@click.option(
     "--allow-no-match",
     multiple=True,
     metavar="NAME",
