@@ -6,17 +6,15 @@ Without script it has everything but the list of all questions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 from urllib.parse import quote
-
-from msgspec import Struct
 
 from raggate.models.comparison import Delta, Flip
 from raggate.models.history import TrendPoint
 from raggate.models.publication import RunFailure
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import GatedMetric, Review
+from raggate.models.verdict import GatedMetric, Review, of_parts
 from raggate.reports import plots
 from raggate.reports.page import details as facts, frame
 from raggate.reports.page.details import Passages
@@ -36,72 +34,27 @@ MOST = 60
 """Slices of a mode that are shown."""
 MOST_QUESTIONS = 200
 """Questions that are told without script."""
+Plotted = tuple[GatedMetric, ChangePlot | None]
+"""A metric over all questions of a mode, and where its change lies."""
+Grid = tuple[str, list[str], list[tuple[str, dict[str, GatedMetric]]]]
+"""A mode, metrics, and each slice with its rows by metric."""
 _TONES = {"pass": "good", "regression": "bad", "invariant broken": "bad"}
 MOST_LINES = 30
 """Lines of a message of several problems."""
 
 
-class MetricRow(Struct, frozen=True, kw_only=True):
-    """A metric over all questions of a mode, in words and as a plot."""
-
-    mode: str
-    metric: str
-    lower: bool
-    change: str
-    arrow: str
-    baseline: str
-    now: str
-    whole: str
-    interval: str
-    allowed: str
-    status: str
-    cases: str
-    tone: Tone
-    plot: ChangePlot | None
-
-
-def deciding(review: Review) -> list[MetricRow]:
+def deciding(review: Review) -> list[Plotted]:
     """Return the metrics that decide, what is wrong first; none where what was compared says nothing of the change."""
-    return [] if formatting.undecided(review) else _rows(formatting.main_rows(review.verdict.rows))
+    return [] if formatting.undecided(review) else _plotted(formatting.main_rows(review.verdict.rows))
 
 
-def others(review: Review) -> list[MetricRow]:
+def others(review: Review) -> list[Plotted]:
     """Return those that do not decide and moved."""
-    return [] if formatting.undecided(review) else _rows(formatting.other_rows(review.verdict.rows))
+    return [] if formatting.undecided(review) else _plotted(formatting.other_rows(review.verdict.rows))
 
 
-def measured(review: Review) -> list[tuple[str, str, str, int]]:
-    """Return mode, metric, value and number of questions where nothing is compared."""
-    if review.verdict.rows:
-        return []
-    return [
-        (mode, metric, figures.measured(metric, value), value.n)
-        for mode, metric, value in formatting.measured(review.scorecard)
-    ]
-
-
-def _rows(rows: Sequence[GatedMetric]) -> list[MetricRow]:
-    return [_row(row, plot) for row, plot in zip(rows, plots.change_plots(rows), strict=True)]
-
-
-def _row(row: GatedMetric, plot: ChangePlot | None) -> MetricRow:
-    delta = row.delta
-    return MetricRow(
-        mode=delta.mode,
-        metric=delta.metric,
-        lower=delta.current.direction == "lower",
-        change=figures.change(delta),
-        arrow=arrow(delta),
-        baseline=figures.side(delta, delta.baseline),
-        now=figures.side(delta, delta.current),
-        whole=whole(delta),
-        interval=figures.interval(delta),
-        allowed=figures.allowed(row),
-        status=formatting.status(row),
-        cases=figures.moved(delta),
-        tone=tone(row),
-        plot=plot,
-    )
+def _plotted(rows: Sequence[GatedMetric]) -> list[Plotted]:
+    return list(zip(rows, plots.change_plots(rows), strict=True))
 
 
 def whole(delta: Delta) -> str:
@@ -126,80 +79,26 @@ def tone(row: GatedMetric) -> Tone:
     return "soft" if row.status in {"same", "not gated", "advisory"} else ""
 
 
-class Cell(Struct, frozen=True, kw_only=True):
-    """A metric of a slice: its change and value in words."""
-
-    change: str
-    arrow: str
-    value: str
-    words: str
-    tone: Tone
-
-
-class Slice(Struct, frozen=True, kw_only=True):
-    """A slice: the number of its questions, and its cells, None where the metric does not apply."""
-
-    name: str
-    questions: int
-    cells: tuple[Cell | None, ...]
-
-
-class Grid(Struct, frozen=True, kw_only=True):
-    """The slices of a mode; `left` of them are not shown."""
-
-    mode: str
-    metrics: tuple[str, ...]
-    slices: tuple[Slice, ...]
-    left: int
-
-
 def grids(review: Review) -> list[Grid]:
     """Return a grid for each mode in which slices were compared: those that got worse first."""
     if formatting.undecided(review):
         return []
     modes: dict[str, dict[str, dict[str, GatedMetric]]] = defaultdict(lambda: defaultdict(dict))
-    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in _of(review, overall=True)}
-    for row in _of(review, overall=False):
-        delta = row.delta
-        # a slice of all questions says the same once more
-        if delta.current.n != whole.get((delta.mode, delta.metric)) and (delta.current.n or delta.baseline.n):
-            modes[delta.mode][delta.slice][delta.metric] = row
+    # a slice of all questions says the same once more
+    for row in of_parts(review.verdict.rows):
+        if row.delta.current.n or row.delta.baseline.n:
+            modes[row.delta.mode][row.delta.slice][row.delta.metric] = row
     order = list(dict.fromkeys(row.delta.metric for row in formatting.main_rows(review.verdict.rows)))
-    return [_grid(mode, by_name, order) for mode, by_name in modes.items()]
-
-
-def _of(review: Review, *, overall: bool) -> list[GatedMetric]:
-    return [row for row in review.verdict.rows if row.gated and (row.delta.slice == OVERALL) == overall]
-
-
-def _grid(mode: str, by_name: Mapping[str, Mapping[str, GatedMetric]], order: Sequence[str]) -> Grid:
-    metrics = [metric for metric in order if any(metric in rows for rows in by_name.values())]
-    names = sorted(by_name, key=lambda name: (-_lost(by_name[name].values()), name))
-    return Grid(
-        mode=mode,
-        metrics=tuple(metrics),
-        slices=tuple(_slice(name, by_name[name], metrics) for name in names[:MOST]),
-        left=max(len(names) - MOST, 0),
-    )
+    grids = []
+    for mode, by_name in modes.items():
+        metrics = [metric for metric in order if any(metric in rows for rows in by_name.values())]
+        grids.append((mode, metrics, sorted(by_name.items(), key=lambda item: (-_lost(item[1].values()), item[0]))))
+    return grids
 
 
 def _lost(rows: Iterable[GatedMetric]) -> float:
     """Add up by how much a slice got worse in what counts."""
     return sum(-min(row.delta.gain, 0.0) for row in rows if row.status in formatting.BAD)
-
-
-def _slice(name: str, rows: Mapping[str, GatedMetric], metrics: Sequence[str]) -> Slice:
-    questions = max((max(row.delta.current.n, row.delta.baseline.n) for row in rows.values()), default=0)
-    return Slice(name=name, questions=questions, cells=tuple(_cell(rows.get(metric)) for metric in metrics))
-
-
-def _cell(row: GatedMetric | None) -> Cell | None:
-    if row is None:
-        return None
-    delta = row.delta
-    before, now = (figures.side(delta, value) for value in (delta.baseline, delta.current))
-    words = f"{delta.metric} of {delta.slice}: {before} → {now}, {formatting.status(row)}, {figures.moved(delta)}"
-    return Cell(change=figures.change(delta), arrow=arrow(delta), value=now, words=words, tone=tone(row))
 
 
 def notes(review: Review) -> list[Part]:
@@ -259,7 +158,13 @@ def _values(review: Review) -> dict[str, object]:
         "left_out": formatting.left_out(review),
         "deciding": deciding(review),
         "others": others(review),
-        "measured": measured(review),
+        "measured": [] if verdict.rows else metric_tables.measured_rows(review.scorecard),
+        "figures": figures,
+        "whole": whole,
+        "arrow": arrow,
+        "tone_of": tone,
+        "status": formatting.status,
+        "most_slices": MOST,
         "evidence": [*evidence.sentences(review), *evidence.judging_sentences(review.run)],
         "several": review.scorecard.several_modes,
         "grids": grids(review),
