@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tarfile
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from raggate.config.service_settings import ContainerBackend
 from raggate.errors import CannotTell, UsageError
@@ -17,10 +18,6 @@ from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.service.backends.group import Filler, Group, Part, Running
 from raggate.text.quote import cut
-
-_PIECE = 1 << 18
-_BLOCK = tarfile.BLOCKSIZE
-
 
 _API = "api"
 
@@ -41,28 +38,40 @@ def fill(client: Client, helper: str, vaults: Mapping[str, Path], vault_path: st
     """Copy the vaults into the volumes that the never-started container `helper` mounts."""
     for name, directory in vaults.items():
         try:
-            client.put_archive(helper, f"{vault_path}/{name}", archive(directory, name))
+            with tempfile.TemporaryFile() as packed:
+                archive(directory, name, packed)
+                packed.seek(0)
+                client.put_archive(helper, f"{vault_path}/{name}", packed)
         except engine_errors() as error:
             raise CannotTell(f"vault {name!r} could not be copied into its volume: {reason(error)}") from None
 
 
-def archive(directory: Path, name: str) -> Iterator[bytes]:
-    """Stream a directory as a tar archive, in pieces of bounded size and in a stable order.
+def archive(directory: Path, name: str, into: IO[bytes]) -> None:
+    """Write a directory as a tar archive, in a stable order.
 
-    Everybody may read the copies and nobody owns them. Links within the directory stay links.
+    Everybody may read the copies and nobody owns them. Links within the directory stay links; one that leads out of it
+    is a usage error.
     """
     root = directory.resolve()
-    for folder, subfolders, files in os.walk(root):
-        subfolders.sort()
-        for entry in sorted([*subfolders, *files]):
-            path = Path(folder, entry)
-            if path.is_symlink():
-                yield _header(path, root, link=_link(path, root, name))
-            elif path.is_dir():
-                yield _header(path, root)
-            elif path.is_file():
-                yield from _file(path, root)
-    yield bytes(2 * _BLOCK)
+    with tarfile.open(fileobj=into, mode="w|", format=tarfile.PAX_FORMAT) as tar:
+        for folder, subfolders, files in os.walk(root):
+            subfolders.sort()
+            for entry in sorted([*subfolders, *files]):
+                path = Path(folder, entry)
+                info = tarfile.TarInfo(path.relative_to(root).as_posix())
+                info.mtime = int(path.lstat().st_mtime)
+                if path.is_symlink():
+                    info.type, info.linkname, info.mode = tarfile.SYMTYPE, _link(path, root, name), 0o777
+                elif path.is_dir():
+                    info.type, info.mode = tarfile.DIRTYPE, 0o755
+                elif path.is_file():
+                    with path.open("rb") as stream:
+                        info.size, info.mode = os.fstat(stream.fileno()).st_size, 0o644
+                        tar.addfile(info, stream)
+                    continue
+                else:
+                    continue
+                tar.addfile(info)
 
 
 def _link(path: Path, root: Path, name: str) -> str:
@@ -73,35 +82,6 @@ def _link(path: Path, root: Path, name: str) -> str:
             hint="Replace it by a copy of its target.",
         )
     return PurePosixPath(os.path.relpath(target, path.parent)).as_posix()
-
-
-def _header(path: Path, root: Path, *, link: str = "", size: int = 0) -> bytes:
-    state = path.lstat()
-    info = tarfile.TarInfo(path.relative_to(root).as_posix())
-    info.mtime = int(state.st_mtime)
-    if link:
-        info.type, info.linkname, info.mode = tarfile.SYMTYPE, link, 0o777
-    elif path.is_dir():
-        info.type, info.mode = tarfile.DIRTYPE, 0o755
-    else:
-        info.size, info.mode = size, 0o644
-    return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-
-
-def _file(path: Path, root: Path) -> Iterator[bytes]:
-    left = path.stat().st_size
-    header = _header(path, root, size=left)
-    padding = -left % _BLOCK
-    with path.open("rb") as stream:
-        yield header
-        while left:
-            piece = stream.read(min(left, _PIECE))
-            if not piece:  # it became shorter meanwhile; the archive has announced its size
-                yield bytes(left)
-                break
-            left -= len(piece)
-            yield piece
-    yield bytes(padding)
 
 
 @contextmanager

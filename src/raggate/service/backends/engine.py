@@ -45,7 +45,7 @@ def connected(
     """Connect to the engine that DOCKER_HOST names, or to the local one, without any registry credentials.
 
     Args:
-        seconds: a call that takes longer fails. One that only reads is then made once more.
+        seconds: a call that takes longer fails.
         greeting: the same for the first, which costs no engine any work.
     """
     import docker
@@ -55,7 +55,7 @@ def connected(
     try:
         options = docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host})
         version = _version(options, greeting)
-        client = _once_more(docker.APIClient(version=version, timeout=seconds, **options))
+        client = docker.APIClient(version=version, timeout=seconds, **options)
     except engine_errors(ValueError) as error:
         raise CannotTell(
             f"the Docker engine at {cut(host)} does not answer: {reason(error)}",
@@ -87,16 +87,6 @@ def _version(options: Mapping[str, Any], seconds: float) -> str:
         raise ValueError("it is no Docker engine") from None
     finally:
         client.close()
-
-
-def _once_more(client: Client) -> Client:
-    import urllib3
-
-    # what changes something may have done so before it was cut off
-    client.get_adapter(client.base_url).max_retries = urllib3.Retry(
-        1, connect=0, read=1, redirect=0, status=0, other=0, allowed_methods=["GET"], backoff_factor=0
-    )
-    return client
 
 
 def _check_socket(host: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -42,3 +45,36 @@ def test_a_service_has_no_port_of_the_api() -> None:
     with pytest.raises(UsageError, match=r"api\.container\.services\.store\.env\.P: unknown") as caught:
         container._parts(ContainerBackend.model_validate({**SETTINGS, "services": services}), place())
     assert "{run}" in caught.value.hint
+
+
+def test_what_is_copied_of_a_vault(tmp_path: Path) -> None:
+    """Files, folders and links arrive as they are, and belong to nobody; what is neither is left out."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "ä b.md").write_text("text")
+    (tmp_path / "empty.md").touch(mode=0o600)
+    (tmp_path / "link.md").symlink_to("ä b.md")
+    os.link(tmp_path / "ä b.md", tmp_path / "same.md")
+    os.mkfifo(tmp_path / "pipe")
+    packed = io.BytesIO()
+    container.archive(tmp_path, "notes", packed)
+    packed.seek(0)
+    with tarfile.open(fileobj=packed) as tar:
+        members = {member.name: member for member in tar}
+        stream = tar.extractfile("same.md")
+        assert stream is not None
+        assert stream.read() == b"text"
+    kinds = {name: (member.type, member.mode, member.uid, member.linkname) for name, member in members.items()}
+    assert kinds == {
+        "empty": (tarfile.DIRTYPE, 0o755, 0, ""),
+        "empty.md": (tarfile.REGTYPE, 0o644, 0, ""),
+        "link.md": (tarfile.SYMTYPE, 0o777, 0, "ä b.md"),
+        "same.md": (tarfile.REGTYPE, 0o644, 0, ""),
+        "ä b.md": (tarfile.REGTYPE, 0o644, 0, ""),
+    }
+
+
+def test_a_link_out_of_a_vault(tmp_path: Path) -> None:
+    """It is refused by its name, and never followed."""
+    (tmp_path / "out.md").symlink_to("/etc/passwd")
+    with pytest.raises(UsageError, match=r"vault 'notes': out\.md is a link out of the vault"):
+        container.archive(tmp_path, "notes", io.BytesIO())
