@@ -5,7 +5,6 @@ Reads os.environ.
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,7 @@ import click
 
 from raggate import __version__, plugins
 from raggate.cli import console, output
-from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.text.escape import log_line
+from raggate.errors import ExitCode, UsageError
 
 GATE: Mapping[str, Mapping[str, str]] = {
     "Every day": {
@@ -56,18 +54,18 @@ def run_command(arguments: Sequence[str] | None) -> int:
     """Run the command line, say what went wrong, and return the exit code; see `raggate.errors.ExitCode`."""
     environment = dict(os.environ)
     words = sys.argv[1:] if arguments is None else list(arguments)
-    misread: list[RaggateError] = []
 
     def command() -> int:
         try:
             color = output.coloured(environment)
             code = cli.main(args=words, prog_name="raggate", standalone_mode=False, obj=environment, color=color)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+            raise UsageError("name a command") from None
         except click.ClickException as error:
-            shown = io.StringIO()
-            error.show(shown)
-            click.echo("\n".join(map(_indented, shown.getvalue().splitlines())), err=True)
-            misread.append(UsageError(error.format_message()))
-            return int(ExitCode.USAGE)
+            context = getattr(error, "ctx", None)
+            path = context.command_path if context else "raggate"
+            raise UsageError(error.format_message(), hint=f"See `{path} --help`.") from None
         except click.Abort:
             raise KeyboardInterrupt from None
         return code if isinstance(code, int) else int(ExitCode.PASS)
@@ -77,8 +75,7 @@ def run_command(arguments: Sequence[str] | None) -> int:
         if output.wanted(spoken, words):
             from raggate.text.jsonio import dumps
 
-            reason = misread[0] if misread else error
-            document = dumps(output.document(spoken.command, code, reason), pretty=True)
+            document = dumps(output.document(spoken.command, code, error), pretty=True)
             code, _ = console.guarded(partial(_print_document, document, code), environment)
     return int(code)
 
@@ -86,12 +83,6 @@ def run_command(arguments: Sequence[str] | None) -> int:
 def _print_document(document: bytes, code: int) -> int:
     click.echo(document, nl=False)
     return code
-
-
-def _indented(line: str) -> str:
-    """Make a line of click's harmless; what it goes on with is indented by blanks or a tab."""
-    text = line.lstrip(" \t")
-    return line.removesuffix(text).expandtabs() + log_line(text)
 
 
 class Sections(click.Group):

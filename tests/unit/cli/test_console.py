@@ -81,13 +81,13 @@ def test_the_log_of_an_error_is_fenced(capsys: pytest.CaptureFixture[str]) -> No
     assert lines[2:] == ["[", "  | one", "  | two", "]", "  Do."]
 
 
-def test_a_usage_error_is_indented(capsys: pytest.CaptureFixture[str]) -> None:
-    """What goes on in another line of a usage error stays indented, and is no command of a runner."""
-    assert main.run_command(["labels", "score", "x"]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert [line for line in lines if "grounding" in line] == ["        grounding,"]
+def test_a_mistake_in_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    """What click refuses is a usage error as any other, with the help to look at, and no command of a runner."""
     assert main.run_command(["labels", "score", "x", "--task", "y\n  ::error::z"]) == 2
-    assert not any(line.lstrip().startswith("::error::") for line in capsys.readouterr().err.splitlines())
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first.startswith("raggate: usage error: Invalid value for '--task': 'y")
+    assert rest[-1] == "  See `raggate labels score --help`."
+    assert not any(line.lstrip().startswith("::error::") for line in rest)
 
 
 def test_a_run_directory_with_a_hostile_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
