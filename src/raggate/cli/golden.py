@@ -326,7 +326,7 @@ def add(
 def import_(
     file: Path, config_file: Path, form: str | None, several: Literal["any", "all"] | None
 ) -> Answer[QuestionsImported]:
-    """Import questions whose answer is in exactly one place in the notes.
+    """Import questions that one place of the notes answers.
 
     FILE is a table of questions (CSV, JSON), a file of ragas, deepeval, promptfoo, Inspect, rag-ci or SQuAD, or a BEIR
     folder. Nothing is guessed: a question whose answer is nowhere, or in several places, is listed as undecided, with
@@ -382,8 +382,9 @@ def _say_imported(form: str, imported: Imported, rest: Path) -> None:
 def propose(
     config_file: Path, most: int, accepted: tuple[str, ...], rejected: tuple[str, ...], *, by_model: bool
 ) -> Answer[QuestionsProposed]:
-    """Propose questions from tables, lists and definitions, by a model only with --model.
+    """Propose questions about the notes, which a person accepts.
 
+    They are made of tables, lists and definitions, and by a model only with --model.
     Each has the passage that answers it and quotes no heading.
     None is added to the golden set until a person accepts it, in the terminal or with --accept; until then proposals
     wait in a file. With --model, questions by the first model of `judges` come first, and those made by rule fill the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, first_config
-from raggate.cli.options import PATH
+from raggate.cli.options import PATH, request_of
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
@@ -118,7 +118,7 @@ def init(
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
         click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
     if api.probe:
-        _try_out(directory, api, environment)
+        _try_out(directory, api)
     return Answer(Initialised(written=tuple(written)))
 
 
@@ -180,18 +180,11 @@ def _judging(there: first_config.There) -> str:
     return f"/{top}{slash}"
 
 
-def _try_out(directory: Path, api: first_config.Known, environment: Mapping[str, str]) -> None:
-    from raggate.config.overrides import Overrides
-    from raggate.pipeline.request import Request
+def _try_out(directory: Path, api: first_config.Known) -> None:
     from raggate.pipeline.smoke_test import smoke_test
     from raggate.reports.smoke_test import render
 
-    request = Request(
-        config_file=directory / "raggate.yml",
-        environment=environment,
-        say=console.say,
-        overrides=Overrides(api_url=api.address or None),
-    )
+    request = request_of(directory / "raggate.yml", api_url=api.address or None)
     name = "--question" if api.question else api.there.golden or "no question of yours"
     test = smoke_test(request, first_config.question_of(api), name=name)
     click.echo("\n" + render(test, width=max(console.width(), 60)), nl=False)
