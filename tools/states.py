@@ -2,12 +2,11 @@
 
 `PYTHONPATH=tests python -m tools.states DIRECTORY` writes `comment-NAME.md`, `terminal-NAME-COLUMNS.ansi`,
 `page-NAME.html` and `missing.json`, which names what that raggate cannot render and why. The states are those of the
-tests beside this file, so another commit's raggate on PYTHONPATH is shown the same ones.
+tests beside this file.
 """
 
 from __future__ import annotations
 
-import inspect
 import io
 import json
 import sys
@@ -52,7 +51,7 @@ def _of_reviews(missing: dict[str, str]) -> States:
         for name, make in _table(module, table, missing).items():
             for columns in COLUMNS:
                 yield f"terminal-{name}-{columns}.ansi", lambda make=make, columns=columns: _screen(make(), columns)
-            yield f"page-{name}.html", lambda make=make: _report("page.report", make())
+            yield f"page-{name}.html", lambda make=make: _page("render", make())
             if module in {"situations", "parts"}:
                 yield f"comment-{name}.md", lambda make=make: _comment(make())
 
@@ -63,18 +62,17 @@ def _of_comments(missing: dict[str, str]) -> States:
 
 def _of_failures(missing: dict[str, str]) -> States:
     for name, failure in _table("comments", "FAILURES", missing).items():
-        yield f"page-{name}.html", lambda failure=failure: _report("page.failure", failure)
+        yield f"page-{name}.html", lambda failure=failure: _page("render_failure", failure)
         yield f"terminal-{name}-80.ansi", lambda failure=failure: _error(failure)
 
 
 def _screen(review: Any, columns: int) -> str:
     render = import_module("raggate.reports.terminal").render
-    wrap = {"wrap": True} if "wrap" in inspect.signature(render).parameters else {}
-    return str(render(review, width=columns, color=True, **wrap))
+    return str(render(review, width=columns, color=True, wrap=True))
 
 
-def _report(module: str, value: Any) -> str:
-    return str(import_module(f"raggate.reports.{module}").render(value))
+def _page(name: str, value: Any) -> str:
+    return str(getattr(import_module("raggate.reports.page.report"), name)(value))
 
 
 def _comment(review: Any) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import NamedTuple
 
 from raggate.config.invariant_settings import Invariants, sentences
 from raggate.gate.causes.cause_evidence import Renumbered
@@ -15,7 +13,7 @@ from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.provenance import cutoffs_of
-from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
+from raggate.models.scorecard import ListEntry, Scorecard, by_question
 from raggate.text.numbers import counted, fixed, rounded
 
 ALIKE = 0.8
@@ -27,9 +25,6 @@ _SCORE_DECIMALS = 6  # of a baseline's scores, by which ties are seen alike on b
 
 Name = Callable[[ListEntry], str]
 """The name by which places of two lists are the same one; empty if there is none."""
-
-_Pair = tuple[str, Sequence[ListEntry], Sequence[ListEntry]]
-"""A question by name, and its lists in the baseline and now."""
 
 
 def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants) -> tuple[Finding, ...]:
@@ -44,13 +39,13 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
     level = getattr(levels, NAME)
     if baseline is None or level == "off" or not any(case.entries for case in baseline.scorecard.cases):
         return ()
-    lists = _Lists(scorecard, baseline)
-    if not lists.count or not (lists.emptied or lists.moved or lists.shortened):
+    depth = _depth(scorecard, baseline)
+    pairs = _pairs(scorecard, baseline, depth)
+    count, examples = _examples(pairs, depth) if pairs else (0, [])
+    if not count:
         return ()
-    overall = (*[lists.overlap_in_words] * bool(lists.moved), *[lists.length_in_words] * bool(lists.shortened))
-    count, shown = lists.differing()
     message = sentences()[NAME]
-    return (Finding(invariant=NAME, level=level, message=message, count=count, examples=(*overall, *shown)),)
+    return (Finding(invariant=NAME, level=level, message=message, count=count, examples=tuple(examples)),)
 
 
 def without_known_depths(
@@ -78,123 +73,82 @@ def _deepest(scorecard: Scorecard | None) -> dict[str, int]:
     return lengths
 
 
-class _Lists:
-    """The lists of the questions that are the same on both sides, which pass by.
+class _Pair(NamedTuple):
+    """A question by name, its lists in the baseline and now, how far they overlap, and whether by places."""
 
-    Attributes:
-        count: how many questions they are of.
-        emptied: how many lists are empty that were not.
-    """
-
-    def __init__(self, scorecard: Scorecard, baseline: Baseline) -> None:
-        self._scorecard, self._baseline = scorecard, baseline
-        self._depth = _depth(scorecard, baseline)
-        self.count = self.emptied = 0
-        self._lengths = [0, 0]
-        self._cut_off: set[int] = set()
-        numbered = Renumbered()
-        for _, *lists in self._pairs():
-            self.count += 1
-            self.emptied += bool(lists[0]) and not lists[1]
-            for side, entries in enumerate(lists):
-                self._lengths[side] += len(entries)
-                numbered.add(side, entries)
-                if self._depth is not None and len(entries) >= self._depth:
-                    # lists are kept down to a rank: what is as long as that may have been longer
-                    self._cut_off.add(len(entries))
-        self._anew, self._by_place = numbered.anew, 0
-        self._overlaps = array("d", (self._overlap(a, b) for _, a, b in self._pairs()))
-        self._mean = sum(sorted(self._overlaps)) / self.count if self.count else 1.0
-
-    def _overlap(self, before: Sequence[ListEntry], now: Sequence[ListEntry]) -> float:
-        """Return how far two lists overlap: by chunks, or by places where most ids are new or mean other chunks."""
-        if before == now:
-            # most lists are what they were, and overlap wholly by whichever name
-            return 1.0
-        by_place = self._anew or _mostly_new(before, now)
-        # a side that tells no headings tells places by notes alone
-        headings = all(any(entry.heading for entry in side) for side in (before, now))
-        name: Name = (_section if headings else attrgetter("note")) if by_place else attrgetter("chunk")
-        overlap = rank_biased_overlap(_ranking(before, name), _ranking(now, name))
-        # lists without a place in common are others by whichever name
-        self._by_place += by_place and overlap > 0 and bool(_ids(before) and _ids(now))
-        return overlap
-
-    def _pairs(self) -> Iterator[_Pair]:
-        """Yield the lists of those that were answered on both sides, equally far down."""
-        stored = by_question(self._baseline.scorecard.cases)
-        for case in self._scorecard.cases:
-            before = stored.get((case.mode, case.case_id))
-            if before is not None and before.hash == case.hash and _answered(before, case):
-                yield f"{case.case_id} ({case.mode})", before.entries[: self._depth], case.entries[: self._depth]
-
-    @property
-    def moved(self) -> bool:
-        """Whether lists overlap too little on average."""
-        return self._mean < ALIKE and min(self._overlaps) < ALIKE
-
-    @property
-    def shortened(self) -> bool:
-        """Whether lists are too short on average."""
-        before, now = self._lengths
-        return now < ALIKE * before
-
-    @property
-    def overlap_in_words(self) -> str:
-        """Say how far lists overlap on average."""
-        by_place = f", {self._by_place} of them by note and heading, as chunks have other ids" if self._by_place else ""
-        return f"rank-biased overlap {fixed(self._mean, 2)} on average of {counted(self.count, 'list')}{by_place}"
-
-    @property
-    def length_in_words(self) -> str:
-        """Say how long lists are on average."""
-        within = f", counted to rank {self._depth}" if self._cut_off else ""
-        before, now = (fixed(total / self.count, 1) for total in self._lengths)
-        return f"lists of {now} distinct chunks on average, {before} in the baseline's run{within}"
-
-    def differing(self) -> tuple[int, list[str]]:
-        """Count the questions whose lists differ, and say it of some, each by the first that is true of its list."""
-        moved, shortened, count = self.moved, self.shortened, 0
-        emptied, others, shorter = _Fewest(), _Fewest(), _Fewest()
-        for place, (name, a, b) in enumerate(self._pairs()):
-            overlap = self._overlaps[place]
-            if a and not b:
-                emptied.add((place,), f"{name}: nothing came back, the baseline's run had chunks")
-            elif moved and overlap < ALIKE:
-                others.add((overlap, name), f"{name}: overlap {fixed(overlap, 2)}")
-            elif shortened and len(b) < ALIKE * len(a):
-                more = " or more" if len(a) in self._cut_off else ""
-                words = f"{counted(len(b), 'distinct chunk')} came back, {len(a)}{more} in the baseline's run"
-                shorter.add((len(b) / len(a), name, len(a), len(b)), f"{name}: {words}")
-            else:
-                continue
-            count += 1
-        return count, [*emptied.words, *others.words, *shorter.words][:SHOWN]
+    name: str
+    before: Sequence[ListEntry]
+    now: Sequence[ListEntry]
+    overlap: float
+    by_place: bool
 
 
-class _Fewest:
-    """The words of those that come first by a key."""
+def _pairs(scorecard: Scorecard, baseline: Baseline, depth: int | None) -> list[_Pair]:
+    """Return the lists of the questions that are the same and were answered on both sides, equally far down."""
+    stored = by_question(baseline.scorecard.cases)
+    lists = []
+    numbered = Renumbered()
+    for case in scorecard.cases:
+        old = stored.get((case.mode, case.case_id))
+        if old is not None and old.hash == case.hash and old.failure is None and case.failure is None:
+            before, now = old.entries[:depth], case.entries[:depth]
+            numbered.add(0, before)
+            numbered.add(1, now)
+            lists.append((f"{case.case_id} ({case.mode})", before, now))
+    return [_Pair(name, before, now, *_overlap(before, now, anew=numbered.anew)) for name, before, now in lists]
 
-    def __init__(self) -> None:
-        self._kept: list[tuple[tuple[Any, ...], str]] = []
 
-    def add(self, key: tuple[Any, ...], words: str) -> None:
-        insort(self._kept, (key, words))
-        del self._kept[SHOWN:]
+def _overlap(before: Sequence[ListEntry], now: Sequence[ListEntry], *, anew: bool) -> tuple[float, bool]:
+    """Return how far two lists overlap: by chunks, or by places where most ids are new or mean other chunks."""
+    if before == now:
+        # most lists are what they were, and overlap wholly by whichever name
+        return 1.0, False
+    by_place = anew or _mostly_new(before, now)
+    # a side that tells no headings tells places by notes alone
+    headings = all(any(entry.heading for entry in side) for side in (before, now))
+    name: Name = (_section if headings else attrgetter("note")) if by_place else attrgetter("chunk")
+    overlap = rank_biased_overlap(_ranking(before, name), _ranking(now, name))
+    # lists without a place in common are others by whichever name
+    return overlap, by_place and overlap > 0 and bool(_ids(before) and _ids(now))
 
-    @property
-    def words(self) -> list[str]:
-        return [words for _, words in self._kept]
+
+def _shorter(pair: _Pair) -> bool:
+    return len(pair.now) < ALIKE * len(pair.before)
+
+
+def _examples(pairs: Sequence[_Pair], depth: int | None) -> tuple[int, list[str]]:
+    """Count the questions whose lists differ, and say how: overall, and of some, each by the first that is true."""
+    lengths = [sum(map(len, side)) for side in ((pair.before for pair in pairs), (pair.now for pair in pairs))]
+    mean = sum(sorted(pair.overlap for pair in pairs)) / len(pairs)
+    moved, shortened = mean < ALIKE, lengths[1] < ALIKE * lengths[0]
+    emptied = [pair for pair in pairs if pair.before and not pair.now]
+    others = sorted((pair for pair in pairs if moved and pair.overlap < ALIKE), key=lambda pair: pair.overlap)
+    short = sorted((pair for pair in pairs if shortened and _shorter(pair)), key=lambda p: len(p.now) / len(p.before))
+    words = {pair.name: f"{pair.name}: nothing came back, the baseline's run had chunks" for pair in emptied}
+    for pair in others:
+        words.setdefault(pair.name, f"{pair.name}: overlap {fixed(pair.overlap, 2)}")
+    for pair in short:
+        # lists are kept down to a rank: what is as long as that may have been longer
+        more = " or more" if depth is not None and len(pair.before) >= depth else ""
+        came = f"{counted(len(pair.now), 'distinct chunk')} came back, {len(pair.before)}{more} in the baseline's run"
+        words.setdefault(pair.name, f"{pair.name}: {came}")
+    overall = []
+    if moved:
+        places = sum(pair.by_place for pair in pairs)
+        by_place = f", {places} of them by note and heading, as chunks have other ids" if places else ""
+        overall.append(f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(pairs), 'list')}{by_place}")
+    if shortened:
+        full = depth is not None and any(len(side) >= depth for pair in pairs for side in (pair.before, pair.now))
+        within = f", counted to rank {depth}" if full else ""
+        was, now = (fixed(total / len(pairs), 1) for total in lengths)
+        overall.append(f"lists of {now} distinct chunks on average, {was} in the baseline's run{within}")
+    return len(words), [*overall, *[*words.values()][:SHOWN]]
 
 
 def _depth(scorecard: Scorecard, baseline: Baseline) -> int | None:
     """Return the rank down to which both sides keep lists; None where that is not known."""
     depths = [max(cutoffs_of(side.fingerprint), default=None) for side in (scorecard, baseline.scorecard)]
     return min((depth for depth in depths if depth is not None), default=None)
-
-
-def _answered(*cases: CaseScore) -> bool:
-    return all(case.failure is None for case in cases)
 
 
 def _ids(entries: Sequence[ListEntry]) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from raggate.config.judge_settings import IN_POINTS
-from raggate.models.judging import Canary, CanaryAgreement, JudgingSummary, Spending, SpotCheck, Usage, judges_of
+from raggate.models.judging import Canary, CanaryAgreement, JudgingSummary, Spending, SpotCheck, judges_of
 from raggate.models.metric_names import UNJUDGED, at_depth, depth
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
@@ -145,7 +145,6 @@ def _lines(run: Run, summary: JudgingSummary) -> Iterator[str]:
         yield f"{spot_check(check)}."
     if run.judging is not None:
         yield f"Spent on judges in this run: {spent(run.judging.spending)}."
-    yield f"The replies behind the scores took {', '.join(_took(name, summary) for name in summary.scores)}."
 
 
 def spot_check(check: SpotCheck) -> str:
@@ -188,12 +187,3 @@ def spent(spending: Spending) -> str:
     refused = f", {spending.refused} not made because of the budget" if spending.refused else ""
     calls = f"{counted(spending.calls, 'call')}, {spending.retries} of them retries{refused}"
     return f"{calls}, {counted(spending.tokens, 'token')}{untold}, {cost}"
-
-
-def _took(name: str, summary: JudgingSummary) -> str:
-    usage: Usage = summary.scores[name].usage
-    if not usage.replies:
-        return f"{name} none"
-    untold = f" and {usage.untold} not reported" if usage.untold else ""
-    cost = "" if usage.usd is None else f", {dollars(usage.usd)}"
-    return f"{name} {counted(usage.input_tokens + usage.output_tokens, 'token')}{untold}{cost}"

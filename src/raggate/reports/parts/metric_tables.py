@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.models.comparison import Delta
 from raggate.models.metric_names import counted_metrics
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, MetricValue, Scorecard
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.document import KEPT, Block, Cell, Part, Span, Table, bulleted, line
@@ -21,9 +21,6 @@ DECIDING = ("metric", "change", COURSE, "questions")
 EVERYTHING = (*DECIDING, "allowed", "status", "95%")
 NUMBERS = ("change", COURSE, "95%", "value", "questions", "allowed")
 """Columns whose cells stay on one line."""
-
-NAMED = 10
-"""Questions that are named for a metric."""
 
 
 def deciding(review: Review) -> Part:
@@ -164,14 +161,6 @@ def in_words(review: Review, most: int) -> list[str]:
     ]
 
 
-def beside(review: Review) -> Iterator[str]:
-    """Yield what the table does not tell: values over all questions, and questions of red metrics that no list has."""
-    several = review.scorecard.several_modes
-    rows = formatting.main_rows(review.verdict.rows)
-    yield from _whole_values([row for row in rows if row.status != "same"], several=several)
-    yield from (f"{name_of(row.delta, several=several)}: {text}." for row, text in _unlisted(review, rows))
-
-
 def name_of(delta: Delta, *, several: bool) -> str:
     """Name a metric, with its mode where there are several."""
     return _named(delta.metric, delta.mode, several=several)
@@ -190,49 +179,14 @@ def whole_of(delta: Delta) -> MetricValue | None:
     return None if now is not None and abs(whole.value - now) <= EPSILON else whole
 
 
-def _whole_values(rows: list[GatedMetric], *, several: bool) -> Iterator[str]:
-    """Say what the run's own values are over all its questions, where those are others than the ones compared."""
+def beside(review: Review) -> Iterator[str]:
+    """Yield what the table does not tell: values over all questions, where those are others than the ones compared."""
+    several = review.scorecard.several_modes
     parts: dict[int, list[str]] = {}
-    for row in rows:
+    for row in formatting.main_rows(review.verdict.rows):
         if (whole := whole_of(row.delta)) is not None:
             value = figures.value(row.delta.metric, whole, beside=row.delta.current.value)
             parts.setdefault(whole.n, []).append(f"{name_of(row.delta, several=several)} {value}")
     if parts:
         values = "; ".join(f"of {number}: {', '.join(named)}" for number, named in parts.items())
         yield f"Over all questions, compared or not, {values}."
-
-
-def _unlisted(review: Review, rows: list[GatedMetric]) -> Iterator[tuple[GatedMetric, str]]:
-    """Name the questions of red metrics, where the lists of questions do not have them all."""
-    flips = (*review.comparison.flips, *review.fallen)
-    listed = {(flip.mode, flip.case_id) for flip in flips if flip.kind != "fixed"}
-    for row in rows:
-        if row.status not in formatting.BAD or row.waived or not row.gated:
-            continue
-        fell = [name for name in row.delta.fell if (row.delta.mode, name) not in listed]
-        if fell:
-            yield row, f"also worse in {_names(fell)}"
-        elif not row.delta.fell and (low := _lowest(review, row)):
-            yield row, f"without a question that got worse; lowest in {_names(low)}"
-
-
-def _lowest(review: Review, row: GatedMetric) -> list[str]:
-    """Return the questions whose value is worst, where none of them is known to have got worse."""
-    metric, mode = row.delta.metric, row.delta.mode
-    valued = [
-        (value, case.case_id)
-        for case in review.scorecard.cases
-        if case.mode == mode and (value := case.values.get(metric)) is not None
-    ]
-    if not valued or row.delta.slice != OVERALL:
-        return []
-    direction = row.delta.current.direction
-    worst = min(valued, key=lambda pair: improvement(direction, 0.0, pair[0]))[0]
-    mean = row.delta.current.value
-    # where all are alike none is the one to look at
-    return [] if mean is not None and abs(worst - mean) <= EPSILON else [name for v, name in valued if v == worst]
-
-
-def _names(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{counted(len(names), 'question')} ({', '.join(names[:NAMED])}{more})"

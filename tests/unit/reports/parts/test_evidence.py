@@ -175,7 +175,6 @@ def test_every_number_of_judging_is_told() -> None:
         "Judged once more by second: 10% disagree, of 20 answers.",
         "Spent on judges in this run: 14 calls, 2 of them retries, 1 not made because of the budget, 10000 tokens, "
         "usage not reported for 1 call, 0.012 dollars.",
-        "The replies behind the scores took groundedness 10000 tokens and 1 not reported, faithfulness none.",
     ]
 
 
