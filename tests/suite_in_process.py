@@ -33,7 +33,7 @@ ask:
   modes: [hybrid, vector]
   repeat: {repeat}
   repeat_sample: 4
-  probes: {{sample: 4, principals: {{anna: {{vaults: [work], sees: [personal, work]}}}}}}
+  probes: {{principals: {{anna: {{vaults: [work], sees: [personal, work]}}}}}}
 """
 
 
