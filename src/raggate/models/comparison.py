@@ -339,12 +339,6 @@ def to_stored(delta: Delta) -> dict[str, object]:
     return {STORED_KEYS.get(key, key): value for key, value in as_dict(delta).items()}
 
 
-def from_stored(row: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of a delta that a file holds, not checked yet."""
-    fields = {stored: name for name, stored in STORED_KEYS.items()}
-    return {fields.get(key, key): value for key, value in row.items()}
-
-
 class Flip(Struct, frozen=True, kw_only=True):
     """A question that broke, was fixed, got worse without breaking, or must pass and does not though it did not break.
 

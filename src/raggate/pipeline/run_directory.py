@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NotRequired, TypeVar, get_args
 
+from msgspec import DecodeError
+from msgspec.json import Decoder
 from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -20,7 +22,6 @@ from raggate.config.values import Name
 from raggate.errors import Interrupted, RaggateError, UsageError
 from raggate.gate import waivers
 from raggate.inputs import golden
-from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.golden import Golden, Selection
 from raggate.models.judging import Judging
 from raggate.models.provenance import Fingerprint, Provenance, exact_image
@@ -39,16 +40,11 @@ from raggate.text.quote import cut, first_problem, quoted
 T = TypeVar("T")
 SCHEMA = "raggate/run/1"
 
-"""Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""
-
-
 HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 MOST_VALUES = 100_000
 """Values in a stored configuration: what is checked takes a thousand times the memory of one that does not fit."""
 _SHARD = re.compile(r"shard-[0-9]+-of-[0-9]+.*")
-_NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
-"""Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 _LEFT_OUT = {"api_image", "command", "build", "measured", "resumed"}
 """Keys that a run has no place for where they say nothing."""
 _PROVENANCE: Shape[Provenance] = Shape(Provenance)
@@ -292,7 +288,7 @@ def written(run: Run) -> JsonObject:
     if isinstance(config, ImportedConfig):
         asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
         scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
-        return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
+        return {"ask": asked, **scored, config.system: config.settings}
     checkout = {key: value for key, value in as_dict(provenance.checkout).items() if value is not None}
     stored = {**config.model_dump(mode="json"), **as_dict(provenance), "checkout": checkout}
     return {key: value for key, value in stored.items() if value or key not in _LEFT_OUT}
@@ -368,21 +364,12 @@ def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed
 
 
 ASIDE_FILE = "aside.json"
-"""What the file is called."""
-
-_KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_settled"}
-"""Fields of a context whose keys in the file have other names."""
-
-_CONTEXT: Shape[ReportContext] = Shape(ReportContext)
+"""What reports tell beside a run."""
 
 
 def write_context(directory: Path, context: ReportContext) -> None:
     """Write `aside.json`, what reports tell that is not of the run itself."""
-    stored = {_KEYS.get(name, name): value for name, value in as_dict(context).items() if name != "forge"}
-    if context.preview is not None:
-        stored["preview"]["rows"] = [to_stored(delta) for delta in context.preview.rows]
-        stored["preview"]["vault"] = [str(change) for change in context.preview.vault]
-    write_atomic(directory / ASIDE_FILE, dumps(stored, pretty=True))
+    write_atomic(directory / ASIDE_FILE, dumps(replace(context, forge=""), pretty=True))
 
 
 def read_context(directory: Path) -> ReportContext:
@@ -390,25 +377,7 @@ def read_context(directory: Path) -> ReportContext:
     path = directory / ASIDE_FILE
     if not path.exists():
         return ReportContext()
-    stored = parse_object(read_file(path, HINT), str(path))
     try:
-        return replace(_CONTEXT.validate_python(_with_fields(stored)), forge="")
-    except ValidationError as error:
-        raise UsageError(f"{path}: {first_problem(error, keys=_KEYS | STORED_KEYS)}") from None
-
-
-def _with_fields(stored: JsonObject) -> JsonObject:
-    """Return a stored context whose keys, also in rows and notes of its preview, are the names of the fields."""
-    fields = {key: name for name, key in _KEYS.items()}
-    context = {fields.get(key, key): value for key, value in stored.items()}
-    preview = context.get("preview")
-    if not isinstance(preview, dict):
-        return context
-    rows, notes = preview.get("rows"), preview.get("vault")
-    if isinstance(rows, list):
-        rows = [from_stored(row) if isinstance(row, dict) else row for row in rows]
-        preview = {**preview, "rows": rows}
-    if isinstance(notes, list):
-        notes = [dict(zip(("kind", "note"), note.split(" ", 1), strict=False)) for note in map(str, notes)]
-        preview = {**preview, "vault": notes}
-    return {**context, "preview": preview}
+        return replace(Decoder(ReportContext).decode(read_file(path, HINT)), forge="")
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: {cut(error)}") from None

@@ -199,7 +199,7 @@ def test_it_is_not_stored(tmp_path: Path) -> None:
     """A run directory has no address, and one that was put there is not read: it could lead anywhere."""
     run_directory.write_context(tmp_path, ReportContext(root="../", forge="https://forge.example/a/b/blob/x/"))
     file = tmp_path / run_directory.ASIDE_FILE
-    assert "forge" not in file.read_text()
-    file.write_text(file.read_text().replace('"root"', '"forge": "https://evil.example/a/b/blob/x/", "root"'))
+    assert "forge.example" not in file.read_text()
+    file.write_text(file.read_text().replace('"forge": ""', '"forge": "https://evil.example/a/b/blob/x/"'))
     context = run_directory.read_context(tmp_path)
     assert (context.root, context.forge) == ("../", "")

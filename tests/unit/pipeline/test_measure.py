@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
+from builders import make_case, make_result
 from fakes.ask_api import FakeAskApi, Reply, ask_body
 from raggate.errors import ExitCode
 from raggate.inputs.trusted import Inputs, InputSource, load_change
+from raggate.models.run import Result
 from raggate.pipeline import asking, run_directory
-from raggate.pipeline.measure import measure
+from raggate.pipeline.measure import in_order, measure
 from raggate.pipeline.request import Request, RunFailed
 from raggate.reports.progress import Progress
 from raggate.service import ask as service_ask
@@ -246,3 +249,22 @@ def test_what_the_index_counts_is_kept(
     _, run, scorecard = measure(request_for(), load_change(source, lambda settings, _name: settings))
     assert run.fingerprint["documents"] == scorecard.fingerprint["documents"] == 1
     assert "chunks" not in run.fingerprint
+
+
+CASES = [make_case(name) for name in ("q2", "q1", "q3")]
+MODES = ("lexical", "hybrid")
+ALL = [make_result(case.id, mode=mode, repeat=repeat) for repeat in (1, 2) for mode in MODES for case in CASES]
+
+
+@given(st.lists(st.sampled_from(ALL), unique_by=id))
+def test_any_arrival_gives_one_order(arrived: list[Result]) -> None:
+    """Results that came in any order, some of them missing, are in that of a whole run, each with its case."""
+    ordered = list(in_order(CASES, MODES, arrived))
+    assert [result for _, result in ordered] == [result for result in ALL if any(result is own for own in arrived)]
+    assert all(case.id == result.case_id for case, result in ordered)
+
+
+def test_a_second_answer_is_refused() -> None:
+    """Two answers to one question at one time are no run."""
+    with pytest.raises(ValueError, match="two answers to q1 in mode hybrid"):
+        list(in_order(CASES, ("hybrid",), [make_result("q1"), make_result("q1")]))

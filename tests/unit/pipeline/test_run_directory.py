@@ -11,11 +11,14 @@ from msgspec.structs import replace
 
 from builders import (
     make_case,
+    make_case_score,
     make_chunk,
     make_chunks,
     make_config,
+    make_delta,
     make_failure,
     make_labelled,
+    make_metric,
     make_response,
     make_result,
     make_run,
@@ -27,9 +30,11 @@ from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.inputs import golden
+from raggate.models.comparison import NoteChange
 from raggate.models.judging import Judgement, Judging, Spending, Usage
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
+from raggate.models.verdict import Preview, Recheck, ReportContext, SourceLine
 from raggate.pipeline import result_rows, run_directory
 from raggate.scoring.score import score
 from raggate.text.jsonio import dumps
@@ -599,3 +604,30 @@ def test_settings_of_very_many_values_are_not_checked() -> None:
     """Each that does not fit would take kilobytes: a file of 16 MiB, gigabytes."""
     with pytest.raises(UsageError, match="stored with run r has more than 100000 values"):
         run_directory.read_config({"waivers": [{}] * run_directory.MOST_VALUES}, "r")
+
+
+def test_what_stands_beside_a_run_reads_back_equal(tmp_path: Path) -> None:
+    """All but the address of the forge: whoever hands a run on could lead its readers anywhere."""
+    row = make_delta(regressed=2, improved=1, unpaired=3, full_run=make_metric(0.75, 12))
+    context = ReportContext(
+        source_lines={"q1": SourceLine(path="vault/a.md", line=7)},
+        preview=Preview(loosened=("gate.tolerance",), rows=(row,), vault=(NoteChange("added", "work/a b.md"),)),
+        first_run=True,
+        expired_waivers_resolved=True,
+        recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=((make_case_score(),),)),
+    )
+    run_directory.write_context(tmp_path, replace(context, forge="https://forge.example/"))
+    assert run_directory.read_context(tmp_path) == context
+    (tmp_path / run_directory.ASIDE_FILE).write_text('{"forge": "https://evil.example/"}')
+    assert run_directory.read_context(tmp_path) == ReportContext()
+
+
+@pytest.mark.parametrize(
+    "stored",
+    ['{"preview": {"vault": [{"kind": "moved", "note": "a"}]}}', '{"first_run": "maybe"}', "[]", "{", '{"root": 5}'],
+)
+def test_hostile_words_beside_a_run(tmp_path: Path, stored: str) -> None:
+    """What is no such file is a usage error that names it."""
+    (tmp_path / run_directory.ASIDE_FILE).write_text(stored)
+    with pytest.raises(UsageError, match=run_directory.ASIDE_FILE):
+        run_directory.read_context(tmp_path)
