@@ -17,7 +17,7 @@ from raggate.labelling.decisions import Decision, Where
 from raggate.labelling.session import Session, open_session
 from raggate.models.run import Chunk
 from raggate.pipeline import run_directory
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, Voice, unheard
 from raggate.web import label_page, server
 
 CONFIG = """\
@@ -78,7 +78,7 @@ class LabelProject:
         request = Request(
             config_file=self.root / "raggate.yml",
             environment={},
-            say=lambda _: None,
+            voice=Voice(say=unheard),
             out=self.root / "runs",
         )
         return open_session(request, [*(self.root / "runs").iterdir()], again=again)

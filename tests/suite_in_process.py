@@ -17,7 +17,7 @@ from project import Project, make_project
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
 from raggate.pipeline import result_rows
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, Voice, unheard
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
 from raggate.text.numbers import lot
@@ -103,8 +103,8 @@ class FakeAdapter:
 
 def asked_by(project: Project, **fields: Any) -> Request:
     """Ask for what a quiet front end asks for."""
-    silent = {"environment": {}, "say": lambda line: None, "progress": lambda: Progress(io.StringIO())}
-    return Request(config_file=project.config, **{**silent, **fields})
+    silent = Voice(say=unheard, progress=lambda: Progress(io.StringIO()))
+    return Request(config_file=project.config, **{"environment": {}, "voice": silent, **fields})
 
 
 def contents(directory: Path) -> dict[str, str]:

@@ -38,15 +38,14 @@ def check(
     """
     from raggate.config.overrides import Overrides
     from raggate.pipeline import check as pipeline
-    from raggate.pipeline.request import Request, unheard
+    from raggate.pipeline.request import Request, Voice, unheard
     from raggate.reports.verdict_file import verdict_of
 
     _refuse_no_names({"config": config, "against": against, "baseline": baseline, "out": out})
     request = Request(
         config_file=Path(config),
         environment=dict(os.environ if environment is None else environment),
-        say=say or unheard,
-        progress=_no_progress,
+        voice=Voice(say=say or unheard, progress=_no_progress),
         overrides=Overrides(api_url=api_url, api_image=api_image, contained=False, replayed=False),
         against=against,
         out=None if out is None else Path(out),

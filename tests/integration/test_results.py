@@ -12,7 +12,7 @@ from project import Project
 from raggate.config.overrides import Overrides
 from raggate.errors import ExitCode
 from raggate.pipeline import check
-from raggate.pipeline.request import Request, RunFailed
+from raggate.pipeline.request import Request, RunFailed, Voice, unheard
 
 WAIVER = "waivers: [{metric: hit_at_5, owner: ada, reason: reindexing, expires: 2999-01-01}]\n"
 
@@ -28,9 +28,8 @@ def request(project: Project, made: list[Path], overrides: Overrides | None = No
     return Request(
         config_file=project.config,
         environment={**os.environ, **environment},
-        say=lambda _: None,
+        voice=Voice(say=unheard, created=made.append),
         overrides=overrides or Overrides(),
-        created=made.append,
     )
 
 

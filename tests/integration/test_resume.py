@@ -26,6 +26,7 @@ from builders import make_failure
 from project import Project, make_project
 from raggate.cli.main import run_command
 from raggate.errors import ExitCode
+from raggate.inputs.sources import Remote
 from raggate.models.golden import Case, Choice
 from raggate.models.run import Result
 from raggate.models.service import IndexState
@@ -307,7 +308,7 @@ def test_a_directory_behind_a_link_and_the_action_do_not_go_on(
     (tmp_path / "linked").symlink_to(half)
     assert "a link, or another user's" in refusal(suite, tmp_path / "linked").message
     assert not api.calls
-    check.run(asked_by(suite, out=tmp_path / "action", action=True))
+    check.run(asked_by(suite, out=tmp_path / "action", remote=Remote(workspace=suite.root)))
     assert not [*(tmp_path / "action").glob(f"*/{unfinished_run.HEADER}")]
 
 

@@ -92,9 +92,8 @@ def request(
     )
     return replace(
         asked,
-        introducing=by_event,
         head=event.head,
-        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs)),
+        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs)) if by_event else None,
     )
 
 
@@ -109,18 +108,16 @@ def request_of(
     replayed: bool = False,
 ) -> Request:
     """Return what the inputs ask of the pipeline, whatever the step does with it."""
-    from raggate.pipeline.request import Request
+    from raggate.pipeline.request import Request, Voice
 
     return Request(
         config_file=Path(inputs["config"]),
         environment=dict(runner.environment),
-        say=say,
+        voice=Voice(say=say, created=lambda directory: _announce(directory, runner, state)),
         overrides=replace(overrides_of(inputs), contained=contained, replayed=replayed),
         against=against,
         out=path_of(inputs, "out"),
         remote=remote,
-        action=True,
-        created=lambda directory: _announce(directory, runner, state),
     )
 
 

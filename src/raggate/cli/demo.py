@@ -115,14 +115,13 @@ def _write_files(directory: Path) -> str:
 
 
 def _request(environment: dict[str, str]) -> Request:
-    from raggate.pipeline.request import USUAL, Request
+    from raggate.pipeline.request import USUAL, Request, Voice, unheard
     from raggate.reports.progress import Progress
 
     return Request(
         config_file=Path(USUAL),
         environment=environment,
-        say=lambda _: None,
-        progress=lambda: Progress(io.StringIO()),
+        voice=Voice(say=unheard, progress=lambda: Progress(io.StringIO())),
     )
 
 

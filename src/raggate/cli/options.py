@@ -202,7 +202,7 @@ def request_of(config_file: Path, **flags: Any) -> Request:
     """Make the request of a command of the options above."""
     from raggate.config.overrides import Overrides
     from raggate.models.golden import Choice
-    from raggate.pipeline.request import Request
+    from raggate.pipeline.request import Request, Voice
     from raggate.reports.progress import Progress
 
     chosen = {name: flags.pop(name) for name in _CHOICE if name in flags}
@@ -210,9 +210,8 @@ def request_of(config_file: Path, **flags: Any) -> Request:
     return Request(
         config_file=config_file,
         environment=click.get_current_context().obj,
-        say=console.say,
         overrides=Overrides(**instead),
         choice=Choice(**chosen),
-        progress=(lambda: Progress(io.StringIO())) if output.quiet() else Progress,
+        voice=Voice(say=console.say, progress=(lambda: Progress(io.StringIO())) if output.quiet() else Progress),
         **flags,
     )

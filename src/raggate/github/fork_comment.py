@@ -37,7 +37,7 @@ from raggate.models.run import Run
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Preview, ReportContext, Review
 from raggate.pipeline import check, claimed_run, judging, previewing, suites
-from raggate.pipeline.request import Request, check_command
+from raggate.pipeline.request import Request, Voice, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
 from raggate.text.dates import now, within
@@ -201,7 +201,7 @@ def _unconcerned(fork: ForkRun, suite: SuiteFile, pull: pulls.Pull, remote: sour
     request = Request(
         config_file=fork.workspace / suite.config,
         environment={},
-        say=fork.say,
+        voice=Voice(say=fork.say),
         overrides=fork.overrides,
         against=pull.base_sha,
         remote=remote,

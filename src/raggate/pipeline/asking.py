@@ -140,7 +140,7 @@ class Part(Struct, frozen=True, kw_only=True):
         build = self.build or Build(api=inputs.config.api, root=request.root)
         log: tuple[str, ...] = ()
         for number in range(self.boots):
-            with booted(request, inputs, build, place, self.before) as up, request.progress() as progress:
+            with booted(request, inputs, build, place, self.before) as up, request.voice.progress() as progress:
                 if self.kept is not None:
                     self.kept.note_boot(answers)
                 stopped = self._ask_times(number, up, answers, progress)

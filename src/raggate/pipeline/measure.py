@@ -362,5 +362,5 @@ def run_place(stack: ExitStack, request: Request, inputs: Inputs, started: str) 
     vault.say_malformed(inputs.vault, request.say)
     runs = run_directory.safe_runs(request, inputs.config.out)
     directory = begun(stack, lambda: run_directory.create(runs, started), inputs.config)
-    request.created(directory)
+    request.voice.created(directory)
     return directory

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from raggate.config.first_run import STRICT, FirstRun
+from raggate.config.first_run import FirstRun
 from raggate.config.overrides import Overrides
 from raggate.errors import RaggateError
 from raggate.inputs.sources import Remote
@@ -37,7 +37,21 @@ _CHANGES = ("CI_MERGE_REQUEST_IID", "CHANGE_ID", "BITBUCKET_PR_ID", "SYSTEM_PULL
 
 
 def unheard(_: object) -> None:
-    """Do nothing about a new run directory."""
+    """Hear nothing."""
+
+
+class Voice(Struct, frozen=True, kw_only=True):
+    """How a front end hears what is done.
+
+    Attributes:
+        say: takes progress messages, one harmless line each.
+        progress: makes the progress display of the questions.
+        created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
+    """
+
+    say: Callable[[str], None]
+    progress: Callable[[], AbstractContextManager[Progress]] = Progress
+    created: Callable[[Path], None] = unheard
 
 
 class Request(Guarded, Struct, frozen=True, kw_only=True):
@@ -46,46 +60,48 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     Attributes:
         config_file: the configuration, as it was named; relative to the working directory, or absolute.
         environment: raggate's own environment, of which a backend hands on what its settings name.
-        say: takes progress messages, one harmless line each.
-        progress: makes the progress display of the questions.
+        voice: how the front end hears what is done.
         overrides: what counts instead of the configuration, and what it is refused for.
         against: revision that the trusted inputs are read from; None for the working tree.
         out: where run directories go, in place of the configured one.
         baseline_file: a baseline file on disk, in place of the configured one.
         full_text: keep whole chunk texts on disk.
-        remote: opens a revision that the local repository does not have.
-        introducing: whether a revision without a configuration means a first run, and not an error.
-        first_run: what such a run takes from the change's own configuration.
-        action: whether raggate was started as the container action.
+        remote: opens a revision that the local repository does not have; None outside the action.
+        first_run: what the first run takes from the change's own configuration, if a revision without a configuration
+            means one; None if that is an error.
         choice: which questions are asked; all of them unless it says otherwise.
         broken: the questions that `--failed` stands for; None for those that the stored runs name.
         resume: the directory of a run or shard that was killed and goes on, or its name; None to begin one.
         head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
         reports: the reports that also go into files that somebody names, as `FORMAT=FILE`.
-        created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
     config_file: Path
     environment: Mapping[str, str]
-    say: Callable[[str], None]
-    progress: Callable[[], AbstractContextManager[Progress]] = Progress
+    voice: Voice
     overrides: Overrides = AS_CONFIGURED
     against: str | None = None
     out: Path | None = None
     baseline_file: Path | None = None
     full_text: bool = False
     remote: Remote | None = None
-    introducing: bool = False
-    first_run: FirstRun = STRICT
-    action: bool = False
+    first_run: FirstRun | None = None
     choice: Choice = EVERYTHING
     broken: frozenset[str] | None = None
     resume: Path | None = None
     head: str | None = None
     matched: bool = False
     reports: tuple[str, ...] = ()
-    created: Callable[[Path], None] = unheard
+
+    def say(self, line: str) -> None:
+        """Tell the front end what is done, in one harmless line."""
+        self.voice.say(line)
+
+    @property
+    def action(self) -> bool:
+        """Whether raggate was started as the container action."""
+        return self.remote is not None
 
     @property
     def root(self) -> Path:

@@ -184,7 +184,7 @@ def run(request: Request, shard: Shard) -> ShardResult:
         directory = unfinished_run.place(request, parent, request.resume) if request.resume else _create(parent, shard)
         keeping = UnfinishedRun(directory=directory, asking=by, checkout=checkout, resumes=resumes, say=request.say)
         with keeping as kept:
-            request.created(directory)
+            request.voice.created(directory)
             with failure_reports(directory, inputs.config):
                 return _ask(request, inputs, shard, kept)
 

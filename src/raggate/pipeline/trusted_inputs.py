@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from raggate.config.first_run import STRICT
 from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline as baseline_file, evidence, waivers
@@ -45,8 +46,8 @@ def source_of(request: Request) -> InputSource:
         folder=request.folder,
         against=request.against,
         remote=request.remote,
-        introducing=request.introducing,
-        first_run=request.first_run,
+        introducing=request.first_run is not None,
+        first_run=request.first_run or STRICT,
         baseline_file=request.baseline_file,
     )
 

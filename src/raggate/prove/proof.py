@@ -193,7 +193,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
         parent = run_directory.safe_runs(request, inputs.config.out)
         with ExitStack() as stack:
             directory = begun(stack, lambda: run_directory.create(parent, started), inputs.config)
-            request.created(directory)
+            request.voice.created(directory)
             work = _Work(request, inputs, directory, started, runs)
             try:
                 work.do()

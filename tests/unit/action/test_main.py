@@ -163,7 +163,7 @@ def test_the_run_directory_of_a_killed_step_is_told(tmp_path: Path) -> None:
 def killed(request):
     directory = action.Path('.raggate/runs/1').absolute()
     directory.mkdir(parents=True)
-    request.created(directory)
+    request.voice.created(directory)
     os.kill(os.getpid(), 9)
 pipeline.check = killed"""
     done = step(tmp_path, stub)
@@ -256,7 +256,7 @@ def test_what_judges_which_event(
     Where a change may be checked out, an API beside the token is refused unless the workflow allows it.
     """
     (request,) = requests(tmp_path, event=event, GITHUB_EVENT_NAME=name, **inputs)
-    assert (request.against, request.introducing, request.overrides.contained) == expected
+    assert (request.against, request.first_run is not None, request.overrides.contained) == expected
 
 
 def test_terms_that_are_refused(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from raggate.models.run import Run
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import check, run_directory
 from raggate.pipeline.check import notes_address, selected
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, Voice, unheard
 from tables import each_row
 
 
@@ -167,7 +167,7 @@ def head(checkout: Hostile) -> str:
 def address(checkout: Hostile, run: Run, environment: dict[str, str], *, first_run: bool = False) -> str:
     """Return the address of a run's notes, the configuration in `sub`."""
     file = checkout.sub / "raggate.yml"
-    request = Request(config_file=file, environment=environment, say=lambda _: None)
+    request = Request(config_file=file, environment=environment, voice=Voice(say=unheard))
     return notes_address(request, run, first_run=first_run)
 
 

@@ -18,7 +18,7 @@ from raggate.inputs.trusted import Inputs, InputSource, load_change
 from raggate.models.run import Result
 from raggate.pipeline import asking, run_directory
 from raggate.pipeline.measure import in_order, measure
-from raggate.pipeline.request import Request, RunFailed
+from raggate.pipeline.request import Request, RunFailed, Voice, unheard
 from raggate.reports.progress import Progress
 from raggate.service import ask as service_ask
 
@@ -75,7 +75,10 @@ def request_for(tmp_path: Path) -> Callable[..., Request]:
     """Return a function that makes the request of a quiet front end."""
 
     def make(**fields: Any) -> Request:
-        quiet = {"environment": {}, "say": lambda line: None}
+        voice = Voice(
+            **{"say": unheard, **{name: fields.pop(name) for name in ("say", "progress", "created") if name in fields}}
+        )
+        quiet = {"environment": {}, "voice": voice}
         return Request(config_file=tmp_path / "raggate.yml", **{**quiet, **fields})
 
     return make

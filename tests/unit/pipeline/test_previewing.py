@@ -21,7 +21,7 @@ from raggate.inputs.trusted import load_trusted
 from raggate.models.provenance import Checkout
 from raggate.models.verdict import Review
 from raggate.pipeline import previewing
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, Voice, unheard
 from raggate.pipeline.trusted_inputs import source_of
 
 SUPPORT = {"rel_path": "n.md", "heading_path": "# Dogs", "snippets": []}
@@ -64,7 +64,7 @@ def previewed(
     """
     asked = Request(
         config_file=root / "raggate.yml",
-        say=[].append,
+        voice=Voice(say=unheard),
         remote=Remote(workspace=root) if job else None,
         **{"environment": {}, **given, "against": given.get("against") or git(root, "rev-parse", "HEAD~1")},
     )

@@ -10,7 +10,7 @@ import pytest
 
 from raggate.config.overrides import Overrides
 from raggate.pipeline import check, report_files
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, Voice, unheard
 from tables import each_row
 
 SHA = "0" * 40
@@ -18,7 +18,7 @@ SHA = "0" * 40
 
 def request(file: str = "raggate.yml", **fields: Any) -> Request:
     """Ask for a check by a configuration."""
-    return Request(config_file=Path(file), environment={}, say=lambda _: None, **fields)
+    return Request(config_file=Path(file), environment={}, voice=Voice(say=unheard), **fields)
 
 
 @each_row(

@@ -14,7 +14,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.waiver import WaiverStatus
 from raggate.pipeline import suites
-from raggate.pipeline.request import Request, RunFailed
+from raggate.pipeline.request import Request, RunFailed, Voice
 from tables import each_row
 
 
@@ -116,7 +116,7 @@ def reason(
     asked = Request(
         config_file=Path("services/a/raggate.yml"),
         environment={},
-        say=[].append if said is None else said.append,
+        voice=Voice(say=[].append if said is None else said.append),
         overrides=Overrides(api_build=build),
         against=against,
         head=head,

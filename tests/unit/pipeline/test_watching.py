@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from project import Project, make_project
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, Voice
 from raggate.pipeline.watching import Stamps, Watched, changed, watch, watched
 
 
@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Project:
 def request(project: Project, said: list[str] | None = None) -> Request:
     """Ask for a check of it."""
     say: Callable[[str], None] = (lambda _: None) if said is None else said.append
-    return Request(config_file=project.config, environment={}, say=say)
+    return Request(config_file=project.config, environment={}, voice=Voice(say=say))
 
 
 def test_what_a_check_rests_on(project: Project) -> None:

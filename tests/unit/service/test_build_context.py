@@ -11,7 +11,7 @@ from raggate.cli.init import write_example
 from raggate.config.service_settings import Api
 from raggate.inputs.trusted import InputSource, load_change
 from raggate.pipeline.measure import blank_run
-from raggate.pipeline.request import Request
+from raggate.pipeline.request import Request, Voice, unheard
 from raggate.service.build_context import HISTORY, exposed, in_vaults
 
 GOLDEN, BASELINE = "golden/eval_set.jsonl", "baselines/notes.json"
@@ -123,7 +123,7 @@ def test_a_run_says_so(tmp_path: Path) -> None:
     config = f"suite: s\ngolden: golden.jsonl\nvault: {{notes: .}}\napi: {{container: {container}}}\n"
     (tmp_path / "raggate.yml").write_text(config)
     inputs = load_change(InputSource(root=tmp_path, config_name="raggate.yml"), lambda settings, _name: settings)
-    request = Request(config_file=tmp_path / "raggate.yml", environment={}, say=lambda _: None)
+    request = Request(config_file=tmp_path / "raggate.yml", environment={}, voice=Voice(say=unheard))
     run = blank_run(tmp_path / "out", "2026-01-02T03:04:05+00:00", request, inputs, command="run")
     assert run.provenance.in_vaults == ("golden.jsonl",)
 
