@@ -12,7 +12,6 @@ from builders import (
     make_baseline,
     make_case,
     make_case_score,
-    make_failure,
     make_golden,
     make_labelled,
     make_metric,
@@ -21,7 +20,6 @@ from builders import (
     make_scorecard,
 )
 from raggate.gate.compare import compare, golden_changes
-from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.golden import Case
 from raggate.models.scorecard import OVERALL, Scorecard
@@ -52,19 +50,6 @@ def scores(*values: float | None, metric: str = "hit_at_5", **fields: Any) -> Sc
     return make_scorecard(
         *(make_case_score(f"q{number}", {metric: value}, **fields) for number, value in enumerate(values))
     )
-
-
-@each_row(
-    ("metric", "expected"),
-    # two of ten lost, none gained: Tango's interval of the change, which is a rise where less is better
-    [("hit_at_5", (-0.5098, 0.1330)), ("wrong_rate", (-0.1330, 0.5098))],
-)
-def test_interval_of_a_change(metric: str, expected: tuple[float, float]) -> None:
-    """Beside a delta stands its interval, in the direction of the delta, over the shared cases alone."""
-    good, bad = (1.0, 0.0) if metric == "hit_at_5" else (0.0, 1.0)
-    before, now = scores(*[good] * 10, metric=metric), scores(*[bad] * 2, *[good] * 8, metric=metric)
-    assert delta(compared(before, now), metric).interval == pytest.approx(expected, abs=1e-4)
-    assert delta(compared(scores(None, metric=metric), now), metric).interval is None
 
 
 def test_mean_over_the_same_cases() -> None:
@@ -99,22 +84,6 @@ def test_lost_and_gained(metric: str, lost: int, gained: int) -> None:
     assert (delta(comparison, metric).regressed, delta(comparison, metric).improved) == (lost, gained)
 
 
-def test_cases_that_do_not_apply() -> None:
-    """Values and delta are over the cases with a value on both sides; one that has none any more is counted apart."""
-    row = delta(compared(scores(1.0, None, 0.0, None), scores(None, None, 1.0, 0.0)))
-    assert row.baseline == make_metric(0.0, 1, unscored=3)
-    assert row.current == make_metric(1.0, 1, unscored=3)
-    assert (row.regressed, row.improved, row.delta, row.unpaired) == (0, 1, 1.0, 1)
-
-
-def test_cases_that_lose_their_value_do_not_hide_those_that_get_worse() -> None:
-    """The misses of cases that a metric no longer applies to are not set off against new misses of others."""
-    before, now = [1.0] * 12 + [0.0] * 12, [None] * 12 + [1.0] * 6 + [0.0] * 6
-    row = delta(compared(scores(*before, metric="miss_rate"), scores(*now, metric="miss_rate")), "miss_rate")
-    assert (row.baseline.value, row.current.value, row.delta, row.regressed) == (0.0, 0.5, 0.5, 6)
-    assert (row.baseline.n, row.current.n, row.unpaired) == (12, 12, 12)
-
-
 def test_metric_that_applies_to_other_cases_altogether() -> None:
     """Where no case has a value on both sides, what the baseline measured has vanished and nothing is compared."""
     row = delta(compared(scores(0.5, 0.5, None), scores(None, None, 0.5)))
@@ -134,25 +103,6 @@ def test_own_value_over_all_cases() -> None:
     assert (row.current, row.full_run, row.run_value) == (make_metric(1.0, 1), make_metric(1 / 3, 3), row.full_run)
     same = delta(compared(scores(1.0, 0.0), scores(1.0, 0.0)))
     assert (same.full_run, same.run_value) == (None, same.current)
-
-
-def test_metric_that_applies_to_no_case_any_more() -> None:
-    """A metric without any value now has no delta, and its cases are unscored rather than gone."""
-    row = delta(compared(scores(1.0, 1.0), scores(None, None)))
-    assert (row.current, row.delta) == (make_metric(None, 0, unscored=2), None)
-
-
-@each_row(
-    ("before", "now", "binary"),
-    [
-        pytest.param((0.0, 1.0), (1.0, None), True, id="only-0-and-1"),
-        pytest.param((0.0, 1.0), (1.0, 0.5), False, id="a-half-now"),
-        pytest.param((0.0, 0.5), (1.0, 0.0), False, id="a-half-before"),
-    ],
-)
-def test_binary(before: tuple[float | None, ...], now: tuple[float | None, ...], binary: bool) -> None:
-    """A row is binary when every value on both sides is 0 or 1."""
-    assert delta(compared(scores(*before), scores(*now))).binary is binary
 
 
 def test_slices_are_those_of_the_run() -> None:
@@ -185,20 +135,6 @@ def test_mode_or_slice_that_vanished(fields: dict[str, Any], mode: str, name: st
     assert not row.binary
 
 
-def test_mode_that_vanished_is_not_told_as_removed_cases() -> None:
-    """Cases that are still asked, but not in a mode that is gone altogether, are not removed from the golden set."""
-    before = make_scorecard(make_case_score("q1"), make_case_score("q1", mode="bm25"))
-    assert compared(before, make_scorecard(make_case_score("q1"))).golden == GoldenChanges()
-
-
-def test_case_asked_in_fewer_modes() -> None:
-    """A case that is still asked, but no longer in each of the shared modes, counts as removed from that mode."""
-    both = make_scorecard(*(make_case_score(name, mode=mode) for name in ("q1", "q2") for mode in ("bm25", "hybrid")))
-    fewer = make_scorecard(*(case for case in both.cases if (case.case_id, case.mode) != ("q1", "bm25")))
-    assert compared(both, fewer).golden == GoldenChanges(removed=("q1 (bm25)",))
-    assert compared(fewer, both).golden == GoldenChanges(added=("q1 (bm25)",))
-
-
 def test_refiled_cases() -> None:
     """A case of the same content in other slices is refiled; the order of its slices does not matter."""
     slices = {"q1": (OVERALL, "tag=x"), "q2": (OVERALL, "tag=x", "tag=y")}
@@ -217,13 +153,6 @@ def test_released_cases() -> None:
     assert compared(other, marked).golden == GoldenChanges(released=("q2",))
 
 
-def test_relabelled_case_is_neither_refiled_nor_released() -> None:
-    """A case that asks something else now is relabelled and nothing more."""
-    before = make_scorecard(make_case_score("q1", hash="old", must_pass=True, slices=(OVERALL, "tag=x")))
-    now = make_scorecard(make_case_score("q1", hash="new"))
-    assert compared(before, now).golden == GoldenChanges(relabelled=("q1",))
-
-
 def test_cases_that_were_not_asked() -> None:
     """Cases of the golden set that a run that was cut short did not come to are neither removed nor relabelled."""
     golden = tuple(make_case(name, hash=f"hash-{name}") for name in ("q1", "q2", "q3"))
@@ -233,31 +162,11 @@ def test_cases_that_were_not_asked() -> None:
     assert comparison.compared == 1
 
 
-@each_row("held", [None, make_baseline(make_scorecard(make_case_score("q1")))])
-def test_questions_without_a_result(held: Baseline | None) -> None:
-    """A comparison tells which questions of the golden set the run has no result for, with a baseline or without."""
-    cases = (make_case("q1"), make_case("q2"), make_case("q3", modes=("bm25",)), make_case("q4", modes=("dense",)))
-    run = make_run(
-        make_labelled(cases[0], make_result("q1", failure=make_failure())),
-        golden=make_golden(*cases),
-        fingerprint={"modes": ["hybrid", "bm25"]},
-    )
-    comparison = compare(run, make_scorecard(make_case_score("q1")), held, flip_at=5)
-    assert comparison.not_asked == (("hybrid", "q2"), ("bm25", "q1"), ("bm25", "q2"), ("bm25", "q3"))
-
-
 def test_unfit_baseline() -> None:
     """What says itself that nothing must be held against it is not compared with, and why is told."""
     now = scores(1.0)
     comparison = compare(make_run(), now, make_baseline(scores(1.0), unfit=("run x did not finish",)), flip_at=5)
     assert (comparison.deltas, comparison.incomparable) == ((), ("run x did not finish",))
-
-
-def test_metric_the_baseline_does_not_have() -> None:
-    """A metric that is new has a row without a baseline value and without a delta."""
-    before, now = scores(1.0), make_scorecard(make_case_score("q0", {"hit_at_5": 1.0, "mrr_at_5": 0.5}))
-    row = delta(compared(before, now), "mrr_at_5")
-    assert (row.baseline.value, row.baseline.n, row.current.value, row.delta) == (None, 0, 0.5, None)
 
 
 class TestBareMetricsFile:
@@ -325,12 +234,6 @@ def test_incomparable(incomparable: tuple[str, ...]) -> None:
     assert comparison.baseline is not None
 
 
-def test_no_baseline() -> None:
-    """Without a baseline the comparison holds the scores and nothing else."""
-    now = scores(1.0)
-    assert compare(make_run(), now, None, flip_at=5) == Comparison(baseline=None, scorecard=now)
-
-
 def test_flips_come_from_the_same_cases() -> None:
     """A question flips when its rank leaves the cut-off, and only if the case is the same on both sides."""
     before = make_scorecard(make_case_score("q1", rank=1), make_case_score("q2", rank=1, hash="old"))
@@ -382,17 +285,6 @@ def test_swapping_the_sides(one: Scorecard, other: Scorecard) -> None:
     assert {(flip.case_id, flip.mode, flip.kind) for flip in forth.flips} == {
         (flip.case_id, flip.mode, swap[flip.kind]) for flip in back.flips
     }
-
-
-def test_each_change_has_its_name() -> None:
-    """What only one side has was added or removed, what asks otherwise was relabelled; other filing is passed on."""
-    golden = make_golden(make_case("kept"), make_case("new"), make_case("other"))
-    kept = make_case_score("kept", hash=make_case("kept").hash)
-    card = make_scorecard(kept, make_case_score("gone"), make_case_score("other", hash="before"))
-    changes = golden_changes(make_run(golden=golden), card, make_baseline(card), refiled={"b", "a"}, released=["kept"])
-    assert changes == GoldenChanges(
-        added=("new",), removed=("gone",), relabelled=("other",), refiled=("a", "b"), released=("kept",)
-    )
 
 
 MODES = ("bm25", "hybrid")

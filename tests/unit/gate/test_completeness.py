@@ -87,11 +87,6 @@ def test_a_metric_that_applies_to_less(now: MetricValue, codes: list[str]) -> No
     assert incomplete(make_comparison(delta)) == codes
 
 
-def test_nothing_that_decides() -> None:
-    """Where no gated metric has a value in the baseline nothing is decided, and that is never green."""
-    assert incomplete(make_comparison(make_delta(None, 0.8))) == ["nothing-gated"]
-
-
 @each_row(("gate", "red", "warned"), [(REFUSING, True, False), (WARNING, False, True)])
 def test_the_policy_decides_on_removed_cases_and_changed_notes(gate: Gate, *, red: bool, warned: bool) -> None:
     """Cases that are gone and notes that changed keep from green, or are warnings, never both."""

@@ -49,13 +49,6 @@ def test_points_count_as_shares_of_the_highest() -> None:
     assert (pair.before, pair.after) == (pytest.approx(0.9), pytest.approx(0.6))
 
 
-def test_a_metric_without_a_past_counts_on_neither_side() -> None:
-    """What did not apply in the baseline is left out of both scores."""
-    pair = pair_of({"hit_at_5": 1.0, "mrr_at_10": None}, {"hit_at_5": 1.0, "mrr_at_10": 0.0})
-    assert pair is not None
-    assert (pair.before, pair.after) == (1.0, 1.0)
-
-
 def test_a_value_that_is_gone_is_the_worst() -> None:
     """An API that tells less than before does not get better by it."""
     pair = pair_of({"hit_at_5": 1.0, "scope_miss_rate": 0.0}, {"hit_at_5": 1.0, "scope_miss_rate": None})
@@ -68,13 +61,6 @@ def test_question_without_an_answer() -> None:
     pair = pair_of({"hit_at_5": None, "abstention_accuracy": 1.0}, {"hit_at_5": None, "abstention_accuracy": 0.0})
     assert pair is not None
     assert (pair.before, pair.after, pair.fell) == (1.0, 0.0, ("abstention_accuracy",))
-
-
-def test_abstention_counts_only_where_nothing_else_does() -> None:
-    """A question that has one of the metrics is not scored by abstention too."""
-    pair = pair_of({"hit_at_5": 1.0, "abstention_accuracy": 1.0}, {"hit_at_5": 1.0, "abstention_accuracy": 0.0})
-    assert pair is not None
-    assert pair.values == {"hit_at_5": (1.0, 1.0)}
 
 
 def test_questions_that_are_left_out() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from builders import make_case, make_chunk, make_config, make_failure, make_labelled, make_response, make_result
+from builders import make_case, make_chunk, make_config, make_failure, make_labelled, make_result
 from mapped_api import example
 from raggate.errors import ExitCode
 from raggate.gate.filled_fields import examine, prefix_of
@@ -15,7 +15,6 @@ from raggate.inputs.notes import Notes
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk
 from raggate.models.smoke_test import SmokeTest
-from raggate.reports.smoke_test import render
 from tables import each_row
 
 NOTES = Vault(
@@ -32,12 +31,6 @@ def examined(*chunks: Chunk, failure: Any = None, **keys: Any) -> SmokeTest:
 def costs(test: SmokeTest) -> dict[str, str]:
     """Return what is lost, by field."""
     return {field.name: field.cost for field in test.fields if field.cost}
-
-
-def test_a_whole_answer_costs_nothing() -> None:
-    """An answer that tells everything can be measured, and the passage that is expected has its rank."""
-    test = examined(make_chunk("c0", heading_path="# A", text="note"), make_chunk(score_final=0.5))
-    assert (test.exit_code, test.rank, test.broken, costs(test)) == (ExitCode.PASS, 1, (), {})
 
 
 @each_row(
@@ -75,15 +68,6 @@ def test_places_are_those_of_the_configuration() -> None:
     assert sources["rel_path"] == "data.hits[*].meta.file"
     assert sources["vault"] == "path_prefix"
     assert sources["score_vector"] == ""
-
-
-@each_row(("abstained", "shown"), [(True, ["yes", "true"]), (False, ["-", "false, or nothing is there"])])
-def test_an_abstention_that_is_not_told_does_not_look_told(*, abstained: bool, shown: list[str]) -> None:
-    """A path that leads to nothing reads as no abstention: then it is not said that something was there."""
-    item = make_labelled(make_case(), make_result("q1", response=make_response(make_chunk(), abstained=abstained)))
-    table = render(examine(Notes(NOTES).label(item), make_config(), NOTES)).splitlines()
-    row = next(row for row in table if row.startswith("abstained "))
-    assert row.split("adapter ask  ")[1].split(maxsplit=1) == shown
 
 
 @each_row(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from builders import make_case_score, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline, history
-from raggate.models.baseline import Baseline
 from raggate.models.history import History
 from raggate.models.scorecard import OVERALL
-from raggate.scoring import score
 
 Git = Callable[..., str]
 NAME = "baselines/notes.json"
@@ -119,20 +115,6 @@ def test_renames_are_followed(git: Git, root: Path, limit: int) -> None:
     assert found.more == (limit < 3)
 
 
-def test_configuration_in_a_folder(git: Git, root: Path) -> None:
-    """Paths are relative to the directory of the configuration, wherever in the repository it lies."""
-    commit(git, root, stored("a"), name=f"services/search/{NAME}")
-    commit(git, root, stored("other"))
-    assert runs(told(root / "services/search")) == ["a"]
-
-
-def test_names_with_a_meaning_for_git(git: Git, root: Path) -> None:
-    """A name that git could take for a pattern or magic names the one file."""
-    commit(git, root, stored("a"), name=":(top)*.json")
-    commit(git, root, stored("other"), name="x.json")
-    assert runs(told(root, ":(top)*.json")) == ["a"]
-
-
 def test_a_side_that_a_merge_did_not_take_is_not_told(git: Git, root: Path) -> None:
     """What a merge dropped was never the baseline of this branch; what a merge made itself was."""
     commit(git, root, stored("a"))
@@ -174,37 +156,6 @@ def test_what_cannot_be_read_is_listed(git: Git, root: Path, content: bytes | No
     assert middle.startswith(problem)
 
 
-def test_versions_have_their_means(git: Git, root: Path) -> None:
-    """A version has its means, whatever its layout; one that was edited by hand is named."""
-    commit(git, root, stored("a"))
-    commit(git, root, stored("b").replace(b'"a"', b'"edited"').replace(b"[1.0,1]", b"[0.5,1]"), day=2)
-    commit(git, root, json.dumps(json.loads(stored("c"))).encode(), day=3)
-    found = history.revisions(root, NAME, limit=9, cutoffs=[1, 5]).revisions
-    assert [one.baseline is not None for one in found] == [True, False, True]
-    assert "changed by hand" in found[1].problem
-
-
-def test_a_version_that_is_known_is_not_read_again(git: Git, root: Path) -> None:
-    """What was read of a content counts for each version with it, but where that has more cut-offs than were read."""
-    commit(git, root, stored("a"))
-    commit(git, root, stored("b"), day=2)
-    known = baseline.read(stored("b"), "b.json", score.directions([1, 5]))
-    known = replace(known, scorecard=replace(known.scorecard, run_id="known"))
-
-    def told_of(present: Baseline) -> list[str]:
-        return runs(history.revisions(root, NAME, limit=9, cutoffs=[1, 5], present=(stored("b"), present)))
-
-    assert told_of(known) == ["known", "a"]
-    assert told_of(replace(known, scorecard=replace(known.scorecard, fingerprint={"cutoffs": [7]}))) == ["b", "a"]
-
-
-def test_too_large(git: Git, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version that is too large is not even read."""
-    commit(git, root, stored("a"))
-    monkeypatch.setattr(history, "MOST_BYTES", 100)
-    assert runs(told(root)) == ["larger than 100 bytes"]
-
-
 def test_link_and_folder(git: Git, root: Path) -> None:
     """A link is read as what git stores, not as what it leads to, and a folder is no baseline."""
     (root / "secret.json").write_bytes(stored("secret"))
@@ -219,14 +170,6 @@ def test_link_and_folder(git: Git, root: Path) -> None:
     assert link.startswith("not valid JSON")
 
 
-def test_bare_metrics_file(git: Git, root: Path) -> None:
-    """A metrics file of another tool is a version like any other."""
-    commit(git, root, b'{"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.5, "count": 4}}}}')
-    (one,) = told(root).revisions
-    assert one.baseline is not None
-    assert one.baseline.scorecard.slices["hybrid"][OVERALL]["hit_at_5"].value == 0.5
-
-
 def test_cutoffs_of_then(git: Git, root: Path) -> None:
     """Metrics at a cut-off that is not configured any more are read too; nonsense in its place is ignored."""
     commit(git, root, stored("a", "hit_at_7", fingerprint={"cutoffs": [7, "x", True, -1, 10**9, None]}))
@@ -236,24 +179,6 @@ def test_cutoffs_of_then(git: Git, root: Path) -> None:
     assert with_it is not None
     assert list(with_it.scorecard.slices["hybrid"][OVERALL]) == ["hit_at_7"]
     assert list(without.scorecard.slices["hybrid"][OVERALL]) == []
-
-
-def test_impossible_date(git: Git, root: Path) -> None:
-    """A commit with a date beyond the calendar is told without one."""
-    commit(git, root, stored("a"))
-    tree = git("rev-parse", "HEAD^{tree}")
-    raw = f"tree {tree}\nauthor A <a@b> 99999999999999 +0000\ncommitter A <a@b> 1 +0000\n\nx\n"
-    done = subprocess.run(
-        ["git", "hash-object", "-t", "commit", "-w", "--stdin", "--literally"],
-        cwd=root,
-        input=raw,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    git("reset", "--quiet", "--soft", done.stdout.strip())
-    (one,) = told(root).revisions
-    assert (one.stamp, runs(told(root))) == ("", ["a"])
 
 
 def test_shallow_clone(git: Git, root: Path, tmp_path: Path) -> None:
@@ -319,16 +244,3 @@ def test_no_repository(tmp_path: Path) -> None:
     """Outside a repository the message says that none is there."""
     with pytest.raises(UsageError, match="read from git, and no git repository is here"):
         told(tmp_path)
-
-
-def test_no_git_installed(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without git on the machine the message says that git is missing."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="git is not installed"):
-        told(root)
-
-
-def test_no_directory(tmp_path: Path) -> None:
-    """A directory that is not there is not blamed on git."""
-    with pytest.raises(UsageError, match="no directory"):
-        told(tmp_path / "none")

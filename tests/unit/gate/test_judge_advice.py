@@ -76,12 +76,6 @@ def test_a_headline_takes_the_say_from_no_judges_but_the_unfit() -> None:
     assert "Judges have no say in context_relevancy and correctness: context_relevancy is advisory" in decided.headline
 
 
-def test_half_of_a_canary_set_has_to_be_judged() -> None:
-    """Of 60 cases 25 are more than the 20 that any set takes, and not the 30 that this one does."""
-    decided = verdict(card(4.5), card(1.0, summary(agreement=replace(AGREEMENT, cases=60, judged=25))))
-    assert "only 25 of 60 canary cases were judged, and at least 30 must be" in decided.headline
-
-
 def test_judges_that_agree_less_than_before_advise() -> None:
     """A kappa whose whole interval is below that of the baseline's own canary takes the judges their say."""
     worse = summary(agreement=replace(AGREEMENT, kappa=0.6, low=0.5, high=0.7))
@@ -102,22 +96,6 @@ def test_what_was_judged_and_vanished_is_no_red() -> None:
     decided = verdict(card(4.5), card(None, nothing))
     assert decided.outcome == "pass"
     assert codes(decided) == ["judge-unfit"]
-
-
-def test_unfit_judges_do_not_hide_what_else_got_worse() -> None:
-    """A loss that no judge has a say in is red, whatever the judges are worth."""
-    worse = card(1.0, summary(agreement=None))
-    missed = tuple(replace(case, values={**case.values, "hit_at_5": 0.0}, rank=None) for case in worse.cases)
-    decided = verdict(card(4.5), make_scorecard(*missed, fingerprint=worse.fingerprint))
-    assert decided.outcome == "regression"
-    assert "Judges have no say" in decided.headline
-
-
-def test_a_floor_of_unfit_judges_advises_too() -> None:
-    """A limit holds whatever the baseline says, but not by judges that are not fit."""
-    gate = {"metrics": {"groundedness": {"floor": 4}}}
-    assert verdict(card(3.0), card(3.0), **gate).outcome == "regression"
-    assert verdict(card(3.0), card(3.0, summary(agreement=None)), **gate).outcome == "pass"
 
 
 def test_faithfulness_has_the_canary_of_groundedness() -> None:
@@ -169,14 +147,6 @@ def test_promoting_what_others_judged_needs_permission() -> None:
         promote.propose(run, now, before, Gate(), promote.Terms(allow_regression=True, reason="a better judge"))
 
 
-def test_what_the_same_judges_did_needs_none() -> None:
-    """By the same judges, or where the baseline has no grades, a run is promoted without a word."""
-    for before in (card(4.5), replace(card(None), fingerprint={})):
-        now = card(4.5)
-        run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
-        assert not promote.needs_permission(run, compare(run, now, make_baseline(before), flip_at=5), Gate())
-
-
 def test_scores_of_other_judges_are_not_compared() -> None:
     """Another model or prompt is another measure: its scores wait for a baseline, and all else is compared."""
     decided = verdict(card(4.5), card(1.0, by="other"))
@@ -184,14 +154,6 @@ def test_scores_of_other_judges_are_not_compared() -> None:
     assert codes(decided) == ["other-judges"]
     assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"no baseline"}
     assert any(row.delta.metric == "hit_at_5" and row.gated for row in decided.rows)
-
-
-def test_a_run_that_is_not_judged_is_compared_by_the_rest() -> None:
-    """A baseline with judged metrics is no reason against a run without: it is said, and all else is compared."""
-    plain = [make_case_score(f"q{number}", {"hit_at_5": 1.0}) for number in range(QUESTIONS)]
-    decided = verdict(card(4.5), make_scorecard(*plain))
-    assert decided.outcome == "pass"
-    assert codes(decided) == ["other-judges"]
 
 
 def unread(reason: str, count: int, **fields: Any) -> Scorecard:
@@ -222,11 +184,6 @@ def test_answers_that_keep_judges_from_grading_them_are_not_green(reason: str) -
     gaps = "" if reason == "nothing_to_judge" else f"; not judged in this run: 2 {reason}"
     assert why == f"groundedness: 2 of 12 answers graded in the baseline's run have no grade now{gaps}"
     assert verdict(card(4.5), unread(reason, 1)).outcome == "pass"
-
-
-def test_a_few_without_a_grade_do_not_disarm_judges() -> None:
-    """A loss in the answers that were judged is no pass because some others were not."""
-    assert verdict(card(4.5), card(1.0, summary(judged=10, missing="status"), without=2)).outcome == "cannot tell"
 
 
 def test_answers_of_one_mode_are_not_kept_from_judges_among_those_of_others() -> None:
@@ -303,15 +260,6 @@ def test_a_canary_set_that_is_worth_less_by_itself_is_no_answers_doing() -> None
         canary = Canary(hash=digest, floor=0.4, scores={"groundedness": agreement})
         assert verdict(card(4.5), card(1.0, summary(canary=canary))).outcome == "pass"
     assert verdict(card(4.5), card(4.5, summary(agreement=replace(AGREEMENT, judged=22)))).outcome == "pass"
-
-
-def test_promoting_such_answers_needs_permission() -> None:
-    """A baseline with fewer grades to hold against is what nobody gets in passing."""
-    now = unread("refused", 2)
-    run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
-    held = compare(run, now, make_baseline(card(4.5)), flip_at=5)
-    (why,) = promote.needs_permission(run, held, Gate())
-    assert why.message.startswith("groundedness: 2 of 12 answers graded in the baseline's run")
 
 
 def test_judges_that_never_could_are_no_answers_doing() -> None:

@@ -15,13 +15,11 @@ from builders import (
     make_case_score,
     make_chunk,
     make_labelled,
-    make_metric,
     make_result,
     make_run,
     make_scorecard,
     make_support,
 )
-from raggate import plugins
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.other_systems import compat_scores
@@ -29,21 +27,9 @@ from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, Direction
 from raggate.pipeline import result_rows, run_directory
 from raggate.reports import metrics_file
-from raggate.scoring import score
 from tables import each_row
 
-UNCOUNTED = {"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.7, "count": 50}}}}
-
-
 CASE = make_case("q1", gold_supports=(make_support("a.md"),))
-
-
-def test_without_its_system_no_file_is_a_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A metrics file of another system is refused where nobody says how its means are to be read."""
-    monkeypatch.setattr(plugins, "names", lambda _group: ())
-    for content in ({"k": 5, "aggregate_metrics": {"recall_at_k_avg": 0.7}}, UNCOUNTED):
-        with pytest.raises(UsageError, match=r"^m.json: not a (baseline|metrics file): "):
-            baseline.read(json.dumps(content).encode(), "m.json", score.directions([5]))
 
 
 def test_by_system_and_mode() -> None:
@@ -114,19 +100,6 @@ def bare(**overall: object) -> Any:
 class TestBareMetricsFile:
     """A metrics file with `by_retriever`, of which only the means can be compared."""
 
-    def test_of_another_tool(self) -> None:
-        """Substrate's shape is read: means per retriever and slice, all counted cases scored."""
-        held = read(BARE)
-        assert not held.paired
-        assert held.scorecard.slices == {
-            "hybrid": {
-                OVERALL: {"hit_at_5": make_metric(0.92, 40), "mrr_at_5": make_metric(0.78, 40)},
-                "difficulty=hard": {"hit_at_5": make_metric(0.5, 2), "mrr_at_5": make_metric(0.25, 2)},
-            }
-        }
-        assert held.scorecard.counts == {"hybrid": {OVERALL: 40, "difficulty=hard": 2}}
-        assert (held.scorecard.suite, held.scorecard.run_id, held.scorecard.fingerprint) == ("", "", {})
-
     def test_raggates_own(self) -> None:
         """What raggate writes as metrics.json reads back as the same means, with n and what was not scored."""
         scorecard = replace(SCORECARD, cases=())
@@ -138,17 +111,6 @@ class TestBareMetricsFile:
                     again = held.slices[mode][name][metric]
                     assert (again.n, again.unscored, again.direction) == (value.n, value.unscored, value.direction)
                     assert again.value == (None if value.value is None else pytest.approx(value.value, abs=5e-5))
-
-    def test_null(self) -> None:
-        """A metric that is null applies to no case, whatever the count says."""
-        bucket = {"hit_at_5": None, "count": 3}
-        held = read({"by_retriever": {"bm25": {"overall": bucket}}})
-        assert held.scorecard.slices["bm25"][OVERALL]["hit_at_5"] == make_metric(None, 0, unscored=3)
-
-    def test_unknown_metrics_are_ignored(self) -> None:
-        """A key that is no known metric is left out, whatever it holds."""
-        held = read({"by_retriever": {"bm25": {"overall": {"count": 3, "elo": "high"}}}})
-        assert held.scorecard.slices == {"bm25": {OVERALL: {}}}
 
 
 @each_row(

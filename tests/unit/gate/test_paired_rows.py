@@ -87,13 +87,6 @@ def test_a_slice_is_its_cases() -> None:
     assert row(sides, slices=slices, of="tag=c").current.n == 0
 
 
-def test_slices_are_binary_by_their_own_values() -> None:
-    """One graded case makes the whole graded, and not a slice that it is not in."""
-    sides, slices = [(1.0, 0.0), (1.0, 0.5)], ["tag=a", "tag=b"]
-    assert not row(sides, slices=slices).binary
-    assert row(sides, slices=slices, of="tag=a").binary
-
-
 def test_less_is_better() -> None:
     """Where less is better a rise is a loss, and the interval is that of the change as it is written."""
     delta = row([(0.0, 1.0), *[(0.0, 0.0)] * 39], direction="lower")
@@ -102,11 +95,6 @@ def test_less_is_better() -> None:
     low, high = delta.interval
     assert low < 0.025 < high
     assert high > -low
-
-
-def test_interval_of_counts() -> None:
-    """Of questions that are 0 or 1 it is Tango's, which knows that none of 40 moved is no proof that none will."""
-    assert interval(1.0, [0.0] * 40) == pytest.approx((-0.0876, 0.0876), abs=1e-4)
 
 
 def test_interval_of_values() -> None:

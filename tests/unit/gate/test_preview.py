@@ -26,8 +26,7 @@ from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
 from raggate.models.scorecard import OVERALL, ListEntry
-from raggate.models.verdict import Preview, Reason, ReportContext, Verdict
-from raggate.pipeline import run_directory
+from raggate.models.verdict import Preview, Reason, Verdict
 from raggate.scoring import score
 from tables import each_row
 
@@ -86,18 +85,6 @@ def test_settings_that_leave_no_comparable_baseline(config: dict[str, Any], reas
     assert preview.changes(inputs(), inputs(config=config), DIRECTIONS).outdated == ()
 
 
-def test_a_promotion_beside_other_settings_leaves_a_comparable_baseline() -> None:
-    """A change of ask.k that brings a baseline asked so too is compared with that one from then on."""
-    before, now = inputs(), inputs(config={"ask": {"k": 7}})
-    held, own = (
-        baseline.write(make_scorecard(make_case_score("q1"), fingerprint=preview._known_by(side)), {})
-        for side in (before, now)
-    )
-    sides = inputs(QUESTION, stored=held), inputs(QUESTION, config={"ask": {"k": 7}}, stored=own)
-    assert preview.changes(*sides, DIRECTIONS).outdated == ()
-    assert len(preview.changes(sides[0], inputs(QUESTION, stored=own), DIRECTIONS).outdated) == 1
-
-
 @each_row(
     ("gate", "questions", "notes", "reasons"),
     [
@@ -152,70 +139,6 @@ def test_questions_and_notes_that_let_no_later_run_pass(
 def test_settings(before: dict[str, Any], now: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
     """Every key that differs is named with both values, as they are."""
     assert list(preview.changes(inputs(config=before), inputs(config=now), DIRECTIONS).settings) == expected
-
-
-@each_row(
-    ("before", "now", "loosened"),
-    [
-        pytest.param({}, {"gate": {"tolerance": 0.1}}, "gate.tolerance", id="gate tolerance"),
-        pytest.param(
-            {"gate": {"metrics": {"hit_at_5": 0.03}}},
-            {"gate": {"metrics": {"hit_at_5": {"tolerance": 0.9}}}},
-            "gate.metrics.hit_at_5",
-            id="a number became a rule",
-        ),
-        pytest.param(
-            {"gate": {"metrics": {"hit_at_5": {"tolerance": 0.03}}}},
-            {"gate": {"metrics": {"hit_at_5": {"tolerance": 0.9}}}},
-            "gate.metrics.hit_at_5.tolerance",
-            id="within a rule",
-        ),
-        pytest.param(
-            {"gate": {"metrics": {"hit_at_5": 0.03}}}, {}, "gate.metrics.hit_at_5", id="a stricter rule is gone"
-        ),
-        pytest.param({}, {"gate": {"metrics": {"hit_at_5": "off"}}}, "gate.metrics.hit_at_5", id="switched off"),
-        pytest.param({}, {"gate": {"metrics": {"hit_at_5": False}}}, "gate.metrics.hit_at_5", id="false"),
-        pytest.param(
-            {"gate": {"metrics": {"precision_at_1": 0.1}}}, {}, "gate.metrics.precision_at_1", id="gated no more"
-        ),
-        pytest.param(
-            {"gate": {"metrics": {"hit_at_5": {"floor": 0.9}}}},
-            {"gate": {"metrics": {"hit_at_5": 0.05}}},
-            "gate.metrics.hit_at_5",
-            id="floor removed with its rule",
-        ),
-        pytest.param(
-            {"gate": {"metrics": {"scope_miss_rate": {"ceiling": 0.1}}}},
-            {"gate": {"metrics": {"scope_miss_rate": {}}}},
-            "gate.metrics.scope_miss_rate.ceiling",
-            id="ceiling removed",
-        ),
-        pytest.param({}, {"gate": {"ratchet": "off"}}, "gate.ratchet", id="ratchet"),
-        pytest.param({}, {"gate": {"max_error_rate": 0.5}}, "gate.max_error_rate", id="errors"),
-        pytest.param({}, {"gate": {"stale_after_days": 900}}, "gate.stale_after_days", id="staleness"),
-        pytest.param({}, {"invariants": {"scores_ordered": "off"}}, "invariants.scores_ordered", id="invariant"),
-        pytest.param({}, {"waivers": [WAIVER]}, "waivers", id="a new waiver"),
-        pytest.param(
-            {"waivers": [WAIVER]}, {"waivers": [{**WAIVER, "expires": "2027-01-01"}]}, "waivers", id="a longer waiver"
-        ),
-    ],
-)
-def test_what_loosens_the_gate(before: dict[str, Any], now: dict[str, Any], loosened: str) -> None:
-    """Each way to let more through is carried under the key that stands among the settings; the way back is not."""
-    there = preview.changes(inputs(config=before), inputs(config=now), DIRECTIONS)
-    assert there.loosened == (loosened,)
-    assert loosened in {key for key, _, _ in there.settings}
-    back = preview.changes(inputs(config=now), inputs(config=before), DIRECTIONS)
-    assert back.settings
-    assert back.loosened == ()
-
-
-def test_what_loosens_survives_the_run_directory(tmp_path: Path) -> None:
-    """A preview is read from a run directory as it was written, with what loosens the gate."""
-    found = preview.changes(inputs(), inputs(config={"gate": {"tolerance": 0.1}}), DIRECTIONS)
-    run_directory.write_context(tmp_path, ReportContext(preview=found))
-    assert run_directory.read_context(tmp_path).preview == found
-    assert found.loosened == ("gate.tolerance",)
 
 
 def test_golden_changes() -> None:
@@ -294,14 +217,6 @@ def test_a_baseline_that_holds_to_less() -> None:
     before, now = (inputs(stored=baseline.write(side, {}), config=GATES_PRECISION) for side in (old, new))
     assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1", "1 question fewer")
     assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
-
-
-def test_a_baseline_that_holds_the_test_of_all_questions_to_less() -> None:
-    """What a composite is made of decides too, though nothing gates it by itself."""
-    cards = (make_scorecard(make_case_score("q1", {"precision_at_1": value})) for value in (1.0, 0.5))
-    config = {"gate": {"composite": ["precision_at_1"]}}
-    before, now = (inputs(stored=baseline.write(card, {}), config=config) for card in cards)
-    assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1",)
 
 
 def test_a_baseline_that_is_of_other_questions() -> None:
@@ -422,14 +337,6 @@ def test_a_private_note_that_is_copied(public: str, named: tuple[str, ...]) -> N
     assert preview.changes(with_notes(notes), with_notes(later), DIRECTIONS).unmarked == named
 
 
-def test_what_measures_something_else() -> None:
-    """A key by which something else is measured is told as that, and one that loosens as nothing but that."""
-    container = {"image": "api:1", "port": 80}
-    before, now = ({"api": {"container": {**container, **more}}} for more in ({}, {"env": {"A": "b"}, "egress": True}))
-    there = preview.changes(inputs(config=before), inputs(config=now), DIRECTIONS)
-    assert (there.loosened, there.remeasured) == (("api.container.egress",), ("api.container.env.A",))
-
-
 def test_an_unreadable_baseline_is_a_problem() -> None:
     """A baseline that cannot be read is named, and nothing else is lost."""
     found = preview.changes(inputs(stored=stored(hit_at_1=1.0)), inputs(stored=b"{"), DIRECTIONS)
@@ -488,12 +395,6 @@ def test_what_is_not_noticed_any_more(old: Baseline, new: Baseline, expected: st
     assert named(old, new) == [expected]
     assert named(new, old) == []
     assert named(new, new) == []
-
-
-def test_what_is_not_asked_again_is_no_loss() -> None:
-    """Without `recheck.confirm` noise excuses nothing."""
-    off = SETTINGS.model_dump() | {"recheck": {"confirm": 0}}
-    assert [*preview.weaker(of(), of(repeated=WILD), [], [], Config.model_validate(off))] == []
 
 
 BROKEN = Preview(breaks=("golden.jsonl:3: key 'id' is missing",))
@@ -592,12 +493,6 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
 def test_what_is_edited_is_named(preview: Preview, message: str) -> None:
     """Questions are named by what is done to them, and a baseline by what it is worse in."""
     assert [reason.message for reason in foreseen(verdict(), preview, make_comparison()).warnings] == [message]
-
-
-def test_new_questions_are_no_warning() -> None:
-    """Questions that are added, or filed elsewhere, count for what they are."""
-    golden = GoldenChanges(added=("q1",), refiled=("q2",))
-    assert foreseen(verdict(), Preview(golden=golden), make_comparison()).warnings == ()
 
 
 def test_a_broken_gate_hides_no_waived_loss() -> None:

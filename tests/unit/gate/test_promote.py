@@ -164,18 +164,6 @@ def test_provenance() -> None:
     }
 
 
-def test_provenance_of_a_bare_run() -> None:
-    """What a run does not know of itself stays empty rather than being made up."""
-    known = provenance(make_run(), make_scorecard())
-    assert (known["raggate_version"], known["checkout"], known["against"]) == (None, {}, None)
-
-
-def test_provenance_depends_on_the_run_alone() -> None:
-    """Two promotions of one run give the same provenance, however long the run took."""
-    run, scorecard = make_run(*ASKED, provenance=MEASURED), make_scorecard()
-    assert provenance(run, scorecard) == provenance(replace(run, duration_s=99.0, results=ASKED[:1]), scorecard)
-
-
 def test_a_baseline_keeps_the_median_answer_time() -> None:
     """The file has the median answer time of the run that is promoted, to a tenth of a millisecond."""
     times = {"q1": 1.0, "q2": 2.26, "q3": 90.0}
@@ -237,14 +225,6 @@ def test_what_a_reviewer_is_shown() -> None:
     assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit_at_5 (hybrid) 95.0 → 90.0%"]
 
 
-def test_a_question_lost_in_two_modes_is_one() -> None:
-    """Where a question fell in each of two modes both are named, and it is counted once."""
-    found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED)
-    (flip,) = found.comparison.flips
-    both = replace(found.comparison, flips=(flip, replace(flip, mode="vector")))
-    assert "1 question lost: q01 (hybrid), q01 (vector)" in table(replace(found, comparison=both))
-
-
 HIT = "hit_at_5 (hybrid)"
 
 
@@ -272,19 +252,6 @@ def test_values_are_those_of_the_files() -> None:
     assert kept(found).scorecard.slices["hybrid"]["overall"]["hit_at_5"].value == 0.5
     assert told_of(found) == f"{HIT} 100.0% → 50.0% = over 20 shared questions"
     assert [reason.code for reason in found.reasons] == ["metric-down"]
-
-
-def test_loss_among_added_questions_is_seen() -> None:
-    """Good new questions do not hide that shared ones got worse; what is accepted names the values of those."""
-    present = kept(proposed(run_of(0, 12), None))
-    run = together(run_of(6, 12), relabelled(run_of(0, 12), "new"))
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0 → 50\.0% over 12 shared questions"):
-        proposed(run, present)
-    found = proposed(run, present, ALLOWED)
-    assert told_of(found) == f"{HIT} 100.0% → 75.0% −50.0 pt over 12 shared questions"
-    entry = kept(found).accepted["hybrid"]["hit_at_5"]
-    assert entry.lowered is not None
-    assert (entry.best, entry.lowered.before, entry.lowered.after) == (0.75, 1.0, 0.5)
 
 
 def relabelled(run: Run, mark: str = "") -> Run:
@@ -374,21 +341,6 @@ def test_metric_without_a_shared_question() -> None:
     )
 
 
-@each_row(("same", "shared"), [(4, False), (5, True)])
-def test_metric_with_few_shared_questions(same: int, *, shared: bool) -> None:
-    """A metric of which less than half of its questions are the same is judged by its means, whatever others share."""
-    abstained, answered = {"response": make_response(abstained=True)}, {"response": make_response(make_chunk())}
-    tricks = [make_case(f"trick{n}", answerable=False) for n in range(10)]
-    other = [make_case(case.id, question="And now?", answerable=False) for case in tricks[same:]]
-    before = [make_labelled(case, make_result(case.id, **abstained)) for case in tricks]
-    after = [*before[:same], *(make_labelled(case, make_result(case.id, **answered)) for case in other)]
-    present = kept(proposed(make_run(*run_of(0).results, *before), None))
-    found = proposed(make_run(*run_of(0).results, *after), present, ALLOWED)
-    (row,) = [row for row in found.rows if row.change.metric == "abstention_accuracy"]
-    assert (row.shared, row.change.delta) == (shared, pytest.approx(0.0 if shared else same / 10 - 1))
-    assert [reason.code for reason in found.reasons] == ["metric-down"]
-
-
 PERMITTED = "A loss that the gate lets pass may be promoted with its record"
 
 
@@ -408,30 +360,6 @@ def test_lower_value_is_refused(terms: Terms, advice: str) -> None:
     assert caught.value.message == ("run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 95.0 → 90.0%")
     way = '--allow-regression --reason "...".'
     assert caught.value.hint == f"{advice}: {way}"
-
-
-@each_row(
-    ("before", "after", "asked"),
-    [
-        pytest.param(0, 4, 20, id="beyond-the-tolerance"),
-        pytest.param(0, 4, 100, id="within-it-and-shown-by-the-test"),
-    ],
-)
-def test_what_the_gate_does_not_let_pass_is_not_said_to(before: int, after: int, asked: int) -> None:
-    """A loss that a check is red for is refused without a word of passing."""
-    with pytest.raises(UsageError) as caught:
-        proposed(run_of(after, asked), kept(proposed(run_of(before, asked), None)))
-    assert caught.value.hint == 'If that is accepted: --allow-regression --reason "...".'
-
-
-def test_what_the_gate_lets_pass_for_lack_of_evidence() -> None:
-    """A metric of a few questions that a check only warns of may be promoted with its record too."""
-    present = kept(proposed(run_of(0), None))
-    run = run_of(2)
-    gate = GATE.model_copy(update={"policy": "evidence"})
-    with pytest.raises(UsageError) as caught:
-        propose(run, score(run, (5,)), present, gate, Terms())
-    assert (caught.value.hint or "").startswith("A loss that the gate lets pass may be promoted with its record")
 
 
 def in_slices(lost: range) -> Run:
@@ -551,17 +479,6 @@ def test_promoting_twice_changes_nothing(lost: int) -> None:
 OTHER = ("the adapter changed",)
 
 
-@each_row("terms", [Terms(), Terms(reason="because"), Terms(allow_regression=True)])
-def test_starting_over_with_lower_values_is_refused(terms: Terms) -> None:
-    """A baseline that must not be compared is not replaced by lower means without permission and reason."""
-    with pytest.raises(UsageError) as caught:
-        proposed(run_of(2), kept(proposed(run_of(1), None)), terms, incomparable=OTHER)
-    assert caught.value.message == (
-        "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 95.0 → 90.0%; "
-        "the present baseline cannot be compared with: the adapter changed"
-    )
-
-
 def test_starting_over_with_lower_values() -> None:
     """With permission it is replaced, told so, and the loss is recorded whatever its size."""
     found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED, incomparable=OTHER)
@@ -592,26 +509,11 @@ def test_starting_over_forgives_nothing() -> None:
     assert won_back == RatchetEntry(best=1.0, drops=0.0, since="2026-01-01")
 
 
-def test_starting_over_with_fewer_cases_is_refused() -> None:
-    """Cases and modes that are gone need the permission also where nothing else can be compared."""
-    present = kept(proposed(run_of(1), None))
-    with pytest.raises(UsageError, match="1 case of the baseline is gone: q19"):
-        proposed(run_of(0, 19), present, incomparable=OTHER)
-    vector = [make_labelled(item.case, replace(item.result, mode="vector")) for item in run_of(0).results]
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 95\.0% → –"):
-        proposed(make_run(*vector), present, incomparable=("no mode in common",))
-
-
 def test_damaged_baseline_starts_anew() -> None:
     """Where the present baseline cannot be read there is nothing to compare with, and the note says so."""
     found = proposed(run_of(5), None, ALLOWED, unreadable="not valid JSON")
     assert [reason.code for reason in found.reasons] == ["little-overlap"]
     assert hit(found).change.delta is None
-
-
-def test_terms_are_one_line_each() -> None:
-    """What a person typed is kept as one printable line."""
-    assert Terms.of("a\x1b[0m\nb", " c\t", allow_regression=False) == Terms(reason="a [0m b", by="c")
 
 
 @each_row("command", [None, "check", "run", "calibrate"])

@@ -131,15 +131,6 @@ def test_what_few_have_in_common_is_not_said(right: int, *, said: bool) -> None:
     assert ("does not contain the snippets" in own.why) is said
 
 
-@each_row(
-    ("paths", "why"), [(["/data/dir/n{}.md"] * 3, "paths differently"), (["n{}.md", "x.md", "y.md"], "other notes")]
-)
-def test_a_path_that_is_like_the_note_s_by_chance(paths: list[str], why: str) -> None:
-    """Paths are said to be written differently where most answers that lack the note have one like its own."""
-    others = [item(case, chunk(number, rel_path=paths[number])) for number, case in enumerate(CASES[:3])]
-    assert why in reach(*others, item(CASES[3], chunk(3))).why
-
-
 def test_the_path_of_another_note_is_not_the_note_s_written_differently() -> None:
     """A path that the golden set itself has is that of a note of its own, whatever it ends in."""
     cases = [
@@ -167,19 +158,6 @@ def test_the_same_heading_below_another_one(told: str, why: str) -> None:
     """A section of the same name below another heading is another section, and no other spelling of the same one."""
     case = make_case(gold_supports=(make_support("log.md", "# Log > ## Monday > ### Actions"),))
     assert why in reach(item(case, chunk(0, rel_path="log.md", heading_path=told))).why
-
-
-def test_ids() -> None:
-    """Where the golden set names chunks by ids, an id of each side is shown."""
-    case = make_case(gold_supports=(make_support("", None, chunk_id="17"),))
-    assert reach(item(case, chunk(0))).why == "the API returns other ids: golden set '17', API 'c0'"
-
-
-def test_questions_without_an_answer_do_not_count() -> None:
-    """What no note answers cannot come back, and a mode with nothing else has no reach."""
-    nothing = make_case("none", answerable=False)
-    assert reaches(make_run(item(nothing, chunk(0))), ["hybrid"]) == ()
-    assert reach(item(nothing, chunk(0)), item(CASES[1], chunk(1))).questions == 1
 
 
 def scores(hits: str, mode: str = "hybrid", name: str = "tag=a") -> list[CaseScore]:
@@ -274,13 +252,6 @@ def test_failed_calls_and_empty_lists(failed: int, empty: int, why: str) -> None
     items += [item(case) for case in CASES[failed : failed + empty]]
     items += [item(case, chunk(number)) for number, case in enumerate(CASES) if number >= failed + empty]
     assert reach(*items).why == why
-
-
-def test_what_was_never_asked_is_lost_at_no_step() -> None:
-    """Of a run that broke off only the questions count that were asked."""
-    left = [make_labelled(case, make_result(case.id, failure=make_failure("aborted"))) for case in CASES[2:]]
-    assert reach(item(CASES[0], chunk(0)), *left).questions == 1
-    assert reaches(make_run(*left), ["hybrid"]) == ()
 
 
 def test_a_mode_without_a_match_is_a_reason() -> None:

@@ -40,11 +40,6 @@ def test_a_baseline_that_fits() -> None:
     assert found(baseline(1, 2, 1, 3)) == []
 
 
-def test_no_baseline() -> None:
-    """That there is none is a note."""
-    assert found(None) == [("no-baseline", "", "there is no such file")]
-
-
 def mapped(chunks: str, response: str = "", ask: str = "") -> Config:
     """Build a configuration of the adapter `mapped`."""
     section = (
@@ -89,20 +84,6 @@ def test_abstaining_that_no_answer_can_tell() -> None:
     assert checked(mapped("", ", abstained: {path: a, equals: [none]}")) == []
     assert checked(mapped("", ", answer: a", ", retrieval_only: false")) == []
     assert checked(make_config()) == []
-
-
-def test_an_old_baseline() -> None:
-    """A baseline beyond gate.stale_after_days is told with its day."""
-    [(check, _, message)] = found(baseline(1, 2, 1, 3), at="2026-12-01T10:00:00Z")
-    assert check == "stale-baseline"
-    assert message.startswith("the baseline was measured on 2026-06-01, 183 days before")
-
-
-def test_a_baseline_of_the_future() -> None:
-    """A baseline measured later than now is told, as it would not be told when it is stale."""
-    [(check, _, message)] = found(baseline(1, 2, 1, 3), at="2026-05-01T10:00:00Z")
-    assert check == "stale-baseline"
-    assert message.startswith("the baseline was measured on 2026-06-01, 31 days after this run")
 
 
 def test_other_settings() -> None:

@@ -14,22 +14,16 @@ from builders import (
     make_comparison,
     make_delta,
     make_finding,
-    make_flip,
     make_metric,
     make_operations,
     make_scorecard,
 )
 from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
 from raggate.config.gate_settings import Gate
-from raggate.gate import wording
-from raggate.gate.policies import classify_row
 from raggate.gate.verdict import Circumstances, decide
 from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.scorecard import OVERALL
-from raggate.scoring import figures
 from tables import each_row
-
-TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
 
 
 def thinned(now: int) -> Delta:
@@ -101,22 +95,6 @@ def test_questions_that_were_not_asked_did_not_fail(
     scorecard = make_scorecard(make_case_score(), operations=operations)
     reasons = decide(with_gated(scorecard=scorecard), (), Gate(), Circumstances(stopped=stopped)).reasons
     assert [reason.message for reason in reasons if reason.code == "too-many-errors"] == expected
-
-
-@each_row(
-    ("said", "expected"),
-    [
-        pytest.param("", "3 of 3 calls failed (timeout), and gate.max_error_rate allows 2%", id="not-known"),
-        pytest.param("HTTP 400: no\x1b[1m", "allows 2%; most often: “HTTP 400: no\x1b[1m”", id="as-it-is"),
-        pytest.param("no”. All is well", 'allows 2%; most often: “no". All is well”', id="never-out-of-its-quotes"),
-        pytest.param("x" * 400, f"allows 2%; most often: “{'x' * 159}…”", id="cut"),
-    ],
-)
-def test_failed_calls_say_why(said: str, expected: str) -> None:
-    """The reason quotes what most of the failed calls said."""
-    scorecard = make_scorecard(make_case_score(), operations=make_operations(3, 3, most_common_error=said))
-    reasons = decide(with_gated(scorecard=scorecard), (), Gate()).reasons
-    assert next(reason.message for reason in reasons if reason.code == "too-many-errors").endswith(expected)
 
 
 def test_allowed_share_of_failures_is_exact() -> None:
@@ -281,13 +259,6 @@ def test_reasons(comparison: Comparison, gate: Gate, expected: list[str]) -> Non
     assert codes(comparison, gate) == expected
 
 
-def test_stopped_run() -> None:
-    """A run that was cut short is never judged by what it had measured so far."""
-    verdict = decide(with_gated(), (), PLAIN, Circumstances(stopped="gave up after 10 failures in a row."))
-    assert [reason.code for reason in verdict.reasons] == ["stopped"]
-    assert verdict.headline == "No verdict is possible: gave up after 10 failures in a row."
-
-
 def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
     """Cases, slices and overlap that a run lacks because it was cut short are no further reasons."""
     comparison = with_gated(
@@ -295,21 +266,6 @@ def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
     )
     assert codes(comparison) == ["not-asked", "little-overlap", "vanished"]
     assert codes(comparison, stopped="gave up") == ["stopped"]
-
-
-def test_no_baseline() -> None:
-    """Without a baseline there is no verdict, however good the scores are."""
-    verdict = decide(Comparison(baseline=None, scorecard=cases(3)), (), PLAIN)
-    assert (verdict.outcome, verdict.exit_code) == ("cannot tell", 3)
-    assert [reason.code for reason in verdict.reasons] == ["no-baseline"]
-    assert "promote" in verdict.reasons[0].message
-
-
-def test_no_baseline_and_nothing_to_make_one_of() -> None:
-    """A run that was not measured well is not recommended as the baseline that is missing."""
-    verdict = decide(Comparison(baseline=None, scorecard=cases(3)), (), PLAIN, Circumstances(stopped="gave up"))
-    assert [reason.code for reason in verdict.reasons] == ["stopped", "no-baseline"]
-    assert "promote" not in verdict.reasons[1].message
 
 
 @each_row(
@@ -354,15 +310,6 @@ def test_no_baseline_and_nothing_to_make_one_of() -> None:
 def test_warnings(comparison: Comparison, gate: Gate, expected: list[str]) -> None:
     """What a reader must know but the policy lets pass is a warning, and is never a reason as well."""
     assert warned(comparison, gate) == expected
-
-
-def test_one_warning_a_slice() -> None:
-    """A slice that got worse in several metrics warns once, by the metric that moved most."""
-    rows = [slice_delta(0.8, now, n=12, metric=f"hit_at_{k}") for k, now in ((1, 0.7), (3, 0.2), (5, 0.6))]
-    assert [warning.message for warning in decide(with_gated(*rows), (), Gate()).warnings] == [
-        "hit_at_3 (hybrid) for difficulty=hard went from 80.0% to 20.0% (−60.0 pt, allowed 5 pt); "
-        "2 other metrics of it got worse too"
-    ]
 
 
 @each_row(
@@ -410,12 +357,6 @@ def test_broken_invariant() -> None:
     )
 
 
-def test_invariant_of_level_warn() -> None:
-    """An invariant of level warn is a warning and leaves the verdict alone."""
-    verdict = decide(with_gated(), (make_finding(level="warn"),), PLAIN)
-    assert (verdict.outcome, [warning.code for warning in verdict.warnings]) == ("pass", ["invariant-scores_ordered"])
-
-
 NOT_MEASURED = {"stopped": "gave up"}
 BROKEN = (make_finding(),)
 REGRESSED = with_gated(WORSE)
@@ -444,61 +385,6 @@ def test_precedence(
     verdict = decide(comparison, findings, PLAIN, Circumstances(**rest))
     assert (verdict.outcome, verdict.exit_code) == (outcome, exit_code)
     assert (verdict.reasons[0].code if verdict.reasons else None) == first
-
-
-def test_every_cause_is_told() -> None:
-    """What did not decide the verdict is told after what did."""
-    assert codes(ALL, PLAIN, BROKEN, **NOT_MEASURED) == [
-        "stopped",
-        "invariant-scores_ordered",
-        "worse",
-    ]
-    assert codes(ALL, PLAIN, BROKEN) == ["invariant-scores_ordered", "worse", "removed-cases"]
-
-
-FLIPS = (make_flip("q1"), make_flip("q2"), make_flip("q3", kind="fixed"))
-
-
-@each_row(
-    ("comparison", "gate", "headline"),
-    [
-        pytest.param(with_gated(), PLAIN, "Nothing gated is worse than allowed, over 1 question.", id="pass"),
-        pytest.param(
-            with_gated(compared=12, vault_changes=(NoteChange("changed", "a.md"),)),
-            PLAIN,
-            "Nothing gated is worse than allowed, over 12 questions, with 1 warning.",
-            id="pass-with-warning",
-        ),
-        pytest.param(
-            with_gated(baseline=BARE, scorecard=cases(11), compared=0),
-            PLAIN,
-            "Nothing gated is worse than allowed, over 11 questions.",
-            id="pass-by-means-alone",
-        ),
-        pytest.param(with_gated(WORSE), PLAIN, "Worse than allowed: 1 gated metric.", id="one-metric"),
-        pytest.param(
-            with_gated(WORSE, rate(0, 1), flips=FLIPS),
-            PLAIN,
-            "Worse than allowed: 2 gated metrics. 2 questions broke.",
-            id="two-metrics-and-flips",
-        ),
-        pytest.param(
-            with_gated(WORSE, scorecard=make_scorecard(make_case_score(must_pass=True, rank=None)), flips=FLIPS[:1]),
-            PLAIN,
-            "Worse than allowed: 1 gated metric and 1 must-pass question. 1 question broke.",
-            id="must-pass-as-well",
-        ),
-        pytest.param(
-            INCOMPLETE,
-            PLAIN,
-            f"No verdict is possible: 1 case of the baseline is gone: q2; {TAKE_OUT.replace('them', 'it')}.",
-            id="one-removed-case",
-        ),
-    ],
-)
-def test_headline(comparison: Comparison, gate: Gate, headline: str) -> None:
-    """The headline is one sentence with the counts that matter, in the right number."""
-    assert decide(comparison, (), gate).headline == headline
 
 
 @each_row(
@@ -568,14 +454,6 @@ def test_message_of_a_must_pass_question(fields: dict[str, Any], missed: str) ->
     assert decide(must_pass(**fields), (), PLAIN).reasons[0].message == f"must-pass question q1 (hybrid): {missed}"
 
 
-def test_long_lists_are_cut() -> None:
-    """A reason names at most five cases and says that there are more."""
-    removed = tuple(f"q{number}" for number in range(7))
-    assert decide(with_gated(golden=GoldenChanges(removed=removed)), (), PLAIN).reasons[0].message == (
-        f"7 cases of the baseline are gone: q0, q1, q2, q3, q4, …; {TAKE_OUT}"
-    )
-
-
 @given(
     deltas=st.lists(DELTAS, max_size=4),
     gate=GATES,
@@ -615,13 +493,6 @@ def test_interrupted_run_stays_interrupted() -> None:
     )
     assert (verdict.outcome, verdict.exit_code) == ("interrupted", 130)
     assert [reason.code for reason in verdict.reasons] == ["stopped", "must-pass"]
-
-
-def test_a_sentence_and_the_table_round_alike() -> None:
-    """A sentence writes shares of one, the table percent and points: of both every half is rounded away from zero."""
-    row = classify_row(make_delta(0.5, 0.46875), Gate(tolerance=0.01))
-    assert wording.change(row) == "hit_at_5 (hybrid) went from 50.0% to 46.9% (−3.1 pt, allowed 1 pt)"
-    assert (figures.course(row.delta), figures.change(row.delta)) == ("50.0 → 46.9%", "\N{MINUS SIGN}3.1 pt")
 
 
 def test_a_question_that_must_pass_names_the_metric_it_is_seen_by() -> None:

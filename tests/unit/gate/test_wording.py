@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from builders import make_comparison, make_delta, make_flip, make_metric, make_operations
+from builders import make_comparison, make_delta, make_flip
 from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import wording
 from raggate.gate.policies import classify_row
@@ -71,17 +71,6 @@ def test_sentence(sentence: str, expected: str) -> None:
     assert sentence == expected
 
 
-def test_failed_calls_by_kind() -> None:
-    """Failed calls are counted by kind, and those never made apart from them."""
-    operations = make_operations(
-        10, 4, failures={"timeout": 2, "http": 1, "aborted": 1}, most_common_error="no \u201croom\u201d"
-    )
-    assert wording.failures(operations, 0.02) == (
-        "3 of 9 calls failed (2 timeout, 1 http) and 1 call was not made, and gate.max_error_rate allows 2%; "
-        'most often: \u201cno "room"\u201d'
-    )
-
-
 def test_no_foreign_quotation_mark_ends_the_quotation() -> None:
     """What an API said stands between quotation marks that only raggate can write."""
     assert wording.failing("a\u201d. All is well") == '; most often: \u201ca". All is well\u201d'
@@ -142,14 +131,6 @@ def test_a_question_of_several_modes_is_one() -> None:
     assert wording.headline("regression", lost, make_comparison(flips=flips), ()) == (
         "Worse than allowed: 1 must-pass question.",
         "2 questions broke, 3 times in all modes together.",
-    )
-
-
-def test_a_limit_is_for_all_cases() -> None:
-    """Where the limit was looked up over more cases than were compared, their number stands beside it."""
-    whole = replace(WORSE, full_run=make_metric(0.6, 12))
-    assert wording.beyond(classify_row(whole, GATE)) == (
-        "hit_at_5 (hybrid) is 60.0% over all 12 cases, compared or not, beyond its floor 90%"
     )
 
 

@@ -7,7 +7,7 @@ from math import isclose
 import scipy
 from hypothesis import given, strategies as st
 
-from raggate.gate.statistics.beta import beta_quantile, binomial_tail, incomplete_beta
+from raggate.gate.statistics.beta import beta_quantile, incomplete_beta
 from tables import each_row
 
 
@@ -34,15 +34,6 @@ def test_closed_forms(a: float, b: float, x: float, value: float) -> None:
 def test_values_of_scipy(a: float, b: float, x: float) -> None:
     """The value is scipy's to ten digits, for every parameter that 10,000 questions lead to."""
     assert isclose(incomplete_beta(a, b, x), scipy.special.betainc(a, b, x), rel_tol=1e-9, abs_tol=1e-10)
-
-
-@each_row(
-    ("least", "n", "p", "value"),
-    [(0, 2, 0.5, 1), (1, 2, 0.5, 0.75), (2, 2, 0.5, 0.25), (3, 3, 0.1, 0.001), (1, 4, 0, 0), (4, 4, 1, 1)],
-)
-def test_tails_of_few_draws(least: int, n: int, p: float, value: float) -> None:
-    """At least one head of two coins falls in three cases of four, none is always there, and so on."""
-    assert isclose(binomial_tail(least, n, p), value, abs_tol=1e-14)
 
 
 @given(a=st.floats(1, 10_000), b=st.floats(1, 10_000), chance=st.floats(1e-6, 0.9))

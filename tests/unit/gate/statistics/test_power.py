@@ -59,21 +59,6 @@ def test_the_drop_is_seen_four_times_out_of_five(n: int, moving: float) -> None:
     assert 0.79 < seen < 0.95
 
 
-@given(n=st.integers(0, 9_999), moving=st.floats(0, 0.9))
-def test_more_questions_see_more(n: int, moving: float) -> None:
-    """One more question sees no less, and more movement hides no less."""
-    drop = visible_drop(n, moving)
-    assert 0 < drop <= 1
-    assert visible_drop(n + 1, moving) <= drop + 1e-12
-    assert visible_drop(n, moving + 0.1) >= drop - 1e-12
-
-
-@each_row("n", [0, 1, 2])
-def test_too_few_to_see_anything(n: int) -> None:
-    """With hardly a question no drop can be seen, and the answer is all of it."""
-    assert visible_drop(n, 0.1) == 1
-
-
 @each_row("sizes", [[1] * 40, [4] * 10, [36] + [1] * 167, [8, 8, 5, 5] + [2] * 60, [5] * 30 + [4]])
 def test_a_drop_that_can_be_seen_is_no_loss_of_the_largest_groups_unseen(sizes: list[int]) -> None:
     """Losing the largest groups whole, which a test does not show, is a drop below the visible one."""
@@ -82,10 +67,3 @@ def test_a_drop_that_can_be_seen_is_no_loss_of_the_largest_groups_unseen(sizes: 
         lost = sorted(sizes, reverse=True)[:groups]
         if paired_test([*(-float(size) for size in lost), *[0.0] * (len(sizes) - groups)]).p >= 0.05:
             assert sum(lost) / sum(sizes) < drop
-
-
-def test_groups_of_one_size_are_units() -> None:
-    """Where groups are alike they count as so many questions; where they are not, as fewer."""
-    assert visible_drop_of_groups([4] * 50, 0.1) == visible_drop(50, 0.1)
-    assert visible_drop_of_groups([36] + [1] * 167, 0.0) == pytest.approx(60 / 203)
-    assert visible_drop(168, 0.0) < 0.04
