@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import signal
-import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ import pytest
 import preloaded
 from checkouts import git
 from project import Project, make_small_project, processes_with
-from raggate.models.golden import Selection
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import rerun, result_rows, run_directory
 from raggate.service import ask
@@ -179,15 +176,6 @@ def test_what_was_not_measured_is_not_to_be_promoted(
         assert "most often: " in (project.last_run() / "summary.md").read_text()
 
 
-def test_a_first_run_of_another_suite_says_how_it_is_promoted(project: Project) -> None:
-    """The command that it names promotes it, though the usual configuration is of another suite."""
-    (project.root / "raggate.b.yml").write_text(project.config.read_text().replace("suite: small", "suite: b"))
-    done = project.command("check", "-c", "raggate.b.yml")
-    words = shlex.split(done.out.rpartition("first run? review it, then: raggate ")[2])
-    assert project.command(*words).code == 0
-    assert (project.root / "baselines" / "b.json").exists()
-
-
 @pytest.mark.parametrize("arguments", [["chek"], ["check", "--concurency", "3"], ["compare"], ["promote", "nowhere"]])
 def test_bad_command_lines_are_usage_errors(project: Project, arguments: list[str]) -> None:
     """A wrong command line is exit 2 with one message."""
@@ -214,31 +202,12 @@ def test_same_metrics_at_any_concurrency(many: Project) -> None:
     assert runs[0] == runs[1]
 
 
-def test_a_limited_run_asks_the_first_questions_alone(project: Project) -> None:
-    """`raggate run --limit` asks the first questions, and keeps the whole golden set beside them."""
-    assert project.command("run", "--limit", "1").code == 0
-    measured = run_directory.read(project.last_run())
-    first = project.cases()[0]["id"]
-    assert [item.case.id for item in measured.results] == [first]
-    assert measured.selection == Selection(asked=(first,), of=6, words="--limit 1")
-    assert len(measured.golden.cases) == 6
-    assert measured.fingerprint["golden"] == measured.golden.hash
-
-
 def test_every_file_of_a_run_is_documented(worse: Project) -> None:
     """What a check leaves in its run directory stands in the table of files, name by name."""
     page = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
     table = page.partition("Every run leaves")[2]
     missing = [path.name for path in worse.last_run().iterdir() if f"`{path.name}`" not in table]
     assert missing == []
-
-
-def test_what_to_review_after_a_promotion(project: Project) -> None:
-    """A new baseline is a file to read; `git diff`, which shows nothing of a new file, is named from the second on."""
-    assert project.command("run").code == 0
-    run = str(project.last_run())
-    assert project.command("promote", run).out.endswith("\nReview the file and commit it.\n")
-    assert project.command("promote", run).out.endswith("\nReview the difference with `git diff` and commit it.\n")
 
 
 def test_a_run_of_another_commit_is_promoted_with_a_remark(promoted: Project) -> None:
@@ -462,19 +431,6 @@ def test_a_baseline_named_by_hand_is_the_commits_too(worse: Project) -> None:
     assert worse.command("check", "--against", "HEAD", "--baseline", str(outside)).code == 0
 
 
-def test_a_baseline_beside_the_configurations_directory_is_the_commits_too(worse: Project) -> None:
-    """A baseline in the checkout is read from the revision, also where the configuration lies deeper than it."""
-    inner = worse.root / "service"
-    inner.mkdir()
-    for name in ("raggate.yml", "golden.jsonl", "vault"):
-        (worse.root / name).rename(inner / name)
-    worse.commit()
-    words = ("-c", "service/raggate.yml", "--baseline", "baselines/small.json")
-    assert worse.command("promote", str(worse.last_run()), *words, *ACCEPTED).code == 0
-    done = worse.command("check", *words, "--against", "HEAD", FAKE_BEHAVIOUR="worse")
-    assert done.code == 1, done.out + done.err
-
-
 def test_single_stages_agree_with_check_and_are_idempotent(worse: Project) -> None:
     """Scoring and comparing a run directory give what check gave, however often they are repeated."""
     directory = worse.last_run()
@@ -487,18 +443,6 @@ def test_single_stages_agree_with_check_and_are_idempotent(worse: Project) -> No
         shutil.rmtree(directory / "compared")
 
 
-def test_a_heading_without_end_is_no_answer(promoted: Project) -> None:
-    """An answer with a text beyond all bounds is a failed call that names the text, and costs no time."""
-    begun = time.process_time()
-    done = promoted.command("check", "--limit", "2", FAKE_BEHAVIOUR="long_heading")
-    assert time.process_time() - begun < 20
-    assert done.code == 3, done.out + done.err
-    rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
-    failures = [row["result"]["failure"] for row in rows]
-    assert {failure["kind"] for failure in failures if failure} <= {"schema", "aborted"}
-    assert "heading_path" in next(failure["message"] for failure in failures if failure)
-
-
 def test_a_baseline_that_is_not_committed_yet(promoted: Project) -> None:
     """Judged by a commit, a baseline of the working tree is told to be committed, not to be made once more."""
     ignored = promoted.root / ".gitignore"
@@ -509,18 +453,6 @@ def test_a_baseline_that_is_not_committed_yet(promoted: Project) -> None:
     assert done.code == 3, done.out + done.err
     assert "The commit that judges has no baseline: commit baselines/small.json" in " ".join(done.out.split())
     assert "first run?" not in done.out
-
-
-def test_what_must_pass_is_asked(promoted: Project) -> None:
-    """A question that must pass and is for modes that are never asked is an error, in its line, not a pass for ever."""
-    cases = promoted.cases()
-    cases[3] |= {"must_pass": True, "retriever_types": ["dense"]}
-    promoted.write_cases(cases)
-    done = promoted.command("check")
-    assert done.code == 2, done.out + done.err
-    told = " ".join(done.err.split())
-    assert f"golden.jsonl:4: case '{cases[3]['id']}' must pass and is never asked: it is for dense" in told
-    assert "Add its mode to ask.modes" in told
 
 
 def test_compare_needs_nothing_but_the_run_directory(committed: Project) -> None:
@@ -626,39 +558,6 @@ def test_stored_run_that_lost_results(promoted: Project) -> None:
         assert f" results: {json.loads(gone[0])['test_case_id']} (hybrid)" in reason["message"]
 
 
-def test_init_writes_files_that_load(tmp_path: Path) -> None:
-    """What init writes is a valid configuration and golden set, and a second init overwrites nothing."""
-    project = Project(tmp_path)
-    done = project.command("init")
-    assert done.code == 0
-    assert "Fill in: OWNER/raggate@REF in .github/workflows/rag-gate.yml" in done.out
-    assert ".github/workflows/rag-gate.yml gates changes into `main`" in done.out
-    done = project.command("check")
-    # everything is in order but the API, which the newcomer has to name; without an engine that is what is missing
-    assert done.code in {2, 3}
-    assert "api.container" in done.err
-    again = project.command("init")
-    assert again.code == 2
-    assert "exists already" in again.err
-
-
-def test_init_names_the_action(tmp_path: Path) -> None:
-    """The workflow uses the action by the commit that is given, and by nothing that can be moved."""
-    project = Project(tmp_path)
-    for action in ("someone/raggate@v1", f"raggate@{'a' * 40}", f"someone/raggate@{'a' * 41}", "someone/raggate"):
-        done = project.command("init", "--action", action)
-        assert done.code == 2
-        assert f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found '{action}'" in done.err
-        assert not list(tmp_path.iterdir())
-    action = f"someone/raggate@{'a' * 40}"
-    done = project.command("init", "--action", action)
-    assert done.code == 0
-    assert "Fill in" not in done.out
-    text = (tmp_path / ".github" / "workflows" / "rag-gate.yml").read_text()
-    assert f"uses: {action} # the release you trust" in text
-    assert "OWNER" not in text
-
-
 def test_the_image_is_recorded(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run and the baseline made of it name the image that was measured, which makes nothing incomparable."""
     image = f"notes-api@sha256:{'a' * 64}"
@@ -677,16 +576,6 @@ def test_the_image_is_recorded(promoted: Project, monkeypatch: pytest.MonkeyPatc
     assert promoted.command("promote", str(promoted.last_run())).code == 0
     shown = json.loads(promoted.command("baseline", "show", "--json").out)["result"]
     assert shown["provenance"]["image"] == image
-
-
-@pytest.mark.parametrize("command", ["run", "check"])
-def test_no_question_for_the_modes_is_not_green(project: Project, command: str) -> None:
-    """Where every question is for other modes nothing is booted or asked, and the exit is 3."""
-    project.write_cases([{**case, "retriever_types": ["vector"]} for case in project.cases()])
-    done = project.command(command)
-    assert done.code == 3
-    assert "no question is for the modes that are asked (hybrid): nothing was measured" in done.err
-    assert not result_rows.exists(project.last_run())
 
 
 def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:

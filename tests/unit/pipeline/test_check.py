@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from builders import make_case, make_config, make_golden, make_run, make_scorecard
 from hostile_git import Hostile
 from raggate.errors import UsageError
-from raggate.models.golden import EVERYTHING, Choice, Selection, naming
+from raggate.models.golden import EVERYTHING, Choice, Selection
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run
 from raggate.models.verdict import ReportContext
@@ -108,13 +108,6 @@ def test_what_is_refused(choice: dict[str, object], problem: str, hint: str) -> 
     assert hint in caught.value.hint
 
 
-def test_what_is_like_nothing_is_told_no_nearest() -> None:
-    """Ids that have hardly a letter of what was searched for are not called near."""
-    with pytest.raises(UsageError) as caught:
-        chosen(matching="zebra")
-    assert caught.value.hint == ""
-
-
 def test_a_question_that_the_suite_leaves_out_may_stand_in_the_file() -> None:
     """Of a suite that asks a part of its file nothing is said of the rest."""
     part = replace(GOLDEN, part_of=9)
@@ -133,13 +126,6 @@ def test_the_words_of_a_choice() -> None:
     assert EVERYTHING.words == ""
     part = Selection(asked=("x",), of=203, words="-k x")
     assert part.sentence == "partial: 1 of 203 questions chosen (-k x)"
-
-
-def test_too_many_to_name() -> None:
-    """A command line names up to 20 questions one by one, and more not at all."""
-    assert naming(("a", "b")) == "--case a --case b"
-    assert naming(tuple(map(str, range(20)))).count("--case") == 20
-    assert naming(tuple(map(str, range(21)))) == ""
 
 
 GITHUB = {"GITHUB_SERVER_URL": "https://forge.example", "GITHUB_REPOSITORY": "team/notes"}

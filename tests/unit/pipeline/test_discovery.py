@@ -142,18 +142,6 @@ def test_a_health_that_somebody_said() -> None:
     assert "`--health /" in (caught.value.hint or "")
 
 
-def test_the_usual_paths_of_health() -> None:
-    """An API that is asked for its health as Kubernetes has it, and describes nothing, needs no option."""
-    for path in ("/readyz", "/livez", "/ready", "/ping"):
-        assert discovered(Api({path: {}}), f"{URL}/find")["api"]["ready"]["health_path"] == path
-
-
-def test_a_final_slash_is_part_of_the_path() -> None:
-    """What ends in a slash is asked with it: without, many frameworks redirect."""
-    sections = discovered(Api({"/health": {}}, path="/find/"), url=f"{URL}/find/")
-    assert sections["ask"]["mapped"]["ask"]["path"] == "/find/"
-
-
 def test_the_protocol_of_raggate_itself() -> None:
     """An API that speaks it needs no mapping."""
     api = Api(path="/api/v1/ask", search=lambda _: {"debug": {"retrieved_chunks": []}})
@@ -349,16 +337,6 @@ def test_whatever_an_api_says_is_a_configuration_or_an_error(document: Any, answ
     assert loaded.api.url == URL
 
 
-def test_nothing_there() -> None:
-    """An API that cannot be reached is no mistake of whoever asks: cannot tell."""
-
-    def refuse(_: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("connection refused")
-
-    with pytest.raises(CannotTell, match="does not answer: connection refused"):
-        discover(Wanted(url=URL, question="x"), httpx.MockTransport(refuse))
-
-
 def test_no_https_there() -> None:
     """An address with the wrong scheme is not taken for an API that is down."""
 
@@ -368,15 +346,6 @@ def test_no_https_there() -> None:
     with pytest.raises(CannotTell) as caught:
         discover(Wanted(url="https://api.example", question="x"), httpx.MockTransport(refuse))
     assert "`http://`" in (caught.value.hint or "")
-
-
-def test_an_api_whose_every_answer_is_huge_answers() -> None:
-    """An API that returns too much is not said to be silent."""
-    with pytest.raises(UsageError, match="no answer has a list"):
-        discover(
-            Wanted(url=f"{URL}/find", question="x"),
-            httpx.MockTransport(lambda _: httpx.Response(200, content=b" " * (5 << 20))),
-        )
 
 
 @each_row(
@@ -395,14 +364,3 @@ def test_an_engine_that_is_known_has_a_preset(page: str, answer: dict[str, Any],
     with pytest.raises(UsageError) as caught:
         discovered(Api({page: answer}), url)
     assert caught.value.hint == f"This is an engine with a preset: `--preset {preset} --probe {URL}`."
-
-
-def test_a_graphql_api_is_asked_by_a_query_of_ones_own() -> None:
-    """`--body` takes a query with doubled braces and its variables, and the answer's list is found."""
-    query = "query($q: String!) {{ search(query: $q) {{ path text }} }}"
-    api = Api({"/health": {}}, path="/graphql", search=lambda _: {"data": {"search": HITS}})
-    ask = discovered(api, f"{URL}/graphql", body={"query": query, "variables": {"q": "{question}"}})["ask"]["mapped"]
-    assert ask["response"]["chunks"]["list"] == "data.search"
-    sent = [json.loads(request.content) for request in api.heard if request.url.path == "/graphql" and request.content]
-    assert sent[0]["query"] == "query($q: String!) { search(query: $q) { path text } }"
-    assert sent[0]["variables"] == {"q": "key"}

@@ -265,9 +265,3 @@ def test_any_arrival_gives_one_order(arrived: list[Result]) -> None:
     ordered = list(in_order(CASES, MODES, arrived))
     assert [result for _, result in ordered] == [result for result in ALL if any(result is own for own in arrived)]
     assert all(case.id == result.case_id for case, result in ordered)
-
-
-def test_a_second_answer_is_refused() -> None:
-    """Two answers to one question at one time are no run."""
-    with pytest.raises(ValueError, match="two answers to q1 in mode hybrid"):
-        list(in_order(CASES, ("hybrid",), [make_result("q1"), make_result("q1")]))

@@ -27,7 +27,6 @@ from builders import (
 from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.comparison import NoteChange
@@ -35,8 +34,7 @@ from raggate.models.judging import Judgement, Judging, Spending, Usage
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.models.verdict import Preview, Recheck, ReportContext, SourceLine
-from raggate.pipeline import result_rows, run_directory
-from raggate.scoring.score import score
+from raggate.pipeline import run_directory
 from raggate.text.jsonio import dumps
 from stored_rows import plain_rows
 from tables import each_row
@@ -116,12 +114,6 @@ class TestRoundTrip:
         run_directory.write(tmp_path, run)
         assert run_directory.read(tmp_path) == run
 
-    def test_full_text(self, tmp_path: Path) -> None:
-        """With full text nothing is cut, and the run reads back equal."""
-        run = stored_run(LONG)
-        run_directory.write(tmp_path, run, full_text=True)
-        assert run_directory.read(tmp_path) == run
-
     def test_text_is_cut_on_disk_only(self, tmp_path: Path) -> None:
         """A long text is cut to 200 characters when it is written and stays whole in memory."""
         run = stored_run(LONG)
@@ -150,22 +142,6 @@ class TestRoundTrip:
         once = run_directory.read(tmp_path)
         run_directory.write(tmp_path, once)
         assert run_directory.read(tmp_path) == once
-
-    def test_scores_survive(self, tmp_path: Path) -> None:
-        """A stored run scores as it did in memory, although the gold snippet was cut off."""
-        run = stored_run(LONG)
-        run_directory.write(tmp_path, run)
-        assert "the gold snippet." not in plain_rows(tmp_path).read_text()
-        again = score(run_directory.read(tmp_path), (1, 5))
-        assert again == score(run, (1, 5))
-        assert again.cases[0].rank == 1
-
-    def test_same_run_same_bytes(self, tmp_path: Path) -> None:
-        """Two writes of one run give the same bytes."""
-        for name in ("one", "two"):
-            run_directory.write(tmp_path / name, stored_run())
-        for path in (tmp_path / "one").iterdir():
-            assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
 class TestLinks:
@@ -212,11 +188,6 @@ class TestCreate:
         )
         assert (tmp_path / "a" / "b" / "20260102_030405").is_dir()
 
-    def test_numbered_within_a_second(self, tmp_path: Path) -> None:
-        """Runs that start in the same second get numbers, and none overwrites another."""
-        names = [run_directory.create(tmp_path, "2026-01-02T03:04:05Z").name for _ in range(3)]
-        assert names == ["20260102_030405", "20260102_030405_2", "20260102_030405_3"]
-
     @pytest.mark.parametrize(
         ("out", "marker"),
         [(".raggate/runs", [".raggate/.gitignore"]), (".raggate", [".raggate/.gitignore"]), ("elsewhere", [])],
@@ -227,13 +198,6 @@ class TestCreate:
         run_directory.create(tmp_path / out, "2026-01-02T03:04:05Z")
         assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob(".gitignore")] == marker
         assert all((tmp_path / name).read_text() == "*\n" for name in marker)
-
-    def test_own_gitignore_stays(self, tmp_path: Path) -> None:
-        """A `.gitignore` that exists already stays as it is."""
-        (tmp_path / ".raggate").mkdir()
-        (tmp_path / ".raggate" / ".gitignore").write_text("mine\n")
-        run_directory.create(tmp_path / ".raggate", "2026-01-02T03:04:05Z")
-        assert (tmp_path / ".raggate" / ".gitignore").read_text() == "mine\n"
 
     def test_cannot_be_made(self, tmp_path: Path) -> None:
         """A place where no directory can be made is a usage error that names it."""
@@ -331,15 +295,6 @@ def test_hostile_results(tmp_path: Path, number: int, path: tuple[str | int, ...
         run_directory.read(tmp_path)
     assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:{number}: {message}")
     assert "\n" not in caught.value.message
-
-
-def test_a_line_longer_than_any_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that is longer than any answer is not parsed, and named."""
-    monkeypatch.setattr(result_rows, "MOST_LINE_BYTES", 100)
-    run_directory.write(tmp_path, stored_run())
-    plain_rows(tmp_path).write_bytes(b"[" * 101)
-    with pytest.raises(UsageError, match=r"results\.jsonl:1: a line of more than 100 bytes"):
-        run_directory.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -451,18 +406,6 @@ def test_trusted_configuration(tmp_path: Path) -> None:
     trusted = make_config(suite="trusted")
     run = run_directory.read(tmp_path, config=trusted)
     assert (run.config, run.provenance) == (trusted, Provenance())
-
-
-def test_earlier_run(tmp_path: Path) -> None:
-    """A configuration that lacks newer keys, and has keys of other versions, is read; defaults stand for the former."""
-    run_directory.write(tmp_path, stored_run())
-    path = tmp_path / "config.json"
-    stored = json.loads(path.read_text())
-    needed = {"vault": {"work": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
-    path.write_text(json.dumps({**stored, "config": {**needed, "api_image": "latest", "judge": {"model": "x"}}}))
-    run = run_directory.read(tmp_path)
-    assert run.config == Config.model_validate(needed)
-    assert run.provenance == Provenance()
 
 
 def test_hostile_golden(tmp_path: Path) -> None:

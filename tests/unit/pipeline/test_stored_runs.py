@@ -105,13 +105,6 @@ def test_what_a_name_stands_for(tmp_path: Path, name: str, stands_for: str) -> N
     assert named(name, tmp_path) == tmp_path / stands_for
 
 
-def test_latest_was_measured(tmp_path: Path) -> None:
-    """A run that ended before anything was asked is not the latest."""
-    make(tmp_path, FIRST)
-    (make(tmp_path, SECOND) / "results.jsonl").unlink()
-    assert named("latest", tmp_path).name == FIRST
-
-
 def test_latest_is_of_the_build_that_is_gated(tmp_path: Path) -> None:
     """What a comparison of two builds asked of another one is not the latest, even where there is no other run."""
     make(tmp_path, FIRST)
@@ -182,21 +175,6 @@ def test_a_name_that_stands_for_no_run(tmp_path: Path, name: str, problem: str) 
         named("latest", tmp_path / "nowhere")
 
 
-def test_runs_without_answers_are_there_and_not_the_latest(tmp_path: Path) -> None:
-    """Where only runs without answers are kept, as after a usage error, it is not said that there is none."""
-    (make(tmp_path, FIRST) / "results.jsonl").unlink()
-    with pytest.raises(UsageError, match="latest: there is no run that has answers in"):
-        named("latest", tmp_path)
-    with pytest.raises(UsageError, match=r"--failed: no run of suite 'small' in .* tells which questions are broken"):
-        broken(tmp_path, "small")
-
-
-def test_a_path_stands_for_itself(tmp_path: Path) -> None:
-    """A path is never looked for among the runs, whether anything is there or not."""
-    assert named("a/b", tmp_path) == Path("a/b")
-    assert named(str(tmp_path), tmp_path / "runs") == tmp_path
-
-
 def test_what_was_broken_when_it_was_last_asked(tmp_path: Path) -> None:
     """Runs are looked at from the newest back to a whole one; a later answer to a question counts more."""
     make(tmp_path, FIRST, verdict={"exit_code": 1, "flips": [flip("old")]})
@@ -217,21 +195,6 @@ def test_a_run_that_could_not_tell_clears_no_question(tmp_path: Path, part: Any,
     make(tmp_path, SECOND, verdict={"exit_code": exit_code, "partial": part, "flips": [flip("c")]})
     make(tmp_path, THIRD, verdict={"exit_code": exit_code, "partial": part})
     assert broken(tmp_path, "small") == set("abc")
-
-
-def test_runs_that_could_not_tell_say_nothing(tmp_path: Path) -> None:
-    """Where no run decided anything, none says that nothing was broken."""
-    make(tmp_path, FIRST, verdict={"exit_code": 3})
-    with pytest.raises(UsageError, match=r"no run of suite 'small' in .* tells which questions are broken"):
-        broken(tmp_path, "small")
-
-
-def test_a_run_that_was_cut_short(tmp_path: Path) -> None:
-    """A run that stopped on the way is told from one that asked all questions."""
-    for name, stopped in ((FIRST, None), (SECOND, "the API exited")):
-        config = json.loads((make(tmp_path, name) / "config.json").read_text())
-        (tmp_path / name / "config.json").write_text(json.dumps({**config, "stopped": stopped}))
-    assert [run.stopped for run in stored_runs(tmp_path)] == [True, False]
 
 
 def test_a_pass_tolerates_what_fell(tmp_path: Path) -> None:

@@ -227,12 +227,6 @@ def test_a_key_is_sent_and_stays_out_of_messages() -> None:
     assert "s3cret" not in caught.value.message
 
 
-def test_nothing_is_listed() -> None:
-    """A server that does not answer there tells nothing."""
-    with pytest.raises(CannotTell, match="the MCP server lists no tools"):
-        discovered(Server(path="/other"))
-
-
 def test_a_server_behind_a_slash() -> None:
     """A redirect from `/mcp` to `/mcp/` is not followed: the message has the address, and says to give it."""
 
@@ -258,14 +252,6 @@ def test_a_server_behind_pipes(workspace: Workspace) -> None:
     made = discover_started(Wanted(url="", question="spare key", notes={"work/Keys.md": set()}), words, workspace)
     assert made["api"] == {"command": {"run": words, "stdio": True}}
     assert made["ask"]["mcp"]["response"]["chunks"]["rel_path"] == "path"
-
-
-def test_a_server_that_ends(workspace: Workspace) -> None:
-    """What it said on its standard error is shown."""
-    words = [sys.executable, "-S", "-c", "import sys; sys.exit('no such index')"]
-    with pytest.raises(CannotTell, match="lists no tools") as caught:
-        discover_started(Wanted(url="", question="key"), words, workspace)
-    assert "no such index" in caught.value.log
 
 
 ROOT = {"hits": [{"where": "/v/Keys.md", "body": "a"}, {"where": "/v/Food.md", "body": "b"}]}
@@ -322,14 +308,3 @@ def test_a_part_that_no_chunk_has() -> None:
     """A misspelt part is named with the nearest."""
     with pytest.raises(UsageError, match="did you mean 'rel_path'"):
         check_fields(Wanted(url="", question="q", fields={"relpath": "x"}))
-
-
-def test_what_stands_around_a_chunk_can_name_its_note() -> None:
-    """Where nothing is recognised as the path of a note, the texts of what the chunks stand in are named too."""
-    root = {"docs": [{"file": {"stem": "Keys"}, "hits": [{"text": "a"}]}]}
-    shape = shape_of(root, wanted := Wanted(url="", question="q", notes={"Keys.md": ()}))
-    assert shape is not None
-    with pytest.raises(UsageError, match=r"its texts are text and docs\[\*\]\.file\.stem"):
-        chunks_of(shape, root, wanted)
-    said = Wanted(url="", question="q", fields={"rel_path": "docs[*].file.stem"})
-    assert chunks_of(shape, root, said)["rel_path"] == "docs[*].file.stem"
