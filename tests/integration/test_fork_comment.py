@@ -209,7 +209,7 @@ def friendly(files: Files) -> None:
     """Write another verdict and another summary."""
     files["verdict.json"] = b'{"verdict": "pass", "exit_code": 0}'
     files["summary.md"] = b"# pass @everyone"
-    files["aside.json"] = b'{"places": {"x": {"path": "../../etc", "line": 1}}}'
+    files["aside.json"] = b'{"source_lines": {"x": {"path": "../../etc", "line": 1}}}'
 
 
 @pytest.mark.parametrize("forge", [lenient, friendly])

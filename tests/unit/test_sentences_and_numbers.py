@@ -22,6 +22,7 @@ PARSING = frozenset(
 ALLOWED = {
     ("errors.py", "out_of_memory"): "Python and its loader have only words for it",
     ("text/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
+    ("text/quote.py", "first_problem"): "msgspec names the place behind its own words",
     ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",
     ("reports/parts/reasons.py", "remaining"): "the words that stand above a group are not said again below it",
     ("labelling/session.py", "_unwritable"): "the id that stands before the message is not said twice",

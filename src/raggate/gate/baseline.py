@@ -7,16 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
-from msgspec import Raw
+from msgspec import Meta, Raw, Struct, ValidationError, convert, field
 from msgspec.json import decode
-from pydantic import ConfigDict, Field, ValidationError, with_config
-from typing_extensions import TypedDict
+from msgspec.structs import astuple
 
 from raggate.errors import FileError
 from raggate.gate import other_systems
-from raggate.gate.other_systems import MAX_VALUE, OWN_METRICS_KEY, Count, Number, OtherSystem, installed
+from raggate.gate.other_systems import MAX_VALUE, OWN_METRICS_KEY, OtherSystem, installed
 from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.judging import highest
 from raggate.models.scorecard import (
@@ -31,7 +30,7 @@ from raggate.models.scorecard import (
     Values,
 )
 from raggate.text import jsonio
-from raggate.text.jsonio import MERGE_MARKERS, Shape, dumps, key_twice, loads
+from raggate.text.jsonio import MERGE_MARKERS, dumps, key_twice, loads
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none, setting, written
 from raggate.text.quote import cut, first_problem, quoted
 
@@ -44,14 +43,11 @@ MOST_CASE_BYTES = 1 << 20
 _POINT_ZERO = re.compile(rb"\.0(?=[,\]}])")
 SCORE_DECIMALS = 6
 """Decimals of the API's scores, of which there are thirty a case."""
-_Rank = Annotated[int, Field(strict=True, ge=1)]
-_Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")]
-_Place = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...]]
-_PlaceUnderHeading = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...], _Hash]
-_Entry = Annotated[_PlaceUnderHeading | _Place, Field(union_mode="left_to_right")]
-_Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
-# `from` is a word of Python's own
-_StoredLowered = TypedDict("_StoredLowered", {"on": _Day, "from": Number, "to": Number, "reason": str, "by": str})
+_Rank = Annotated[int, Meta(ge=1)]
+_Count = Annotated[int, Meta(ge=0)]
+_Number = Annotated[float, Meta(ge=-MAX_VALUE, le=MAX_VALUE)]
+_Hash = Annotated[str, Meta(pattern=r"^([0-9a-f]{8})?$")]
+_Day = Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 _REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
 _WHOLE = f"{_REPAIR} After a merge conflict take the whole file of one side, then promote."
 
@@ -105,48 +101,57 @@ def _lines(value: Any, depth: int, *, spread: int) -> str:
     return f"{opening}\n" + ",\n".join(entries) + f"\n{'  ' * depth}{closing}"
 
 
-@with_config(ConfigDict(extra="forbid"))
-class _StoredCase(TypedDict):
+class _Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    note: _Hash
+    chunk: _Hash
+    final: _Number | None
+    vector: _Number | None
+    lexical: _Number | None
+    supports: tuple[_Count, ...]
+    heading: _Hash = ""
+
+
+class _StoredCase(Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     hash: str
     mode: str
     rank: _Rank | None
     rank_all: _Rank | None
     failure: str | None
-    slices: list[str]
+    slices: tuple[str, ...]
     must_pass: bool
-    values: dict[str, Number | None]
-    entries: NotRequired[list[_Entry]]
+    values: dict[str, _Number | None]
+    entries: tuple[_Entry, ...] = ()
 
 
-_StoredLowered.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+class _StoredLowered(Struct, frozen=True, forbid_unknown_fields=True):
+    on: _Day
+    # a word of Python's own
+    before: _Number = field(name="from")
+    after: _Number = field(name="to")
+    reason: str
+    by: str
 
 
-@with_config(ConfigDict(extra="forbid"))
-class _StoredAccepted(TypedDict):
-    best: Number
-    drops: Annotated[Number, Field(ge=0)]
+class _StoredAccepted(Struct, frozen=True, forbid_unknown_fields=True):
+    best: _Number
+    drops: Annotated[float, Meta(ge=0, le=MAX_VALUE)]
     since: _Day
     lowered: _StoredLowered | None
-    moved: NotRequired[_StoredLowered]
+    moved: _StoredLowered | None = None
 
 
-@with_config(ConfigDict(extra="forbid"))
-class _Stored(TypedDict):
+class _Stored(Struct, frozen=True, forbid_unknown_fields=True):
     schema: str
     suite: str
     run_id: str
     provenance: dict[str, Any]
     fingerprint: dict[str, Any]
-    aggregates: dict[str, dict[str, dict[str, tuple[Number | None, Count]]]]
-    counts: dict[str, dict[str, Count]]
-    cases: list[_StoredCase]
-    accepted: NotRequired[dict[str, dict[str, _StoredAccepted]]]
+    aggregates: dict[str, dict[str, dict[str, tuple[_Number | None, _Count]]]]
+    counts: dict[str, dict[str, _Count]]
+    cases: list[Any]
     digest: str
-
-
-_ADAPTER: Shape[_Stored] = Shape(_Stored)
-_CASE: Shape[_StoredCase] = Shape(_StoredCase)
+    accepted: dict[str, dict[str, _StoredAccepted]] = field(default_factory=dict)
 
 
 def write(
@@ -226,7 +231,7 @@ def read(
             raise FileError(source, jsonio.schema_problem(other, SCHEMA) or "", hint=_REPAIR)
         raise FileError(source, _not_one(), hint=_REPAIR)
     try:
-        stored = _ADAPTER.validate_python(content)
+        stored = convert(content, _Stored)
     except ValidationError as error:
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
     scores: list[CaseScore] = []
@@ -235,11 +240,11 @@ def read(
         raise FileError(source, problem, hint=_WHOLE)
     return Baseline(
         source=source,
-        provenance=stored["provenance"],
+        provenance=stored.provenance,
         scorecard=_scorecard(stored, tuple(scores), directions),
         accepted={
             mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
-            for mode, metrics in stored.get("accepted", {}).items()
+            for mode, metrics in stored.accepted.items()
         },
     )
 
@@ -292,7 +297,7 @@ def _case_of_each(unread: Sequence[Raw], scores: list[CaseScore], source: str) -
         if again != line and (problem := _doubled(line)):
             raise FileError(source, problem, hint=_WHOLE)
         try:
-            scores.append(_case(_CASE.validate_python(stored)))
+            scores.append(_case(convert(stored, _StoredCase)))
         except ValidationError as error:
             problem = first_problem(error, "cases", str(number))
             raise FileError(source, f"damaged at {problem}", hint=_REPAIR) from None
@@ -417,40 +422,40 @@ def _lowered_out(low: AcceptedDrop) -> dict[str, Any]:
 
 
 def _accepted_in(entry: _StoredAccepted) -> RatchetEntry:
-    low, moved = entry["lowered"], entry.get("moved")
+    low, moved = entry.lowered, entry.moved
     return RatchetEntry(
-        best=entry["best"],
-        drops=entry["drops"],
-        since=entry["since"],
+        best=entry.best,
+        drops=entry.drops,
+        since=entry.since,
         lowered=None if low is None else _lowered_in(low),
         moved=None if moved is None else _lowered_in(moved),
     )
 
 
 def _lowered_in(low: _StoredLowered) -> AcceptedDrop:
-    return AcceptedDrop(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"])
+    return AcceptedDrop(on=low.on, before=low.before, after=low.after, reason=low.reason, by=low.by)
 
 
 def _case(stored: _StoredCase) -> CaseScore:
     return CaseScore(
-        case_id=stored["id"],
-        mode=stored["mode"],
-        hash=stored["hash"],
-        values=stored["values"],
-        rank=stored["rank"],
-        rank_all=stored["rank_all"],
-        failure=stored["failure"],
-        slices=(OVERALL, *stored["slices"]),
-        must_pass=stored["must_pass"],
-        entries=tuple(ListEntry(*entry) for entry in stored.get("entries", ())),
+        case_id=stored.id,
+        mode=stored.mode,
+        hash=stored.hash,
+        values=stored.values,
+        rank=stored.rank,
+        rank_all=stored.rank_all,
+        failure=stored.failure,
+        slices=(OVERALL, *stored.slices),
+        must_pass=stored.must_pass,
+        entries=tuple(ListEntry(*astuple(entry)) for entry in stored.entries),
     )
 
 
 def _scorecard(stored: _Stored, cases: Sequence[CaseScore], directions: dict[str, Direction]) -> Scorecard:
     return Scorecard(
-        suite=stored["suite"],
-        run_id=stored["run_id"],
-        fingerprint=stored["fingerprint"],
+        suite=stored.suite,
+        run_id=stored.run_id,
+        fingerprint=stored.fingerprint,
         cases=cases,
         slices={
             mode: {
@@ -458,7 +463,7 @@ def _scorecard(stored: _Stored, cases: Sequence[CaseScore], directions: dict[str
                     metric: MetricValue(
                         value=value,
                         n=n,
-                        unscored=max(stored["counts"].get(mode, {}).get(name, n) - n, 0),
+                        unscored=max(stored.counts.get(mode, {}).get(name, n) - n, 0),
                         direction=directions[metric],
                     )
                     # in the order of the registry, for reports; the file is sorted by name
@@ -468,9 +473,9 @@ def _scorecard(stored: _Stored, cases: Sequence[CaseScore], directions: dict[str
                 }
                 for name, values in slices.items()
             }
-            for mode, slices in stored["aggregates"].items()
+            for mode, slices in stored.aggregates.items()
         },
-        counts=stored["counts"],
+        counts=stored.counts,
         operations=None,
     )
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
 from raggate.models.scorecard import EPSILON, ListEntry, MetricValue, Scorecard, oriented
-from raggate.text.jsonio import Stored, as_dict
+from raggate.text.jsonio import as_dict
 from raggate.text.numbers import counted
 
 CauseCode = Literal[
@@ -250,7 +250,7 @@ class Reach(Struct, frozen=True):
         return "; ".join(filter(None, (", ".join(parts), self.why)))
 
 
-class Uncompared(Stored, frozen=True, kw_only=True):
+class Uncompared(Struct, frozen=True, kw_only=True):
     """How a metric stands over the cases that cannot be compared one by one, because they were relabelled or added.
 
     Each is held to a stand-in: a relabelled case to its own value in the baseline, another to the baseline's mean of a
@@ -274,7 +274,7 @@ class Uncompared(Stored, frozen=True, kw_only=True):
     retired: tuple[str, ...] = ()
 
 
-class Delta(Stored, frozen=True, kw_only=True):
+class Delta(Struct, frozen=True, kw_only=True):
     """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
 
     Where cases can be paired, both values are over those with a value on both sides, of which `regressed` got worse
@@ -370,7 +370,7 @@ class Flip(Struct, frozen=True, kw_only=True):
     values: tuple[float, float] | None = None
 
 
-class GoldenChanges(Stored, frozen=True, kw_only=True):
+class GoldenChanges(Struct, frozen=True, kw_only=True):
     """How the golden set differs from the one the baseline was measured on, by case id.
 
     `relabelled` cases ask or expect something else and are not compared; `refiled` ones stand in other slices, and
@@ -384,7 +384,7 @@ class GoldenChanges(Stored, frozen=True, kw_only=True):
     released: tuple[str, ...] = ()
 
 
-class NoteChange(Stored, frozen=True, order=True):
+class NoteChange(Struct, frozen=True, order=True):
     """A note, as `vault/rel_path`, that differs between two states of the vaults. As text it is `added work/a.md`."""
 
     kind: Literal["added", "changed", "removed"]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.text.jsonio import Stored, dumps
+from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted
 
 MOST_NAMED = 20
@@ -206,7 +206,7 @@ EVERYTHING = Choice()
 """All questions are asked."""
 
 
-class Selection(Stored, frozen=True, kw_only=True):
+class Selection(Struct, frozen=True, kw_only=True):
     """The questions that a partial run asks: `asked` by id, of so many questions, and the options that said so."""
 
     asked: tuple[str, ...]

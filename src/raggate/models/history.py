@@ -8,7 +8,6 @@ from typing import Literal
 from msgspec import Struct
 
 from raggate.models.baseline import Baseline
-from raggate.text.jsonio import Stored
 
 
 class Revision(Struct, frozen=True, kw_only=True):
@@ -47,7 +46,7 @@ class History(Struct, frozen=True, kw_only=True):
     shallow: bool = False
 
 
-class TrendPoint(Stored, frozen=True, kw_only=True):
+class TrendPoint(Struct, frozen=True, kw_only=True):
     """What was measured at one time.
 
     Attributes:

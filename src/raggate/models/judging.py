@@ -15,7 +15,7 @@ from msgspec import Meta, Struct, ValidationError, convert, field
 
 from raggate.config.judge_settings import IN_POINTS, Endpoint, JudgingMode
 from raggate.models.provenance import Fingerprint
-from raggate.text.jsonio import JsonObject, Stored, as_dict, dumps
+from raggate.text.jsonio import JsonObject, as_dict, dumps
 
 MOST_TOKENS = 1_000_000_000
 """The largest count of tokens that is believed of one reply."""
@@ -203,7 +203,7 @@ class NotJudged(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Usage(Stored, frozen=True, kw_only=True):
+class Usage(Struct, frozen=True, kw_only=True):
     """What replies took when they were made, whether in this run or before: the servers' own counts.
 
     `replies` is how many there are, `untold` how many of them came without a count; `usd` is None as soon as one
@@ -250,7 +250,7 @@ class Usage(Stored, frozen=True, kw_only=True):
         return reduce(cls.__add__, usages, cls())
 
 
-class Judgement(Stored, frozen=True, kw_only=True):
+class Judgement(Struct, frozen=True, kw_only=True):
     """What one score of one answer came out as: a value, or the reason why there is none. Never both, never neither.
 
     Attributes:
@@ -299,7 +299,7 @@ def usage_of(judgements: Iterable[Judgement], counted: set[tuple[str, ...]] | No
     return total
 
 
-class Spending(Stored, frozen=True, kw_only=True):
+class Spending(Struct, frozen=True, kw_only=True):
     """What one run spent on calls to judges; what came from the cassette cost nothing.
 
     Attributes:
@@ -319,7 +319,7 @@ class Spending(Stored, frozen=True, kw_only=True):
     usd: float | None = 0.0
 
 
-class Judging(Stored, frozen=True, kw_only=True):
+class Judging(Struct, frozen=True, kw_only=True):
     """How the answers of a run were judged, beside the judgements themselves.
 
     Attributes:
@@ -365,7 +365,7 @@ def _listed(fingerprint: Fingerprint, key: str) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else ()
 
 
-class Coverage(Stored, frozen=True, kw_only=True):
+class Coverage(Struct, frozen=True, kw_only=True):
     """How far one score was judged.
 
     Attributes:
@@ -403,7 +403,7 @@ class Coverage(Stored, frozen=True, kw_only=True):
         return self.judged / self.expected if self.expected else None
 
 
-class CanaryAgreement(Stored, frozen=True, kw_only=True):
+class CanaryAgreement(Struct, frozen=True, kw_only=True):
     """How far the judges agree with people on one score of the canary set.
 
     Attributes:
@@ -422,7 +422,7 @@ class CanaryAgreement(Stored, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class Canary(Stored, frozen=True, kw_only=True):
+class Canary(Struct, frozen=True, kw_only=True):
     """The canary set and what came of it.
 
     Attributes:
@@ -438,7 +438,7 @@ class Canary(Stored, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-class SpotCheck(Stored, frozen=True, kw_only=True):
+class SpotCheck(Struct, frozen=True, kw_only=True):
     """A seeded sample of the answers, judged once more: how many values, and the share that disagrees.
 
     `by` is the second model, or empty for the same one with another wording. The rate is None where nothing was judged
@@ -455,7 +455,7 @@ class SpotCheck(Stored, frozen=True, kw_only=True):
         return self.by or "the same judge in other words"
 
 
-class JudgingSummary(Stored, frozen=True, kw_only=True):
+class JudgingSummary(Struct, frozen=True, kw_only=True):
     """How judging a run went, by score.
 
     `canary` and `spot_check` are None unless they were asked for.

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from msgspec import Struct, field
-from pydantic import Field, StrictBool
+from msgspec import Meta, Struct, field
 
-from raggate.text.jsonio import JsonObject, Stored
+from raggate.text.jsonio import JsonObject
 from raggate.text.quote import cut
 
 RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
@@ -24,14 +23,14 @@ Fingerprint = JsonObject
 """JSON values by key. Which keys there are depends on what measured: few are read by name, and the rest is compared."""
 
 
-class Checkout(Stored, frozen=True, kw_only=True):
+class Checkout(Struct, frozen=True, kw_only=True):
     """The checkout that was measured: full id of its commit, whether tracked files were changed; None outside git."""
 
     commit: str | None = None
-    dirty: StrictBool | None = None
+    dirty: bool | None = None
 
 
-class Provenance(Stored, frozen=True, kw_only=True):
+class Provenance(Struct, frozen=True, kw_only=True):
     """Where a run comes from, as it says itself. Nothing of it decides what is measured or how it is judged.
 
     Attributes:
@@ -66,7 +65,7 @@ class Provenance(Stored, frozen=True, kw_only=True):
     command: RunCommand | None = None
     build: str = ""
     measured: str = ""
-    resumed: Annotated[int, Field(ge=0, le=MOST_NUMBER, strict=True)] = 0
+    resumed: Annotated[int, Meta(ge=0, le=MOST_NUMBER)] = 0
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

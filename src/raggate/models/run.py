@@ -14,7 +14,7 @@ from raggate.config.imported import RunConfig
 from raggate.models.golden import Case, Golden, Selection
 from raggate.models.judging import Judgement, Judging
 from raggate.models.provenance import Fingerprint, Provenance
-from raggate.text.jsonio import JsonObject, Stored
+from raggate.text.jsonio import JsonObject
 
 ProbeKind = Literal["private", "principal"]
 """What a probe is for: a private note, or one that the principal may not see."""
@@ -46,7 +46,7 @@ LeakPart = Literal[
 """Which part of a chunk, or of a response, holds a text; empty for the text of the chunk, or the answer, itself."""
 
 
-class Probe(Stored, frozen=True):
+class Probe(Struct, frozen=True):
     """A question that is asked beside the suite.
 
     Attributes:
@@ -66,7 +66,7 @@ class Probe(Stored, frozen=True):
     note: str = ""
 
 
-class Chunk(Stored, frozen=True, gc=False):
+class Chunk(Struct, frozen=True, gc=False):
     """One retrieved chunk as the API reported it. The position in the response is its rank; `rank` is its claim.
 
     `text_hash` is that of the whole text where `text` was cut when the run was written, else None. Each text is in
@@ -109,7 +109,7 @@ class Chunk(Stored, frozen=True, gc=False):
         return self.rel_path if self.doc_id is None else self.doc_id
 
 
-class Reference(Stored, frozen=True):
+class Reference(Struct, frozen=True):
     """One cited place of an answer."""
 
     vault: str
@@ -118,7 +118,7 @@ class Reference(Stored, frozen=True):
     chunk_index: Whole
 
 
-class Response(Stored, frozen=True):
+class Response(Struct, frozen=True):
     """What the API answered, whatever protocol it speaks.
 
     `selected_folders` is None when the API does not tell, and so is `folder_reasoning`, why it chose them. `latency`
@@ -145,7 +145,7 @@ class Response(Stored, frozen=True):
     folder_reasoning: str | None = None
 
 
-class Failure(Stored, frozen=True):
+class Failure(Struct, frozen=True):
     """Why a question got no answer. `status` is the HTTP status when there was one."""
 
     kind: FailureKind
@@ -153,7 +153,7 @@ class Failure(Stored, frozen=True):
     status: Whole | None = None
 
 
-class Result(Stored, frozen=True):
+class Result(Struct, frozen=True):
     """One question asked in one mode: a response or a failure, never both and never neither.
 
     `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it. `repeat` is
@@ -176,7 +176,7 @@ class Result(Stored, frozen=True):
         return self.response.chunks if self.response is not None else ()
 
 
-class Leak(Stored, frozen=True):
+class Leak(Struct, frozen=True):
     """Text of a note (`vault/rel_path`) kept from who asked, in the chunk at a rank; 0 for the rest of the response."""
 
     rank: int
@@ -184,7 +184,7 @@ class Leak(Stored, frozen=True):
     part: LeakPart = ""
 
 
-class Labels(Stored, frozen=True):
+class Labels(Struct, frozen=True):
     """What golden set and vault say of one result's chunks, decided on their full text.
 
     Attributes:
@@ -234,7 +234,7 @@ class LabelledResult(Struct, frozen=True, kw_only=True):
     judgements: tuple[Judgement, ...] = ()
 
 
-class ProbeAnswer(Stored, frozen=True, kw_only=True):
+class ProbeAnswer(Struct, frozen=True, kw_only=True):
     """A probe and what came of it, with what `Labels` calls so; `leaks` are of notes kept from its principal too."""
 
     probe: Probe

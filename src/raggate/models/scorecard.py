@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from raggate.models.provenance import Fingerprint
-from raggate.text.jsonio import JsonObject, Stored, share_texts
+from raggate.text.jsonio import JsonObject, share_texts
 
 Values = Mapping[str, float | None]
 """The values of one question by metric, in their order; None for a metric that does not apply."""
@@ -42,7 +42,7 @@ def mostly(value: float | None) -> bool:
     return value is not None and value > 1 / 2
 
 
-class MetricValue(Stored, frozen=True, kw_only=True):
+class MetricValue(Struct, frozen=True, kw_only=True):
     """A mean over the cases it applies to. `value` is None when it applies to none; `unscored` counts the rest."""
 
     value: float | None
@@ -55,7 +55,7 @@ class MetricValue(Stored, frozen=True, kw_only=True):
         return MetricValue(value=None, n=0, unscored=0, direction=self.direction)
 
 
-class ListEntry(Stored, frozen=True, gc=False):
+class ListEntry(Struct, frozen=True, gc=False):
     """One place of a retrieved list without its text: short hashes, and scores.
 
     The hashes are of its note's path, its chunk's id and its heading path. A hash is empty, and a score None, if the
@@ -74,7 +74,7 @@ class ListEntry(Stored, frozen=True, gc=False):
         share_texts(self, ("note", "chunk", "heading"))
 
 
-class CaseScore(Stored, frozen=True):
+class CaseScore(Struct, frozen=True):
     """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
 
     `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every

@@ -15,7 +15,6 @@ from raggate.models.history import TrendPoint
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.waiver import WaiverStatus
-from raggate.text.jsonio import Stored
 from raggate.text.numbers import counted
 
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated", "advisory"]
@@ -24,7 +23,7 @@ BaselineState = Literal["same", "added", "removed", "replaced"]
 """What a change does to the baseline file."""
 
 
-class Recheck(Stored, frozen=True, kw_only=True):
+class Recheck(Struct, frozen=True, kw_only=True):
     """What counts against a change, asked on the base build in the same job.
 
     Attributes:
@@ -218,14 +217,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return " ".join(self.sentences)
 
 
-class SourceLine(Stored, frozen=True, kw_only=True):
+class SourceLine(Struct, frozen=True, kw_only=True):
     """A line of a file: path relative to the directory of the configuration, with `/`, and the line from 1."""
 
     path: str
     line: int
 
 
-class Preview(Stored, frozen=True, kw_only=True):
+class Preview(Struct, frozen=True, kw_only=True):
     """What the change's own configuration, golden set, vault and baseline would mean if merged. It decides nothing.
 
     Attributes:
@@ -272,7 +271,7 @@ class Preview(Stored, frozen=True, kw_only=True):
         return self == Preview()
 
 
-class ReportContext(Stored, frozen=True, kw_only=True):
+class ReportContext(Struct, frozen=True, kw_only=True):
     """What reports tell beside the scores, and the run does not say itself. The run directory keeps it.
 
     Attributes:

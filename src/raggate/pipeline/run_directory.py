@@ -10,10 +10,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NotRequired, TypeVar, get_args
 
-from msgspec import DecodeError
+from msgspec import DecodeError, ValidationError, convert
 from msgspec.json import Decoder
 from msgspec.structs import replace
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError as UnfitError
 from typing_extensions import TypedDict
 
 from raggate.config.imported import ImportedConfig, RunConfig, System
@@ -34,7 +34,7 @@ from raggate.service import signals
 from raggate.text import files, jsonio
 from raggate.text.dates import now
 from raggate.text.files import read_file, stored_lines, write_atomic
-from raggate.text.jsonio import JsonObject, Shape, as_dict, dumps, fields, holds_more, parse_object
+from raggate.text.jsonio import JsonObject, as_dict, dumps, fields, holds_more, parse_object
 from raggate.text.quote import cut, first_problem, quoted
 
 T = TypeVar("T")
@@ -47,7 +47,6 @@ MOST_VALUES = 100_000
 _SHARD = re.compile(r"shard-[0-9]+-of-[0-9]+.*")
 _LEFT_OUT = {"api_image", "command", "build", "measured", "resumed"}
 """Keys that a run has no place for where they say nothing."""
-_PROVENANCE: Shape[Provenance] = Shape(Provenance)
 
 
 class _Words(TypedDict):
@@ -61,9 +60,6 @@ class _Words(TypedDict):
     log: tuple[str, ...]
     judging: NotRequired[Judging | None]
     selection: NotRequired[Selection | None]
-
-
-_WORDS: Shape[_Words] = Shape(_Words)
 
 
 def check_place(root: Path, out: str) -> None:
@@ -144,7 +140,7 @@ def of_suite(run: Run, suite: str) -> Run:
     """Return an imported run to a suite, whose baseline it can then be held against and become."""
     try:
         name = _SUITE.validate_python(suite)
-    except ValidationError:
+    except UnfitError:
         raise UsageError(
             f"--suite: expected letters, digits, '.', '_' and '-', found {quoted(suite)}",
             hint="It is the name given by `suite` in raggate.yml.",
@@ -221,7 +217,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             probes=Probing(answers=_probes(directory, named), private=private),
             **_own_account(stored),
         )
-    except ValidationError as error:
+    except (UnfitError, ValidationError) as error:
         raise UsageError(f"{config_path}: {first_problem(error)}", hint=HINT) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
@@ -230,7 +226,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
 def _own_account(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a run says of itself, beside its questions and answers, as fields of `Run`."""
     words = {name: stored[name] for name in _Words.__annotations__ if name in stored}
-    return {**_WORDS.validate_python(words), "fingerprint": _fingerprint(stored["fingerprint"])}
+    return {**convert(words, _Words), "fingerprint": _fingerprint(stored["fingerprint"])}
 
 
 def _cases(directory: Path, shown: Path) -> Golden:
@@ -297,7 +293,7 @@ def written(run: Run) -> JsonObject:
 def provenance(stored: JsonObject) -> Provenance:
     """Take the provenance out of it."""
     kept = {key: value for key, value in stored.items() if key in Provenance.__struct_fields__}
-    return _PROVENANCE.validate_python({**kept, "api_image": exact_image(str(stored.get("api_image")))})
+    return convert({**kept, "api_image": exact_image(str(stored.get("api_image")))}, Provenance)
 
 
 def read_config(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
@@ -311,7 +307,7 @@ def read_config(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]
         raise UsageError(f"the configuration stored with run {cut(run_id)} has more than {MOST_VALUES} values")
     try:
         return model.model_validate(settings, strict=True), provenance(stored)
-    except ValidationError as error:
+    except (UnfitError, ValidationError) as error:
         raise UsageError(
             f"the configuration stored with run {cut(run_id)} cannot be read: "
             + first_problem(error, whole="its settings")

@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set as AbstractSet
-from contextvars import ContextVar
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, fields as fields_of, force_setattr
+from msgspec.structs import asdict, force_setattr
 
 from raggate.errors import UsageError
 from raggate.text.quote import quoted
-
-if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import CoreSchema, SchemaValidator
 
 JsonObject = Mapping[str, object]
 """An object of JSON from elsewhere: whoever reads a value looks at its type first."""
@@ -219,58 +213,7 @@ def parse_object(data: bytes, place: str) -> dict[str, Any]:
     return value
 
 
-T = TypeVar("T")
-
-_READ_AS_THEY_STAND = ("bool", "int", "float")
-"""What pydantic would make of other values too: false of the text "no", a number of one that is written as text."""
-
-
-_MANY = ("list", "tuple", "set", "frozenset", "dict")
-"""What may have any number of entries."""
-
-_DESCRIBED: ContextVar[AbstractSet[str]] = ContextVar("nouns whose fields are being described", default=frozenset())
-
-
 _ATOMS = frozenset((str, int, float, bool, type(None)))
-
-
-class Stored(Struct, frozen=True):
-    """A noun that can be part of a shape: what fits its fields, in a mapping of their names, becomes one.
-
-    Further keys are those of other versions, and left out, but where a noun refuses them. As part of a pydantic model
-    it is read alike: what the model says of its own fields does not reach it.
-    """
-
-    further_keys: ClassVar[Literal["ignore", "forbid"]] = "ignore"
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Tell pydantic, which does not know structs, what its fields must be."""
-        from pydantic_core import core_schema
-
-        ref = f"{cls.__module__}.{cls.__qualname__}"
-        around = _DESCRIBED.get()
-        if ref in around:
-            # it holds nouns of its own kind
-            return core_schema.definition_reference_schema(ref)
-        inner = _DESCRIBED.set({*around, ref})
-        try:
-            hints = get_type_hints(cls, include_extras=True)
-            parts = {
-                field.name: core_schema.typed_dict_field(
-                    handler.generate_schema(hints[field.name]), required=field.required
-                )
-                for field in fields_of(cls)
-            }
-        finally:
-            _DESCRIBED.reset(inner)
-        fitting = core_schema.typed_dict_schema(_strict(parts), extra_behavior=cls.further_keys)
-        schema = core_schema.no_info_wrap_validator_function(cls._read, fitting, ref=ref)
-        return core_schema.definitions_schema(core_schema.definition_reference_schema(ref), [schema])
-
-    @classmethod
-    def _read(cls, value: object, parts: Callable[[object], Mapping[str, Any]]) -> Self:
-        return value if isinstance(value, cls) else cls(**parts(value))
 
 
 def share_texts(noun: Struct, names: Iterable[str]) -> None:
@@ -278,44 +221,6 @@ def share_texts(noun: Struct, names: Iterable[str]) -> None:
     for name in names:
         if (text := getattr(noun, name)) is not None:
             force_setattr(noun, name, sys.intern(text))
-
-
-class Shape(Generic[T]):
-    """A type that stored values must fit: JSON's own, of which lists are tuples. No value is turned into another.
-
-    Making its check takes milliseconds, and most commands read no such value.
-    """
-
-    def __init__(self, kind: Any) -> None:
-        """Take the type."""
-        self._kind = kind
-
-    def validate_python(self, value: object) -> T:
-        """Read a value; it raises pydantic's ValidationError where that does not fit."""
-        read: T = self._validator.validate_python(value)
-        return read
-
-    @cached_property
-    def _validator(self) -> SchemaValidator:
-        from pydantic import TypeAdapter
-        from pydantic_core import SchemaValidator
-
-        return SchemaValidator(_strict(TypeAdapter(self._kind).core_schema))
-
-
-def _strict(schema: Any) -> Any:
-    """Return the schema of a check that takes no text for a number, and nothing but true and false for either.
-
-    It ends at the first entry that does not fit: a problem takes a thousand times as much memory as what it is of.
-    """
-    if isinstance(schema, list | tuple):
-        return type(schema)(map(_strict, schema))
-    if not isinstance(schema, dict):
-        return schema
-    parts = {key: _strict(part) for key, part in schema.items()}
-    if schema.get("type") in _MANY:
-        parts["fail_fast"] = True
-    return {**parts, "strict": True} if schema.get("type") in _READ_AS_THEY_STAND else parts
 
 
 def as_dict(value: Struct) -> dict[str, Any]:

@@ -7,13 +7,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 _SEEN = 4
 """Times the limit: so much of a value is looked at, as most of it may be white space."""
@@ -98,11 +93,13 @@ def problems_of(error: ValueError) -> tuple[str, ...]:
     return error.problems if isinstance(error, Problems) else (str(error),)
 
 
-def first_problem(
-    error: ValidationError, *parents: str, whole: str = "the line", keys: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """Name the first place that is wrong, and what was expected there."""
-    first = error.errors(include_url=False)[0]
-    own = (keys.get(part, part) if isinstance(part, str) else str(part) for part in first["loc"])
-    where = ".".join([*parents, *own])
-    return f"{cut(where) or whole}: {first['msg']}"
+def first_problem(error: Exception, *parents: str, whole: str = "the line") -> str:
+    """Name the first place that is wrong, and what was expected there; of an error of pydantic or msgspec."""
+    if hasattr(error, "errors"):
+        first = error.errors(include_url=False)[0]
+        place, problem = ".".join(map(str, first["loc"])), first["msg"]
+    else:
+        problem, _, path = str(error).partition(" - at `$")
+        place = path.strip("`.")
+    where = ".".join(filter(None, (*parents, place)))
+    return f"{cut(where) or whole}: {cut(problem)}"
