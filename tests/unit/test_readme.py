@@ -14,13 +14,13 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "examples" / "notes-api" / "README.md").read_text(encoding="utf-8")
 BASELINE = json.loads((ROOT / "baselines" / "notes.json").read_text(encoding="utf-8"))
 OUTPUT = re.compile(r"^raggate · suite notes.*?^```$", re.MULTILINE | re.DOTALL)
-ROW = re.compile(r"^(\S.*?) +[−+]\S+(?: pt)? +([\d.]+) → ", re.MULTILINE)
+ROW = re.compile(r"^(?:❌ )?(\w.*?) +[−+]\S+(?: pt)? +([\d.]+) → ", re.MULTILINE)
 UNCHANGED = re.compile(r"^Unchanged \(\d+\): (.*)$", re.MULTILINE)
 
 
 def shown(output: str) -> Iterator[tuple[str, str]]:
     """Yield every metric over all questions with its value in the baseline, as an output shows it."""
-    yield from ROW.findall(output.partition("Slices that got worse")[0])
+    yield from ROW.findall(output.partition(" slices got worse")[0])
     for part in UNCHANGED.findall(output)[0].split(", "):
         yield re.fullmatch(r"(.*) ([\d.]+)(?:%)?(?: \(.*\))?", part).groups()  # type: ignore[union-attr,misc]
 
