@@ -166,23 +166,12 @@ def test_every_question_has_a_trace_of_its_own() -> None:
     assert len({result.trace_id for result in results}) == 3
 
 
-def test_a_rate_starts_questions_whatever_becomes_of_earlier_ones() -> None:
-    """At 50 in a second all but the last of 6 slow answers are still awaited when the last is asked."""
-    under_way = []
-    with FakeAskApi(lambda question: (200, ask_body(question), 0.5)) as api:
-        outcome = ask(api, 6, rate=50, concurrency=1, on_result=lambda *_: under_way.append(len(api.asked)))
-    assert under_way[0] == 6
-    assert all(result.elapsed_ms >= 500 for result in outcome.results)
-
-
-def test_a_question_that_waits_for_its_turn_is_as_slow_as_its_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where too many are under way, the latency of a question goes from when it was due, not from when it was sent."""
-    monkeypatch.setattr(service_ask, "MOST_AT_ONCE", 1)
-    with FakeAskApi(lambda question: (200, ask_body(question), 0.05)) as api:
-        outcome = ask(api, 4, rate=1000)
-    times = [result.elapsed_ms for result in outcome.results]
-    assert times == sorted(times)
-    assert times[3] >= 4 * 50 - 3
+def test_a_rate_is_kept() -> None:
+    """At 50 in a second the last of 6 questions starts a tenth of a second after the first."""
+    with FakeAskApi() as api:
+        begun = time.perf_counter()
+        ask(api, 6, rate=50)
+        assert time.perf_counter() - begun >= 0.1
 
 
 def test_no_cookie_travels_from_one_question_to_the_next() -> None:

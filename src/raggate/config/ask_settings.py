@@ -51,8 +51,8 @@ TraceUrl = Annotated[str, AfterValidator(_trace_url)]
 
 
 def _slower(before: float | None, now: float | None) -> bool:
-    # an API that is asked at no rate of its own is asked by `concurrency`, which may be more or less
-    return before is not None and (now is None or now < before)
+    # an API that is asked less at once answers better
+    return now is not None and (before is None or now < before)
 
 
 class Ask(SettingsModel):
@@ -70,9 +70,7 @@ class Ask(SettingsModel):
     concurrency: Annotated[int, Field(ge=1, le=256), Looser(gt)] = 8
     """Questions asked at the same time."""
     rate: Annotated[float | None, Field(gt=0, le=10_000, allow_inf_nan=False), Looser(_slower)] = None
-    """Questions started per second, whether or not earlier ones are answered (up to 256 at the same time, in place of
-    `concurrency`). The latency of each is then from when it was due to its answer, retries included, so that a slow
-    API is not asked, and measured, less often for being slow. null: the next is asked as soon as one is answered."""
+    """Questions started per second, at most; null for no limit."""
     timeout: Annotated[Seconds, Looser(lt)] = 60
     """Seconds for one question, all retries included."""
     repeat: Annotated[int, Field(ge=1, le=20), Looser(gt)] = 1

@@ -27,8 +27,6 @@ from raggate.text.quote import cut
 
 WATCH_SECONDS = 0.05
 """How often the API is looked at while questions are under way."""
-MOST_AT_ONCE = 256
-"""Questions that are under way at once where a rate says when each is started."""
 BACK_OFF_SECONDS = 0.1
 """Pause before the first retry; it doubles with every further one."""
 RETRIES = 2
@@ -41,40 +39,6 @@ Attempt = Callable[[str], Awaitable[Response | Miss]]
 """Asks one question once, with this `traceparent`."""
 HEADER = "traceparent"
 _SAMPLED = "01"
-
-
-class Pace:
-    """Gives each question its turn, one after the other.
-
-    Args:
-        rate: questions that are started in a second; None to start each as soon as it asks for its turn.
-        now: gives the seconds of a clock that only goes forward.
-    """
-
-    def __init__(
-        self,
-        rate: float | None,
-        now: Callable[[], float] = time.perf_counter,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._rate = rate
-        self._now = now
-        self._sleep = sleep
-        self._begun: float | None = None
-        self._turns = 0
-
-    async def turn(self) -> float | None:
-        """Wait for the turn of the next question. Gives when that was due, which may be past; None without a rate."""
-        if self._rate is None:
-            return None
-        if self._begun is None:
-            self._begun = self._now()
-        # from the beginning, not from the turn before: what is late once does not make all that follow late
-        due = self._begun + self._turns / self._rate
-        self._turns += 1
-        while (left := due - self._now()) > 0:
-            await self._sleep(left)
-        return due
 
 
 class AskResult(Struct, frozen=True, kw_only=True):
@@ -172,7 +136,7 @@ class _Suite:
         self._waiting = iter(range(len(self._questions)))
         self._results: list[Result | None] = [None] * len(self._questions)
         self._asked = bytearray(len(self._questions))
-        self._pace = Pace(self._settings.rate)
+        self._next_turn = 0.0
 
     def results(self) -> Sequence[Result]:
         """Return all results that are collected in question order, the missing ones as aborted."""
@@ -184,8 +148,7 @@ class _Suite:
 
     async def run(self) -> None:
         """Ask until everything is answered or there is a reason to stop. Leaves no task and no connection behind."""
-        most = self._settings.concurrency if self._settings.rate is None else MOST_AT_ONCE
-        workers = min(most, len(self._questions))
+        workers = min(self._settings.concurrency, len(self._questions))
         async with self._connect(workers) as channel:
             try:
                 async with asyncio.TaskGroup() as group:
@@ -225,12 +188,21 @@ class _Suite:
     async def _work(self, channel: Channel) -> None:
         for index in self._waiting:
             case, mode = self._questions[index]
-            result = await self._ask(channel, case, mode, await self._pace.turn())
+            await self._turn()
+            result = await self._ask(channel, case, mode)
             if result.failure and result.failure.kind == "connection":
                 # a dead API is told apart from a bad connection as soon as its end can be seen
                 await asyncio.sleep(WATCH_SECONDS)
                 self._check_alive()
             self._take(index, result)
+
+    async def _turn(self) -> None:
+        """Wait until `ask.rate` lets the next question start."""
+        if self._settings.rate is not None:
+            now = time.perf_counter()
+            turn = max(now, self._next_turn)
+            self._next_turn = turn + 1 / self._settings.rate
+            await asyncio.sleep(turn - now)
 
     def _take(self, index: int, result: Result) -> None:
         if self.stopped is not None:
@@ -248,8 +220,8 @@ class _Suite:
                 f"{counted(len(self._questions), 'call')}; the last one: {result.failure.message}"
             )
 
-    async def _ask(self, channel: Channel, case: Case, mode: str, due: float | None) -> Result:
-        """Ask one question, retries included, within its total time. `due` is when it had to start, None for now."""
+    async def _ask(self, channel: Channel, case: Case, mode: str) -> Result:
+        """Ask one question, retries included, within its total time."""
         settings = self._settings
         attempt = channel.question(case, mode)
         trace_id = new_trace_id()
@@ -276,9 +248,6 @@ class _Suite:
             if isinstance(outcome, Miss):
                 message += f"; before that: {outcome.failure.message}"
             outcome = miss("timeout", message)
-        if due is not None:
-            # a user whose question waits, behind others or for another attempt, waits too
-            elapsed = time.perf_counter() - due
         if isinstance(outcome, Miss):
             failed = _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)
             return replace(failed, trace_id=trace_id)

@@ -56,7 +56,7 @@ LOOSER: dict[str, list[tuple[Any, Any]]] = {
     "api.program.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
     "ask.modes": [(["hybrid", "dense"], ["hybrid"])],
     "ask.concurrency": [(8, 1)],
-    "ask.rate": [(20, 10), (20, None)],
+    "ask.rate": [(20, 10), (None, 20)],
     "ask.timeout": [(5, 50)],
     "ask.repeat": [(3, 2)],
     "ask.repeat_sample": [(10, 0)],

@@ -217,6 +217,7 @@ def slice_of(key: str, value: object) -> str:
         pytest.param("ask.k", 1, 1000, 0, 1001, id="ask.k"),
         pytest.param("ask.concurrency", 1, 256, 0, 257, id="ask.concurrency"),
         pytest.param("ask.timeout", 0.001, 86_400, 0, 86_401, id="ask.timeout"),
+        pytest.param("ask.rate", 0.1, 10_000, 0, 10_001, id="ask.rate"),
         pytest.param("score.k", "[1]", "[1000]", "[0]", "[1001]", id="score.k"),
         pytest.param("gate.tolerance", 0, 1_000_000, -0.001, 1_000_001, id="gate.tolerance"),
         pytest.param("gate.min_cases", 1, 10**9, 0, None, id="gate.min_cases"),
