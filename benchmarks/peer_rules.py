@@ -15,9 +15,8 @@ from math import ceil, exp, floor, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 from typing import Literal
 
-from raggate.gate.statistics.beta import incomplete_beta
+from raggate.gate.statistics.distributions import incomplete_beta, t_below, t_quantile
 from raggate.gate.statistics.paired import sign_flip
-from raggate.gate.statistics.student import t_below, t_quantile
 
 Colour = Literal["green", "unsure", "red"]
 NORMAL = NormalDist()

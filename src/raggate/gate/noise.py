@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from raggate.gate import wording
-from raggate.gate.statistics.beta import binomial_tail
+from raggate.gate.statistics.distributions import binomial_tail
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.judging import highest

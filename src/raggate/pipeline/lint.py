@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
-from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_waivers
-from raggate.gate.suite_outlook import suite_outlook
+from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_waivers, suite_outlook
 from raggate.gate.waivers import check_cases
 from raggate.inputs.leaks import visible
 from raggate.inputs.lint import check_encoding, check_notes, check_questions, check_supports, check_workflows

@@ -20,7 +20,7 @@ from raggate.config.service_settings import Api
 from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.gate import waivers, wording
 from raggate.gate.evidence import ALPHA, MARGIN
-from raggate.gate.statistics.beta import beta_quantile
+from raggate.gate.statistics.distributions import beta_quantile
 from raggate.inputs import git
 from raggate.inputs.leaks import visible
 from raggate.inputs.trusted import Inputs

@@ -24,6 +24,7 @@ from raggate.config.gate_settings import Gate
 from raggate.gate import caveats, completeness
 from raggate.gate.completeness import obstacles
 from raggate.gate.policies import classify_row
+from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue
@@ -124,11 +125,12 @@ def test_a_baseline_without_cases_counts() -> None:
 
 
 def test_means_over_other_numbers_of_questions() -> None:
-    """A mean over another number of questions than that of a baseline without cases is told as one."""
+    """A mean over another number of questions than that of a baseline without cases cannot be compared."""
     other = replace(make_delta(0.8, 0.8), current=make_metric(0.8, 9))
-    told = [*completeness.other_denominators(without_cases((other, make_delta(0.8, 0.8))), GATE)]
-    assert [reason.code for reason in told] == ["incomparable"]
-    assert told[0].message == "hit_at_5 (hybrid) is a mean over 9 questions, in the baseline over 10"
+    decided = decide(without_cases((other, make_delta(0.8, 0.8))), (), GATE)
+    assert decided.outcome == "cannot tell"
+    message = "hit_at_5 (hybrid) is a mean over 9 questions, in the baseline over 10"
+    assert message in [reason.message for reason in decided.reasons if reason.code == "incomparable"]
 
 
 FINGERPRINT = {"metrics_version": 1, "adapter": "ask", "k": 5, "retrieval_only": True, "cutoffs": [1, 3]}

@@ -136,3 +136,15 @@ def test_a_partial_run_is_no_baseline() -> None:
     ):
         with pytest.raises(CannotTell, match=f"cannot become a baseline: .*{why}"):
             promote.refuse_unmeasured(refused, score(refused, CUTOFFS), (), Gate())
+
+
+def test_a_new_question_beside_an_old_one() -> None:
+    """A question that the baseline does not have as it is asked now has not got worse, and is counted."""
+    new = case_of(50)
+    relabelled = replace(well(4), case=replace(well(4).case, hash="other"))
+    lost = replace(relabelled, result=badly(4).result, labels=badly(4).labels)
+    golden = make_golden(*(case for case in WHOLE.cases if case.id != lost.case.id), lost.case, new)
+    run = part(well(3), answer(new, *others()), lost, golden=golden)
+    verdict = reviewed(run).verdict
+    assert verdict.outcome == "partial"
+    assert verdict.sentences[1].startswith("Nothing asked got worse (2 of them not in the baseline as asked now)")

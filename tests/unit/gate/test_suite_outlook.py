@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import make_baseline, make_config, make_golden, make_ranked_run
-from raggate.gate.suite_outlook import suite_outlook
+from raggate.gate.suite_checks import suite_outlook
 from raggate.models.golden import Golden
 from raggate.models.lint import ModeOutlook
 from raggate.scoring.score import score

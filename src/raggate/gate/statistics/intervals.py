@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import sqrt
 from statistics import NormalDist
 
-from raggate.gate.statistics.student import mean_and_error, t_quantile
+from raggate.gate.statistics.distributions import mean_and_error, t_quantile
 from raggate.models.scorecard import EPSILON
 
 _HALVINGS = 60

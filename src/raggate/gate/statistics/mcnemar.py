@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import asin, ceil, exp, fsum, isqrt, lgamma, log, log1p, sin, sqrt
 
-from raggate.gate.statistics.beta import beta_quantile
+from raggate.gate.statistics.distributions import beta_quantile
 
 GAMMA = 1e-4
 """What Berger and Boos leave outside the interval for the share of questions that move; added to p."""

@@ -10,8 +10,8 @@ from math import fsum, isfinite
 
 from msgspec import Struct
 
+from raggate.gate.statistics.distributions import NEGLIGIBLE, paired_t
 from raggate.gate.statistics.mcnemar import unconditional
-from raggate.gate.statistics.student import NEGLIGIBLE, paired_t
 
 MOST_MOVES = 24
 """Changes that are enumerated: two halves of 2^12 sums each."""

@@ -7,6 +7,7 @@ from math import inf, isclose, nan
 import pytest
 from hypothesis import given, strategies as st
 
+from raggate.gate.statistics.distributions import paired_t
 from raggate.gate.statistics.mcnemar import unconditional
 from raggate.gate.statistics.paired import (
     MCNEMAR,
@@ -18,7 +19,6 @@ from raggate.gate.statistics.paired import (
     sign_flip,
     unit_changes,
 )
-from raggate.gate.statistics.student import paired_t
 from tables import each_row
 
 CHANGES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 2)), max_size=50)
