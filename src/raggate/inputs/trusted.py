@@ -69,13 +69,14 @@ class Inputs(Struct, frozen=True, kw_only=True):
         """Return what a run by these inputs is known by: runs that differ in any of it were measured by other means."""
         ask = self.config.ask
         return {
+            # first, so that no name of the user's stands for what raggate knows
+            **self.config.versions,
             "adapter": ask.adapter,
             "k": ask.k,
             "retrieval_only": ask.retrieval_only,
             "modes": list(ask.modes),
             # left out where everything is asked once, as in baselines from before that could be chosen
             **({"repeat": ask.repeat} if ask.repeat > 1 else {}),
-            **self.config.versions,
             "golden": self.golden.hash,
             "vault": self.vault.hash,
         }

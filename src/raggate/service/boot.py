@@ -65,7 +65,7 @@ class Growth:
     stay as it is for a while: some APIs count a note before they embed it, and say meanwhile that they are done. An
     empty one is never final, however long it stays so, unless the baseline was measured with one that counts so too.
 
-    `grew` tells whether two looks saw different numbers, `settling` whether it had to stay as it is for that while.
+    `grew` tells whether two looks saw different numbers.
 
     Args:
         settle: seconds for which one that grew, or is not known to be complete, must not change.
@@ -77,7 +77,6 @@ class Growth:
         self._seen: tuple[int | None, ...] | None = None
         self._since = 0.0
         self.grew = False
-        self.settling = False
 
     def finished(self, state: IndexState | None, now: float) -> bool:
         """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
@@ -91,8 +90,7 @@ class Growth:
             return False
         if self.is_empty(state):
             return False
-        self.settling = self.grew or not self._complete(state)
-        return not self.settling or now - self._since >= self._settle
+        return (self._complete(state) and not self.grew) or now - self._since >= self._settle
 
     def is_empty(self, state: IndexState) -> bool:
         """Return whether an index holds no document or no chunk, though there are notes with text."""
@@ -259,7 +257,6 @@ class _Wait:
     _clock: Clock
     _last: _Look | None = None
     _hopeless_since: float | None = None
-    _explained: bool = False
 
     def __post_init__(self) -> None:
         self._ready = self._api.ready
@@ -283,7 +280,6 @@ class _Wait:
                     self._last = look
                 if growth.finished(look.state, now):
                     break
-                self._tell_settling()
                 self._give_up_if_hopeless(look, now)
                 if now >= news:
                     self._say(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}")
@@ -291,13 +287,6 @@ class _Wait:
                 self._pause(now + (_KNOCK if isinstance(look.error, httpx.ConnectError) else _POLL))
         self._announce()
         return self._last.state if self._last else None
-
-    def _tell_settling(self) -> None:
-        """Say once why nothing is asked yet of an API that seems to be ready."""
-        if self._growth.settling and not self._explained:
-            self._explained = True
-            wait = f"{setting(self._ready.settle)} s (`api.ready.settle`)"
-            self._say(f"{self._situation()}: it is asked once that has not changed for {wait}")
 
     def _look(self, client: httpx.Client, wire: Wire) -> _Look:
         # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set:
