@@ -102,7 +102,7 @@ def asking_pod(cluster: Cluster, volume: Path, index: int) -> dict[str, Any]:
     while not (results.exists() and results.stat().st_size):
         assert time.monotonic() < until, "the shard asks nothing"
         time.sleep(0.02)
-    assert not (directory / "receipt.json").exists()
+    assert not (directory / "results.jsonl.gz").exists()
     metadata: dict[str, Any] = pods[0]["metadata"]
     return metadata
 
