@@ -32,29 +32,20 @@ def separate(run: Run) -> list[Run]:
     ]
 
 
-def alarms(runs: Sequence[Run], *gates: Gate) -> tuple[list[int], int]:
-    """Hold each of some equal runs against each other one.
-
-    Args:
-        gates: policies, which differ in nothing that a comparison is made by.
+def alarms_by_policy(runs: Sequence[Run], gate: Gate) -> tuple[dict[str, int], int]:
+    """Hold each of some equal runs against each other one, under each policy.
 
     Returns:
-        For each policy in how many of the comparisons there is a regression, and how many comparisons there are.
+        By policy in how many of the comparisons there is a regression, and how many comparisons there are.
     """
     scored = [(run, score.score(run, run.config.score.k)) for run in runs]
     pairs = [*permutations(scored, 2)]
-    counts = [0] * len(gates)
+    counts = dict.fromkeys(POLICIES, 0)
     for (_, before), (run, scorecard) in pairs:
         baseline = Baseline(source="", scorecard=before, provenance=promote.provenance(run, before))
-        first = gates[0]
         # most of the time goes into the comparison, which is the same for all
-        comparison = compare.compare(run, scorecard, baseline, flip_at=first.flip_at, min_slice=first.min_cases)
-        for place, gate in enumerate(gates):
-            counts[place] += verdict.decide(comparison, (), gate).outcome == "regression"
+        comparison = compare.compare(run, scorecard, baseline, flip_at=gate.flip_at, min_slice=gate.min_cases)
+        for policy in POLICIES:
+            decided = verdict.decide(comparison, (), gate.model_copy(update={"policy": policy}))
+            counts[policy] += decided.outcome == "regression"
     return counts, len(pairs)
-
-
-def alarms_by_policy(runs: Sequence[Run], gate: Gate) -> tuple[dict[str, int], int]:
-    """Do the same under each policy, and all else of the gate as it is; see `alarms`."""
-    counts, pairs = alarms(runs, *(gate.model_copy(update={"policy": policy}) for policy in POLICIES))
-    return dict(zip(POLICIES, counts, strict=True)), pairs

@@ -11,7 +11,7 @@ from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.causes.cause_wording import sentence
 from raggate.gate.causes.causes import find_cause
 from raggate.gate.causes.passages import Asked, of_chunk, place, unmatched
-from raggate.models.comparison import Cause, CauseEvidence, Comparison, Flip
+from raggate.models.comparison import CauseEvidence, Comparison, Flip
 from raggate.models.golden import Case, Support
 from raggate.models.metric_names import (
     ABSTENTION,
@@ -119,22 +119,12 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
         )
         flip = _described("missed" if key in decided.missed else "fell", asked)
         flip = replace(flip, values=_values(same, own, metrics[key]))
-        if run.repeats and _as_before(flip):
-            cause = Cause(code="not-explained", other="is as in the baseline, and later ones are worse")
-            flip = replace(flip, cause=cause, why=sentence(cause))
         if old is None:
             flip = replace(flip, since="added")
         elif item.case.id in relabelled:
             flip = replace(flip, since="relabelled", before=_rank(old, metrics[key]))
         flips.append(flip)
     return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, not decided.is_red(flip), *_depth(flip))))
-
-
-def _as_before(flip: Flip) -> bool:
-    """Return whether the first of several answers, which is shown, has the passage where it was, and shows nothing."""
-    cause = flip.cause
-    unexplained = cause is not None and cause.code == "not-explained" and not cause.other
-    return unexplained and flip.kind == "fell" and flip.since == "same" and flip.before == flip.after is not None
 
 
 def _of_questions(side: Scorecard, wanted: Collection[Key]) -> Mapping[Key, CaseScore]:

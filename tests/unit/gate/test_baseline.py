@@ -379,3 +379,10 @@ def test_the_file_holds_everything_and_its_digest(stored: dict[str, Any], cases:
     lines = data.decode().split("\n")
     first = next(at for at, line in enumerate(lines) if line.startswith('  "cases": ['))
     assert [json.loads(line.removesuffix(",")) for line in lines[first + 1 : first + 1 + len(cases)]] == cases
+
+
+def test_larger_than_any_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file larger than any baseline can be is not even parsed."""
+    monkeypatch.setattr(baseline, "MOST_BYTES", 10)
+    with pytest.raises(UsageError, match="larger than 10 bytes"):
+        read(b"[" * 11)

@@ -159,3 +159,19 @@ def test_no_bytes_break_it(noise: bytes, place: int) -> None:
     edited = data[: place % len(data)] + noise + data[place % len(data) :]
     with suppress(UsageError):
         assert baseline.read(edited, "b.json", DIRECTIONS) == baseline.read(data, "b.json", DIRECTIONS)
+
+
+@each_row("depth", [300, 900, 5000, 100_000])
+@each_row("place", ['"provenance": {', '"values":{'])
+def test_what_is_nested_too_deeply_is_refused(depth: int, place: str) -> None:
+    """A baseline is refused with a message at any depth."""
+    text = baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}).decode()
+    deep = text.replace(place, f'{place}"x":{"[" * depth}{"]" * depth},', 1)
+    with pytest.raises(UsageError, match=r"nested too deeply|depth limit exceeded|not valid JSON"):
+        baseline.read(deep.encode(), "b.json", DIRECTIONS)
+
+
+def test_a_case_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case that is longer than any can be is not even parsed."""
+    monkeypatch.setattr(baseline, "MOST_CASE_BYTES", 50)
+    assert refusal(stored()).message == "b.json: damaged at cases.0: more than 50 bytes"

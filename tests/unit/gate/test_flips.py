@@ -279,28 +279,6 @@ def test_ranks_of_other_labels_explain_nothing() -> None:
     assert found["relabelled"].why == "every expected passage is among the 10 chunks returned, the first at rank 3"
 
 
-@each_row(
-    ("again", "why"),
-    [
-        (3, "its first answer is as in the baseline, and later ones are worse"),
-        (None, "every expected passage is among the 10 chunks returned, the first at rank 1"),
-    ],
-)
-def test_a_later_answer_that_got_worse(again: int | None, why: str) -> None:
-    """Of several answers the first is shown: where that is as good as before, it is said that later ones are worse."""
-    case = make_case()
-    first = answered(case, *at(1))
-    later = () if again is None else (answered(case, *at(again), repeat=2),)
-    run = make_run(first, repeats=later)
-    comparison = make_comparison(
-        baseline=make_baseline(make_scorecard(*score(make_run(first), (5,)).cases)),
-        scorecard=make_scorecard(*score(run, (5,)).cases),
-    )
-    decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", case.id): ("mrr_at_10",)})
-    (found,) = find_fallen(run, comparison, decided, 5)
-    assert (found.before, found.after, found.why) == (1, 1, why)
-
-
 REFUSED = {"hit_at_5": 1.0, "false_abstention_rate": 1.0}
 
 

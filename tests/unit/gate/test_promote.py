@@ -528,3 +528,8 @@ def test_a_run_of_another_build(command: RunCommand) -> None:
     run = make_run(provenance=Provenance(command=command, build="revision v1"))
     with pytest.raises(UsageError, match=f"is one of `raggate {command}`: revision v1, "):
         refuse_other_origin(run)
+
+
+def test_terms_are_one_line_each() -> None:
+    """What a person typed is kept as one printable line."""
+    assert Terms.of("a\x1b[0m\nb", " c\t", allow_regression=False) == Terms(reason="a [0m b", by="c")
