@@ -12,7 +12,6 @@ from flavours import EITHER
 from raggate.github.rest.client import GitHub, GitHubError
 from raggate.github.rest.commits import (
     Committed,
-    Moved,
     update,
 )
 from raggate.github.rest.git_objects import Objects
@@ -60,25 +59,6 @@ def stage(flavour: str) -> Iterator[Stage]:
         fake.assert_clean()
 
 
-def test_several_files_are_one_commit(stage: Stage) -> None:
-    """All files stand in one commit on top of the head, every other file is kept, and GitHub signed it."""
-    before = stage.repository.head
-    made = stage.update("main", before)
-    assert made == Committed(sha=stage.repository.head, verified=True, reason="valid", changed=True)
-    assert stage.parents(made.sha) == (before,)
-    assert {path: stage.repository.read(path) for path in FILES} == FILES
-    assert stage.repository.read("README.md") == b"# Notes\n"
-
-
-def test_a_branch_is_created(stage: Stage) -> None:
-    """Without a branch there is one afterwards, from the commit that was named, which itself stays as it is."""
-    before = stage.repository.head
-    made = stage.update("raggate/baseline-small", None, onto=before)
-    assert stage.repository.refs["refs/heads/raggate/baseline-small"] == made.sha
-    assert stage.parents(made.sha) == (before,)
-    assert stage.repository.head == before
-
-
 def test_newer_files_become_a_second_parent(stage: Stage) -> None:
     """A branch is brought onto a newer commit by going forward: both are parents, and the newer one's files count."""
     branch = stage.update("raggate/baseline-small", None, onto=stage.repository.head).sha
@@ -100,30 +80,6 @@ def test_what_was_merged_and_taken_back(stage: Stage) -> None:
     assert repository.refs["refs/heads/raggate/baseline-small"] == made.sha
     again = stage.update("raggate/baseline-small", made.sha, onto=back)
     assert (again.sha, again.changed) == (made.sha, False)
-
-
-@pytest.mark.parametrize("expected", [None, "1" * 40])
-def test_a_branch_that_is_elsewhere_is_left_alone(stage: Stage, expected: str | None) -> None:
-    """A head that is not the expected one is an error that names both, and nothing is written at all."""
-    head = stage.repository.head
-    with pytest.raises(Moved, match=head[:12]) as caught:
-        stage.update("main", expected, onto=head)
-    assert (caught.value.expected, caught.value.actual) == (expected, head)
-    assert not stage.fake.calls("git/create-blob")
-
-
-@pytest.mark.parametrize("branch", ["main", "new"])
-def test_a_writer_in_between_wins(stage: Stage, branch: str) -> None:
-    """When the branch moves between look and write, the write is refused and names both commits."""
-    before = stage.repository.head
-    expected = before if branch == "main" else None
-    other = stage.repository.add_commit({"other": "1"}, [before])
-    operation = "git/update-ref" if branch == "main" else "git/create-ref"
-    stage.fake.before(operation, lambda _: stage.repository.refs.update({f"refs/heads/{branch}": other}))
-    with pytest.raises(Moved) as caught:
-        stage.update(branch, expected, onto=before)
-    assert (caught.value.expected, caught.value.actual) == (expected, other)
-    assert stage.repository.refs[f"refs/heads/{branch}"] == other
 
 
 def test_nothing_is_forced(stage: Stage) -> None:

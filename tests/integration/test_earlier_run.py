@@ -13,6 +13,7 @@ from fakes.github_api import FakeGitHub, Repository
 from promotable import DAY, NAME, NOW, Measured, client, edited, packed
 from raggate.errors import CannotTell
 from raggate.github.earlier_run import RunSelector, adopt, download
+from raggate.github.rest import artifacts
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
@@ -152,6 +153,13 @@ def test_what_github_says_of_an_artifact(stage: Stage, name: str) -> None:
     """An artifact that is not there, is gone, or is not certainly what GitHub received is refused."""
     stage.artifact, why = LEFT[name]
     stage.refused(why)
+
+
+def test_an_artifact_that_is_too_large(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An artifact above the limit is refused before it is downloaded."""
+    monkeypatch.setattr(artifacts, "MOST_BYTES", 10)
+    stage.refused("is too large: at most 10 bytes are taken")
+    assert not stage.fake.storage_requests
 
 
 def test_another_repository(stage: Stage) -> None:

@@ -27,7 +27,6 @@ from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
 from raggate.github.runner.event import SourceRun
-from raggate.inputs import vault
 from raggate.models.publication import Publication
 from raggate.models.suites import SuiteOutcome
 from raggate.reports import comment
@@ -314,22 +313,6 @@ def test_an_artifact_of_an_earlier_attempt_is_none(stage: Stage) -> None:
     assert "left no artifact 'raggate-run', so there is nothing to judge" in " ".join(told.failure.lines)
 
 
-@pytest.mark.parametrize(("code", "label"), [(2, "usage error"), (3, "cannot tell"), (70, "internal error"), (0, "")])
-def test_an_artifact_without_results_does_not_speak(stage: Stage, code: int, label: str) -> None:
-    """Neither sentence nor hint of a run that measured nothing is the artifact's."""
-    claim = {"exit_code": code, "headline": "All is well.", "hint": "Merge it.", "log": ["fine"]}
-    told = stage.judge({"verdict.json": json.dumps(claim).encode()})
-    assert told.failure is not None
-    assert (told.code, told.failure.label) == (code or 3, label or "cannot tell")
-    assert "All is well" not in " ".join(told.failure.lines)
-    assert told.failure.hint == ""
-    assert told.failure.log == ("what the run itself says:", "All is well.", "fine")
-    # what to do next does not take its word for a fact either, such as that raggate has a bug
-    steps = comment.render_failure(told.failure, Publication())
-    assert "bug in raggate" not in steps
-    assert "**Next:** Look into the log of the run: all that is known of it is its own word." in steps
-
-
 def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:
     """A run that says it broke off is told to have stopped; its reason stands in the log, and so does no other."""
     files = stage.measured(0)
@@ -485,26 +468,6 @@ def test_what_is_too_much_to_read_is_told_as_not_looked_at(stage: Stage, monkeyp
     page = comment.render(told.review, Publication())
     assert "not looked at" in page
     assert "gate.tolerance" in page
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "problem"),
-    [
-        pytest.param(git_objects, "MOST_BYTES_OF_A_STRANGER", "or more than 1 MiB", id="read"),
-        pytest.param(vault, "MOST_NEW_BYTES", "its notes take 1 MiB more memory", id="held"),
-    ],
-)
-def test_a_huge_note_is_no_pass(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, problem: str
-) -> None:
-    """A fork's notes are read so far and no further, by what GitHub sends and by what they take in memory."""
-    monkeypatch.setattr(module, name, 1 << 20)
-    stage.change({f"{VAULT}/big.md": "word " * (1 << 18)})
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert problem in " ".join(told.review.context.preview.unseen)
-    assert told.code == 3
 
 
 def test_what_github_does_not_answer_is_no_pass(stage: Stage) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import CannotTell
 from raggate.github import untrusted_run
 from raggate.pipeline.claimed_run import ITS_WORDS
 
@@ -44,26 +42,3 @@ def test_a_verdict_larger_than_one_of_a_run_that_measured_nothing() -> None:
 
 
 WHATS = ("a usage error", "that it cannot tell", "an internal error", "an interruption")
-
-
-CLAIMS = st.sampled_from([b'{"suite": "small"}', b'{"suite": "other"}', b'{"suite": ["small"]}', b"[" * 100_000])
-RUN_FILES = st.dictionaries(st.sampled_from(["config.json", "verdict.json", "results.jsonl"]), CLAIMS | st.binary())
-
-
-@given(st.lists(RUN_FILES, max_size=4))
-def test_a_suite_has_the_one_run_that_says_so(runs: list[dict[str, bytes]]) -> None:
-    """Whatever run directories say of themselves, a suite gets the only one that names it, or none."""
-    claims = [[files.get(name, b"{}") for name in ("config.json", "verdict.json")] for files in runs]
-    # the second counts where the first names none
-    named = [
-        next((claim for claim in each if claim in {b'{"suite": "small"}', b'{"suite": "other"}'}), b"")
-        for each in claims
-    ]
-    own = [files for files, claim in zip(runs, named, strict=True) if claim == b'{"suite": "small"}']
-    left = untrusted_run.UntrustedRuns(runs)
-    assert ("small" in left) == bool(own)
-    if len(own) == 1:
-        assert left.of_suite("small") is own[0]
-    else:
-        with pytest.raises(CannotTell, match=r"2 runs|3 runs|4 runs|no run"):
-            left.of_suite("small")

@@ -69,7 +69,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     Args:
         path: below the API's base, for messages and rules.
-        limit: the most bytes an answer may have.
+        limit: the most bytes an answer may have; None for those of JSON.
         leave: whether a redirect may lead to another origin, without the token.
         repeatable: whether a POST may be sent again although it may have been done.
         find_existing: looks whether it has been done; None for not.
@@ -81,7 +81,7 @@ class Request(Struct, frozen=True, kw_only=True):
     path: str
     content: bytes | None = None
     accept: str = _JSON
-    limit: int = MOST_JSON_BYTES
+    limit: int | None = None
     leave: bool = False
     repeatable: bool = True
     find_existing: Callable[[], Any | None] | None = None
@@ -408,7 +408,7 @@ class GitHub(AbstractContextManager["GitHub"]):
             answer = Answer(
                 status=status,
                 headers=response.headers,
-                body=b"" if location else self._body(response, request.limit, end),
+                body=b"" if location else self._body(response, request.limit or MOST_JSON_BYTES, end),
                 cross_origin=not at_home,
                 next_url=response.links.get("next", {}).get("url", ""),
             )
