@@ -33,13 +33,17 @@ class Token(Struct, frozen=True):
 
 
 def compiled(expression: str) -> Fits:
-    """Read an expression. Each word fits where one of the texts holds it, in whatever case.
+    """Read an expression. Each word fits if one of the texts holds it, in whatever case.
 
-    `not` binds closest, then `and`, then `or`.
+    `not` binds closest, then `and`, then `or`. An error names the column.
     """
     if len(expression) > MAX_LENGTH:
         raise UsageError(f"-k: {len(expression)} characters, expected at most {MAX_LENGTH}", hint=_HINT)
-    return _Reader(expression).read()
+    reader = _Reader(expression)
+    fits = reader.either(0)
+    if reader.token is not None:
+        raise reader.unexpected("'and', 'or' or the end")
+    return fits
 
 
 def words_of(expression: str) -> list[str]:
@@ -57,10 +61,10 @@ def _tokens(expression: str) -> list[Token]:
         kind = match.lastgroup or "word"
         text = match[kind]
         searched = kind != "sign" and not (kind == "word" and text in _OPERATORS)
-        start = match.start(kind) - (kind in {"double", "single"})
+        column = match.start(kind) - (kind in {"double", "single"}) + 1
         if searched and not text.strip():
-            raise _problem(expression, start + 1, "there is nothing between the quotes")
-        tokens.append(Token(start + 1, text, searched))
+            raise _problem(expression, column, "there is nothing between the quotes")
+        tokens.append(Token(column, text, searched))
         position = match.end()
     return tokens
 
@@ -70,69 +74,53 @@ def _problem(expression: str, column: int, problem: str) -> UsageError:
 
 
 class _Reader:
-    """Reads an expression by recursive descent, one method for each rank of operators."""
+    """Reads by recursive descent, one method for each rank of operators; `token` is the next one."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression
-        self._tokens = _tokens(expression)
-        self._next = 0
-        self._depth = 0
+        self._left = _tokens(expression)
 
-    def read(self) -> Fits:
-        fits = self._either()
-        if self._here() is not None:
-            raise self._unexpected("'and', 'or' or the end")
-        return fits
+    @property
+    def token(self) -> Token | None:
+        return self._left[0] if self._left else None
 
-    def _either(self) -> Fits:
-        parts = [self._all()]
+    def either(self, depth: int) -> Fits:
+        parts = [self._all(depth)]
         while self._taken("or"):
-            parts.append(self._all())
+            parts.append(self._all(depth))
         return parts[0] if len(parts) == 1 else lambda texts: any(part(texts) for part in parts)
 
-    def _all(self) -> Fits:
-        parts = [self._single()]
+    def _all(self, depth: int) -> Fits:
+        parts = [self._single(depth + 1)]
         while self._taken("and"):
-            parts.append(self._single())
+            parts.append(self._single(depth + 1))
         return parts[0] if len(parts) == 1 else lambda texts: all(part(texts) for part in parts)
 
-    def _single(self) -> Fits:
-        token = self._here()
-        self._depth += 1
-        if token is not None and self._depth > MAX_DEPTH:
+    def _single(self, depth: int) -> Fits:
+        token = self.token
+        if token is not None and depth > MAX_DEPTH:
             raise _problem(self._expression, token.column, f"more than {MAX_DEPTH} levels deep")
         if self._taken("not"):
-            negated = self._single()
-            fits: Fits = lambda texts: not negated(texts)  # noqa: E731 - as the others are
-        elif self._taken("("):
-            fits = self._either()
+            negated = self._single(depth + 1)
+            return lambda texts: not negated(texts)
+        if self._taken("("):
+            inner = self.either(depth)
             if not self._taken(")"):
-                raise self._unexpected("')'")
-        else:
-            fits = self._word()
-        self._depth -= 1
-        return fits
-
-    def _word(self) -> Fits:
-        token = self._here()
+                raise self.unexpected("')'")
+            return inner
         if token is None or not token.searched:
-            raise self._unexpected("a word, 'not' or '('")
-        self._next += 1
-        wanted = token.text.casefold()
+            raise self.unexpected("a word, 'not' or '('")
+        wanted = self._left.pop(0).text.casefold()
         return lambda texts: any(wanted in text for text in texts)
 
-    def _here(self) -> Token | None:
-        return self._tokens[self._next] if self._next < len(self._tokens) else None
-
     def _taken(self, operator: str) -> bool:
-        token = self._here()
-        if token is None or token.searched or token.text != operator:
-            return False
-        self._next += 1
-        return True
+        taken = self.token is not None and not self.token.searched and self.token.text == operator
+        if taken:
+            self._left.pop(0)
+        return taken
 
-    def _unexpected(self, expected: str) -> UsageError:
-        token = self._here()
+    def unexpected(self, expected: str) -> UsageError:
+        token = self.token
         column = len(self._expression.rstrip()) + 1 if token is None else token.column
         seen = "it ends here" if token is None else f"found {quoted(token.text)}"
         return _problem(self._expression, column, f"expected {expected}; {seen}")

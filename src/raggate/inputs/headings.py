@@ -89,16 +89,27 @@ def sections(text: str, rel_path: str, *, source: bool = False) -> frozenset[Sec
 def _titled(text: str, forms: Collection[Form]) -> dict[Form, set[Section]]:
     """Return the sections of a note that have a heading, by each form of it, and what stands before the first one."""
     result: dict[Form, set[Section]] = {form: set() for form in forms}
-    front_matter = _FRONT_MATTER.match(text)
     last = len(lines_of(text))
-    for start in {0, front_matter.end()} if front_matter else {0}:
-        # the environment carries the link definitions from the blocks to the headings
-        environment: dict[str, Any] = {}
-        tokens = _block_parser().parse(text[start:], environment)
-        for form in forms:
-            marks = _headings(tokens, environment, len(lines_of(text[:start])) - 1, form)
+    for start in {0, _skipped(text)}:
+        for form, marks in _marks(text, start, *forms):
             result[form].update(_bounded(marks, last), _before(marks))
     return result
+
+
+def _skipped(text: str) -> int:
+    """Return where the note begins behind its front matter."""
+    front_matter = _FRONT_MATTER.match(text)
+    return front_matter.end() if front_matter else 0
+
+
+def _marks(text: str, start: int, *forms: Form) -> Iterator[tuple[Form, list[_Mark]]]:
+    """Yield the headings of a note that is read from somewhere on, in each form; lines count from the top."""
+    # the environment carries the link definitions from the blocks to the headings
+    environment: dict[str, Any] = {}
+    tokens = _block_parser().parse(text[start:], environment)
+    above = len(lines_of(text[:start])) - 1
+    for form in forms:
+        yield form, _headings(tokens, environment, above, form)
 
 
 def line_of(text: str, heading_path: str | None) -> int:
@@ -106,12 +117,7 @@ def line_of(text: str, heading_path: str | None) -> int:
     if heading_path is None:
         return 1
     wanted = elements(heading_path)
-
-    front_matter = _FRONT_MATTER.match(text)
-    skipped = front_matter.end() if front_matter else 0
-    offset = len(lines_of(text[:skipped])) - 1
-    environment: dict[str, Any] = {}
-    marks = _headings(_block_parser().parse(text[skipped:], environment), environment, offset, "rendered")
+    ((_, marks),) = _marks(text, _skipped(text), "rendered")
     lines = closest(lambda same: [line for _, line, path, _ in marks if is_path(wanted, path, same)])
     return lines[0] + 1 if lines else 1
 
@@ -124,11 +130,8 @@ def front_matter_of(text: str) -> str:
 
 def headings_with_text(text: str) -> Iterator[Elements]:
     """Yield the path of every heading with text of its own below it, as it is rendered."""
-    front_matter = _FRONT_MATTER.match(text)
-    body = text[front_matter.end() :] if front_matter else text
-    environment: dict[str, Any] = {}
-    lines = lines_of(body)
-    marks = _headings(_block_parser().parse(body, environment), environment, 0, "rendered")
+    lines = lines_of(text)
+    ((_, marks),) = _marks(text, _skipped(text), "rendered")
     ends = [*(line for _, line, *_ in marks[1:]), len(lines)]
     for (_, line, path, _), end in zip(marks, ends, strict=False):
         if path and any(re.search(r"\w", row) for row in lines[line + 1 : end]):
@@ -235,7 +238,6 @@ class SectionNames:
     """The sections of one note, to look heading paths up in. Parsed at the first look."""
 
     def __init__(self, text: str, rel_path: str) -> None:
-        """Take a note as it is written, and its path in its vault."""
         self._text = text
         self._rel_path = rel_path
         self.named = cache(self._named)

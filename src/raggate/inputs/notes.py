@@ -227,7 +227,6 @@ class NoteTitles:
     """The headings of one note, to look heading paths up in. Parsed at the first look."""
 
     def __init__(self, text: str, vault: str, rel_path: str) -> None:
-        """Take a note as it is written, its vault and its path there."""
         self._text = text
         self._vault = vault
         self._rel_path = rel_path
@@ -320,7 +319,6 @@ class Notes:
     """
 
     def __init__(self, vault: Vault) -> None:
-        """Take the notes the API was given."""
         self._vault = vault
         self.texts = vault.named_texts
         # the same chunks come back for many questions

@@ -123,7 +123,6 @@ class WordSearch:
     """Passages by the words of a query: rare words count more than frequent ones, and a word again counts less."""
 
     def __init__(self, among: Sequence[Passage]) -> None:
-        """Index passages, each with its headings and the path of its note."""
         self._passages = among
         self._counts = [Counter(words(" ".join((item.rel_path, *item.path, bare(item.text))))) for item in among]
         self._holding: defaultdict[str, set[int]] = defaultdict(set)
@@ -175,7 +174,6 @@ class TextIndex:
     """The words of a vault, to find texts in."""
 
     def __init__(self, vault: Vault) -> None:
-        """Index every note."""
         self._vault = vault
         self._notes = {note: _read(text, note[1]) for note, text in vault.texts.items()}
         self._holding: dict[str, set[tuple[str, str]]] = {}

@@ -316,7 +316,6 @@ class CaseCheck:
     """Holds one case after the other against the notes, which are parsed once."""
 
     def __init__(self, vault: Vault) -> None:
-        """Take the notes."""
         self._vault = vault
         self._sections: SectionsOf = sections_of(vault)
 

@@ -61,7 +61,6 @@ class QuestionCheck:
     """Holds what a model wrote against all of the notes."""
 
     def __init__(self, vault: Vault) -> None:
-        """Index the notes."""
         self._vault = vault
         self._index = TextIndex(vault)
         self._case = CaseCheck(vault)
