@@ -74,8 +74,6 @@ def _problem(expression: str, column: int, problem: str) -> UsageError:
 
 
 class _Reader:
-    """Reads by recursive descent, one method for each rank of operators; `token` is the next one."""
-
     def __init__(self, expression: str) -> None:
         self._expression = expression
         self._left = _tokens(expression)

@@ -458,8 +458,6 @@ class _OversizeError(ValueError):
 
 
 class _Talk:
-    """What is asked of and answered by one `git cat-file --batch`."""
-
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self._read = bytearray()

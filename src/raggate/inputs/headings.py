@@ -97,7 +97,6 @@ def _titled(text: str, forms: Collection[Form]) -> dict[Form, set[Section]]:
 
 
 def _skipped(text: str) -> int:
-    """Return where the note begins behind its front matter."""
     front_matter = _FRONT_MATTER.match(text)
     return front_matter.end() if front_matter else 0
 
@@ -411,7 +410,6 @@ def _missing(
 
 
 def _texts(text: str, note: SectionNames, wanted: str) -> list[str]:
-    """Return the texts of the sections that a heading path names, each with its subsections."""
     lines = lines_of(text)
     return ["\n".join(lines[begin:end]) for begin, end in {(it.begin, it.end) for it in note.inside(wanted)}]
 
@@ -426,7 +424,6 @@ def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
 
 
 def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
-    """Return where in its note a snippet stands that is not in its section."""
     line = next((line_with(text, snippet) for text in texts if holds(text, snippet)), None)
     return "" if line is None else f", but in line {line} of the note; name the section that it is in"
 

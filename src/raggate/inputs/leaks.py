@@ -94,7 +94,6 @@ def _hidden_from(principal: Principal | None, notes: Notes) -> frozenset[str]:
 
 
 def _leaks(asked: Sequence[_Asked], notes: Notes, hidden: frozenset[str]) -> list[tuple[Leak, ...]]:
-    """Return for each answer what it holds of some notes."""
     texts = {text.text for _, response in asked for text in _texts(response)} if hidden else ()
     kept_back = _only_in(hidden, frozenset(row for text in texts for row in _rows(text)), notes)
     # the same texts come back for many questions, and few hold anything

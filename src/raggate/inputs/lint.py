@@ -47,7 +47,6 @@ def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
 
 
 def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:
-    """Tell of questions that occur twice, and of those that nearly do and are of no common group."""
     first: dict[tuple[str, object], Case] = {}
     distinct: list[Case] = []
     for case in golden.cases:
@@ -65,7 +64,6 @@ def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:
 
 
 def _scope(case: Case) -> object:
-    """Return where and how a question is asked: in two scopes it is two questions."""
     return case.vaults, case.folders, case.modes
 
 
@@ -205,7 +203,6 @@ def check_workflows(settings: Config, workflows: Mapping[str, bytes], config: st
 
 
 def _steps(workflow: Any) -> Iterator[tuple[yamlio.Path, dict[str, Any]]]:
-    """Yield the steps that run the action, each with its inputs."""
     for name, job in fields(fields(workflow).get("jobs")).items():
         steps = fields(job).get("steps")
         for number, step in enumerate(steps if isinstance(steps, list) else ()):

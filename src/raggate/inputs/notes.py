@@ -153,7 +153,6 @@ class NoteWords:
         return sum(stands for _, stands in counted) / len(counted)
 
     def _standing(self, given: Sequence[str]) -> list[bool]:
-        """Say of each word whether it is part of a shingle that the note has."""
         standing = [False] * len(given)
         for start, shingle in enumerate(shingles(given)):
             if shingle in self._shingles:
@@ -293,7 +292,6 @@ def _put_together(letters: str, path: tuple[str, ...]) -> bool:
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text, without case and accents."""
     folded = text.casefold()
     if not folded.isascii():
         folded = unicodedata.normalize("NFKD", stream_safe(folded))
@@ -423,7 +421,6 @@ class Notes:
         return own or any(not its.checkable or its.share(" ".join(row)) >= OWN_SHARE for its in words)
 
     def _notes_at(self, vault: str | None, rel_path: str) -> list[tuple[str, str]]:
-        """Return the notes a place may be of: where the API does not tell the vault, all of that path."""
         return self._vault.notes_at(rel_path, (vault,) if vault else ())
 
     def _holds(self, note: tuple[str, str], text: str) -> bool:

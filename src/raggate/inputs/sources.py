@@ -282,7 +282,6 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, se
 
 
 def _in_checkout(checkout: git.Checkout, path: Path) -> str:
-    """Name a file as git does, by its way from the top."""
     return os.path.relpath(path.parent.resolve() / path.name, checkout.top.resolve())
 
 

@@ -222,7 +222,6 @@ def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Con
 
 
 def _notes(source: sources.Source, settings: Config, cases: Golden, beside: Vault | None) -> Vault:
-    """Read the notes, in which every support of the questions must stand."""
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()}, beside)
     seconds = beside_notes(notes.size, len(cases.cases))
     late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
@@ -232,7 +231,6 @@ def _notes(source: sources.Source, settings: Config, cases: Golden, beside: Vaul
 
 
 def _golden(source: sources.Source, where: InputSource, settings: Config) -> Golden:
-    """Read the questions of the suite; the whole file must be in order all the same."""
 
     def refuse(key: yamlio.Path, text: str) -> UsageError:
         data, name = _needed(source, where.config_name, NO_CONFIG).data, source.place(where.config_name)

@@ -104,7 +104,6 @@ def _hash(content: bytes) -> str:
 
 
 def _notes(directory: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Yield every note of a vault, with its path there."""
     root = directory.resolve()
 
     def refuse(error: OSError) -> None:

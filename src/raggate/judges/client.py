@@ -173,7 +173,6 @@ class Client:
         return lost.why if lost else _late(self._settings, lost)
 
     async def _wait(self, line: _Line, attempt: int, lost: _Lost | None) -> bool:
-        """Wait while the server wants to be left alone, and before a retry. Returns whether time is left then."""
         if lost is not None:
             pause = BACK_OFF_SECONDS * 2 ** (attempt - 1) if lost.wait_s is None else lost.wait_s
             line.free_at = max(line.free_at, _clock() + pause)
@@ -274,7 +273,6 @@ def _clock() -> float:
 
 
 async def _read(response: httpx.Response) -> bytes | None:
-    """Read a body; None where it is larger than anything a judge says."""
     body = b""
     async for piece in response.aiter_raw():
         body += piece

@@ -71,7 +71,6 @@ async def spot_check(
 
 
 def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool | None:
-    """Return whether two opinions of an answer differ; None where no score has two values."""
     others = {judgement.score: judgement.value for judgement in second}
     pairs = [
         (judgement.score, judgement.value, other)

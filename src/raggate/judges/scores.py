@@ -228,7 +228,6 @@ def _no_rule(material: Material) -> str:
 
 
 def _unasked(material: Material) -> JsonObject:
-    """Show the passages without the answer, which has no say."""
     return material.of_passages(answered=False)
 
 

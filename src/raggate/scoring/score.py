@@ -220,8 +220,6 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
 
 
 class _Seen:
-    """What is counted over all answers, on the way to their scores."""
-
     def __init__(self) -> None:
         self.calls = Calls()
         self.fields: Counts = {}
@@ -403,7 +401,6 @@ def _is_within(chunk: Chunk, support: Support) -> bool:
 
 
 def _is_of(chunk: Chunk, place: Support, case: Case) -> bool:
-    """Return whether a chunk is of the note, or has the id, that a place names."""
     if place.chunk_id is not None:
         return chunk.chunk_id == place.chunk_id
     if place.doc_id is not None:

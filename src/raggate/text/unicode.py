@@ -80,7 +80,6 @@ def wrapped(text: str, room: int) -> list[str]:
 
 
 def _end(text: str, room: int) -> int:
-    """Return how many characters fit, at least one."""
     taken = 0
     for place, character in enumerate(text):
         taken += _columns(character)

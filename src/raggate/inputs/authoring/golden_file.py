@@ -50,7 +50,6 @@ def with_changed(data: bytes, changed: Mapping[str, Case]) -> bytes:
 
 
 def _merged(row: dict[str, Any], case: Case) -> dict[str, Any]:
-    """Return a row that says what a case does, as it stands if it says so already."""
     before, after, merged = _row(golden.read_case(json.dumps(row).encode(), 1)), _row(case), dict(row)
     for key in dict.fromkeys((*before, *after)):
         if before.get(key) != after.get(key):
@@ -67,7 +66,6 @@ def _line(row: dict[str, Any]) -> bytes:
 
 
 def _row(case: Case) -> dict[str, Any]:
-    """Return the keys of a case that are no defaults."""
     values = {key: value for key, value in as_dict(case).items() if key not in {"hash", "line"}}
     row = {key: value for key, value in values.items() if key in _ALWAYS or value != _DEFAULTS[key]}
     if "modes" in row:

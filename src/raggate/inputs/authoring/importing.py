@@ -121,7 +121,6 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
 
 
 def _of_contexts(question: Question, index: TextIndex) -> list[Stand]:
-    """Return the place of each context."""
     return [
         _narrowed(_only(text, index, "context", name), text, question.answers, index)
         for text, name in zip_longest(question.contexts, question.documents, fillvalue="")
@@ -168,7 +167,6 @@ def _shown(stand: Stand, index: TextIndex) -> Passage:
 
 
 def _supports(question: Question, stands: Sequence[Stand], index: TextIndex) -> tuple[Support, ...]:
-    """Return a support for each place, with the answers as snippets, and the highest grade."""
     snippets = tuple(text for text in question.answers if len(words(text)) > 0 and len(text) <= MAX_TEXT)
     grades: dict[Stand, int] = {}
     for stand, grade in zip(stands, question.grades or (1,) * len(stands), strict=False):

@@ -193,7 +193,6 @@ class TextIndex:
         return tuple(places)
 
     def _candidates(self, wanted: tuple[str, ...]) -> list[tuple[str, str]]:
-        """Return the notes with every word of a text, in the order of the vault."""
         if not wanted:
             return []
         sets = sorted((self._holding.get(word, set()) for word in set(wanted)), key=len)
@@ -279,7 +278,6 @@ def _under(chunk: Chunk, among: Sequence[Passage]) -> Sequence[Passage]:
 
 
 def _without_text(chunk: Chunk, vault: Vault) -> list[Passage]:
-    """Return all headings of a chunk's note, each as a passage without text."""
     return [
         Passage(name, chunk.rel_path, path, line + 1, "")
         for name, _ in vault.notes_at(chunk.rel_path, (chunk.vault,) if chunk.vault else ())

@@ -241,7 +241,6 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
 def _of_each_note(
     known: Sequence[Passage], vault: Vault, good: Callable[[Iterable[_Draft]], Iterator[T]]
 ) -> Iterator[T]:
-    """Yield the first good questions of each note, from all over it."""
     for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
         drafts = [draft for passage in note for draft in _of_passage(passage, vault)]
         step = max(1, len(drafts) // PER_NOTE)
@@ -258,7 +257,6 @@ def _of_passage(passage: Passage, vault: Vault) -> Iterator[_Draft]:
 
 
 def _ways(fact: Fact, title: str) -> Iterator[tuple[str, str]]:
-    """Ask for a fact without naming its note, and by it."""
     names = f"{fact.subject} {fact.property}"
     if fact.form == "definition":
         verb = "are" if fact.property == "are" else "is"

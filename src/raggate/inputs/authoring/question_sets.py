@@ -135,7 +135,6 @@ def _asked(value: Any) -> str:
 
 
 def _promptfoo(path: Path) -> Iterator[Question]:
-    """Read promptfoo's tests: variables of a prompt, and assertions that say what an answer holds."""
     for place, test in records(path):
         values = test.get("vars")
         variables = values if isinstance(values, Mapping) else _columns(test)
@@ -178,7 +177,6 @@ def _is_itself(text: str) -> bool:
 
 
 def _squad(path: Path) -> Iterator[Question]:
-    """Read SQuAD 1.1 and 2.0: paragraphs with their questions, or one row a question."""
     for place, record in records(path):
         if "paragraphs" not in record:
             yield _of_paragraph(place, record, record.get("context"))

@@ -57,7 +57,6 @@ class AnthropicMessages:
 
 
 def _text(content: object) -> str:
-    """Return what the model put into the tool, as JSON, else the first text."""
     blocks: list[dict[str, Any]] = [fields(block) for block in content] if isinstance(content, list) else []
     used = next((block.get("input") for block in blocks if block.get("type") == "tool_use"), None)
     if isinstance(used, dict):
