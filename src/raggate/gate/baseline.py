@@ -53,12 +53,7 @@ _WHOLE = f"{_REPAIR} After a merge conflict take the whole file of one side, the
 
 
 def laid_out(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> bytes:
-    """Lay a file out: keys sorted, a line for each case, slice and accepted metric, and the digest of all the rest.
-
-    Args:
-        stored: what stands in it beside its cases and the digest.
-        cases: the cases, in their order.
-    """
+    """Lay a file out: keys sorted, a line for each case, slice and accepted metric, and the digest of all the rest."""
     lines = [dumps(case) for case in cases]
     signed = {**stored, "digest": digest(stored, lines)}
     between = b"{\n"
@@ -305,12 +300,7 @@ def _case_of_each(unread: Sequence[Raw], scores: list[CaseScore], source: str) -
 
 
 def digest(content: Mapping[str, Any], cases: Iterable[bytes]) -> str:
-    """Return the digest of everything a baseline file holds but for the digest itself, whatever its layout.
-
-    Args:
-        content: what stands in the file, beside its cases.
-        cases: the JSON of each case, as `dumps` writes it.
-    """
+    """Return the digest of everything a baseline file holds but for the digest itself, whatever its layout."""
     own, begin = hashlib.sha256(), b"{"
     for key in sorted({*content, "cases"} - {"digest"}):
         own.update(begin + dumps(key) + b":")

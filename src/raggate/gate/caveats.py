@@ -27,12 +27,7 @@ _CLOCKS = 1
 
 
 def age(baseline: Baseline | None, at: str, allowed: int | None) -> Iterator[Reason]:
-    """Warn that a baseline is stale, or cannot become it, as it was measured later than at this moment.
-
-    Args:
-        at: when a run started, or now; ISO 8601.
-        allowed: after how many days it is stale; None for never.
-    """
+    """Warn that a baseline is stale, or cannot become it, as it was measured later than at this moment."""
     measured = baseline.provenance.get("measured") if baseline is not None else None
     days = dates.days_between(measured, at)
     if days is None or allowed is None or -_CLOCKS <= days <= allowed:

@@ -45,16 +45,7 @@ def compare(
     incomparable: tuple[str, ...] = (),
     waived: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> Comparison:
-    """Compare a scored run with a baseline over the cases that are the same on both sides; others have stand-ins.
-
-    Args:
-        run: the run the scorecard was made of, for the reasons behind flips.
-        baseline: what to hold it against, None when there is none.
-        flip_at: rank within which a question counts as found.
-        min_slice: values from which a slice of the baseline has a mean that an added case can be held to.
-        incomparable: why the two must not be compared, beside a baseline that is unfit; then nothing is.
-        waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
-    """
+    """Compare a scored run with a baseline over the cases that are the same on both sides; others have stand-ins."""
     theirs = None
     baseline = judge_advice.by_these_judges(scorecard, baseline)
     if baseline is not None:
@@ -160,12 +151,7 @@ def _in_words(value: object) -> str:
 def golden_changes(
     run: Run, scorecard: Scorecard, baseline: Baseline, *, refiled: Iterable[str], released: Iterable[str]
 ) -> GoldenChanges:
-    """Compare the golden sets, not what was asked of them: a run may have been cut short.
-
-    Args:
-        refiled: names of cases that stand in other slices.
-        released: names of cases that are no longer must-pass.
-    """
+    """Compare the golden sets, not what was asked of them: a run may have been cut short."""
     if not baseline.paired:
         return GoldenChanges()
     modes = [mode for mode in baseline.scorecard.slices if mode in scorecard.slices]

@@ -225,11 +225,7 @@ def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...
 
 
 def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: Sequence[str]) -> Iterator[str]:
-    """Yield why a run by some settings must not be compared with a baseline, as far as those tell it.
-
-    Args:
-        now: what the run is known by, see `Inputs.fingerprint`; with the cut-offs and the version of the metrics.
-    """
+    """Yield why a run by some settings must not be compared with a baseline, as far as those tell it."""
     before = baseline.scorecard.fingerprint
     if baseline.scorecard.suite and baseline.scorecard.suite != suite:
         yield f"the baseline is of suite {baseline.scorecard.suite!r}, this run of {suite!r}"

@@ -104,11 +104,7 @@ class PairedCases:
     def _gain(
         self, column: _Column, place: tuple[str, str, str], both: Sequence[int], moved: tuple[int, int], *, binary: bool
     ) -> Interval | None:
-        """Return the 95% interval of the mean change; None if nothing can be said of its spread.
-
-        Args:
-            moved: how many of them got worse, and better.
-        """
+        """Return the 95% interval of the mean change; None if nothing can be said of its spread."""
         _, name, metric = place
         grouped = self._is_grouped(name)
         groups = [self._pairs[at][1].group or None for at in both] if grouped and both else None
@@ -166,13 +162,7 @@ class Held(Struct, frozen=True, kw_only=True):
 def uncompared(
     row: Delta, others: Sequence[tuple[CaseScore | None, CaseScore]], slices: Slices, min_slice: int
 ) -> tuple[Uncompared | None, frozenset[str]]:
-    """Hold the cases that cannot be compared to their stand-ins; also name those that are worse.
-
-    Args:
-        row: the metric over the cases that are compared.
-        others: all other cases of the mode and slice, each with what the baseline has under its name.
-        min_slice: values from which a slice other than that of all cases has a mean to hold something to.
-    """
+    """Hold the cases that cannot be compared to their stand-ins; also name those that are worse."""
     direction = row.current.direction
     held, retired = [], []
     for old, new in others:
@@ -257,16 +247,7 @@ def _average(values: Sequence[float]) -> float:
 
 
 class Sides:
-    """The cases of a run and of the baseline it is held against, passed by once.
-
-    Args:
-        waived: mode and case id of the cases that are left out of the means on both sides.
-
-    Attributes:
-        same: the cases that are the same on both sides, each with its past.
-        refiled: names of such cases in other slices.
-        released: names of such cases that are no longer must-pass.
-    """
+    """The cases of a run and of the baseline it is held against, passed by once."""
 
     def __init__(self, scorecard: Scorecard, baseline: Baseline, *, waived: AbstractSet[Key] = frozenset()) -> None:
         self.same: list[Pair] = []
@@ -309,11 +290,7 @@ class Sides:
             self.released.add(new.case_id)
 
     def deltas(self, min_slice: int) -> Iterator[Delta]:
-        """Yield the rows of the comparison.
-
-        Args:
-            min_slice: values from which a slice of the baseline has a mean that an added case can be held to.
-        """
+        """Yield the rows of the comparison."""
         means, counts = self._whole.means(), self._whole.counts()
         for mode, name, metric, stored in self._rows:
             delta = self._paired[mode].row((mode, name, metric), stored)

@@ -47,9 +47,6 @@ def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, .
     """Describe the questions of modes without a past whose passage is not within a rank.
 
     Those that must pass come first. A run that broke off has none: what it did not come to says nothing.
-
-    Args:
-        flip_at: rank within which a question counts as found.
     """
     modes = modes_without_past(comparison)
     if run.stopped is not None or not modes:

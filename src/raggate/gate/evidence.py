@@ -67,12 +67,7 @@ class ScoredPair(Struct, frozen=True):
 def paired_scores(
     comparison: Comparison, mode: str, metrics: Sequence[str], left_out: AbstractSet[tuple[str, str]] = frozenset()
 ) -> Sequence[ScoredPair]:
-    """Score the questions of a mode that are the same on both sides, and to which one of the metrics applies.
-
-    Args:
-        comparison: what was compared; a baseline without cases gives none.
-        left_out: mode and case id of the cases that a waiver leaves out.
-    """
+    """Score the questions of a mode that are the same on both sides, and to which one of the metrics applies."""
     directions = directions_in(comparison, mode)
     scored = (
         (new, paired_values(old, new, metrics, directions)) for old, new in same_questions(comparison, mode, left_out)
@@ -145,11 +140,7 @@ def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], na
 def composite_tests(
     comparison: Comparison, metrics: Mapping[str, Sequence[str]], left_out: AbstractSet[tuple[str, str]] = frozenset()
 ) -> tuple[CompositeTest, ...]:
-    """Test every mode in which questions can be compared, once each.
-
-    Args:
-        left_out: mode and case id of the cases that a waiver leaves out.
-    """
+    """Test every mode in which questions can be compared, once each."""
     modes = {mode: paired_scores(comparison, mode, names, left_out) for mode, names in metrics.items()}
     scored = {mode: pairs for mode, pairs in modes.items() if pairs}
     tests = [_composite_test(mode, metrics[mode], pairs, len(scored)) for mode, pairs in scored.items()]
@@ -195,9 +186,6 @@ def metric_chances(
     """Return how likely by chance alone each metric of a mode falls as it did; see `chances_alone`.
 
     It is over the questions that have a value on both sides, as the fall itself is.
-
-    Args:
-        left_out: mode and case id of the cases that a waiver leaves out.
     """
     return chances_alone(move for mode, names in metrics.items() for move in _moves(comparison, mode, names, left_out))
 

@@ -55,11 +55,7 @@ _OF_CHUNKS = {
 
 
 def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
-    """Return what one answer filled, and what `check` would make of it.
-
-    Args:
-        item: the answer, labelled, also by the notes.
-    """
+    """Return what one answer filled, and what `check` would make of it."""
     failure, response = item.result.failure, item.result.response
     if response is None:
         reason = failure.message if failure else "not asked"

@@ -47,11 +47,6 @@ def find_flips(
     A case counts as found when a gold support stands within `flip_at`; a case with support groups when a whole group
     does; an unanswerable one when the API abstains. A question that a run did not come to, as it stopped before, is
     neither. Broken ones come first, must-pass and largest falls on top.
-
-    Args:
-        pairs: the scores of the cases that are compared, before and now.
-        flip_at: rank within which a question counts as found.
-        scores: all of the run, by which answers are looked up.
     """
     # the others are not looked up
     moved = {
@@ -86,9 +81,6 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     """Describe cases that got worse in a gated metric, or must pass and do not, without having broken.
 
     Must-pass ones come first, then those that make the verdict red, each by the largest fall.
-
-    Args:
-        flip_at: rank within which a question counts as found.
     """
     if comparison.baseline is None or run.stopped is not None:
         return ()
@@ -255,11 +247,7 @@ def _gold(case: Case, supports: Sequence[Support]) -> str:
 
 
 def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
-    """Return what a question that must pass lacks, and by which metric that is seen; None when it passes.
-
-    Args:
-        depth: the rank within which it must be found.
-    """
+    """Return what a question that must pass lacks, and by which metric that is seen; None when it passes."""
     lacks = [_lack(answer, depth) for answer in _answers(case)]
     missed = [lack for lack in lacks if lack is not None]
     if not missed:

@@ -30,11 +30,7 @@ def _slugs(path: str) -> list[str]:
 
 
 def unsplit(returned: Returned) -> str:
-    """Return what sets headings apart in paths that came back as one heading; nothing where that is not seen.
-
-    Args:
-        returned: heading paths of chunks, with the heading paths of the golden set or of their notes.
-    """
+    """Return what sets headings apart in paths that came back as one heading; nothing where that is not seen."""
     whole = ((_only(text), {(*map(without_attributes, path),) for path in paths}) for text, paths in returned)
     separator = set_apart_by((text, paths) for text, paths in whole if text)
     if separator is None:

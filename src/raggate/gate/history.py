@@ -102,9 +102,6 @@ def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
 def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
     """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
 
-    Args:
-        cutoffs: the configured k of the ranked metrics.
-
     Raises:
         FileError: when the file is damaged, from a newer version, or no baseline.
     """

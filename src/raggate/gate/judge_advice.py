@@ -63,11 +63,7 @@ def earlier_judging(comparison: Comparison) -> JudgingSummary | None:
 
 
 def why_unfit(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
-    """Return why the judges of a score are not fit to decide; empty where they are.
-
-    Args:
-        earlier: how it went when the baseline was measured; None where that is not known, or they were others.
-    """
+    """Return why the judges of a score are not fit to decide; empty where they are."""
     coverage = summary.scores.get(score)
     if coverage is None:
         return "nothing is known of how it was judged"

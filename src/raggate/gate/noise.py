@@ -176,9 +176,6 @@ def explained(band: Band, asked: int) -> int:
     Of what moves between equal runs half is lost. Taken is the least movement that the band shows, the lower end of
     Wilson's 95% interval, and with that the loss of the unluckiest run in a thousand, by the binomial distribution: a
     sum of values from 0 to 1 varies most where they are 0 or 1.
-
-    Args:
-        band: how far the values moved that were seen; of at least one question.
     """
     share = lost_share(band)
     most = 0

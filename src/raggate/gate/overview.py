@@ -43,11 +43,7 @@ class Overview:
 
     @classmethod
     def of(cls, run: Run, before: Before | None = None) -> Self:
-        """Go through the answers of a run, and of its probes.
-
-        Args:
-            before: the scores of the baseline, None without one.
-        """
+        """Go through the answers of a run, and of its probes."""
         overview = cls(before or {})
         for item in run.results:
             overview._add(item.result, item)

@@ -91,11 +91,7 @@ def _ungated_status(delta: Delta, *, wanted: bool) -> Status:
 def composites(
     comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus], *, whole: bool = False
 ) -> tuple[CompositeTest, ...]:
-    """Test the composite of every mode, without what is waived.
-
-    Args:
-        waived: the waivers as they stand: cases are left out, and metrics too unless it is for the `whole` composite.
-    """
+    """Test the composite of every mode, without what is waived."""
     metrics = {
         mode: [name for name in gate.composite if whole or for_metric(waived, name, mode) is None]
         for mode in comparison.scorecard.slices

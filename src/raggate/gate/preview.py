@@ -38,12 +38,7 @@ _SHOWN = 120
 def weaker(
     old: Baseline, new: Baseline, values: Values, cases: Sequence[tuple[Case, Case]], settings: Config
 ) -> Iterator[str]:
-    """Yield what a replaced baseline makes the gate hold later changes to less by, each in a few words.
-
-    Args:
-        cases: the questions of both sides, as they are on either.
-        settings: the configuration that later changes are judged by.
-    """
+    """Yield what a replaced baseline makes the gate hold later changes to less by, each in a few words."""
     for name, before, now in values:
         if before.value is not None and (
             now.value is None or improvement(now.direction, before.value, now.value) < -EPSILON
@@ -333,12 +328,7 @@ def _edited_lines(before: StoredFile | None, now: StoredFile | None) -> tuple[in
 
 
 def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) -> Verdict:
-    """Add what the preview of a change found; a pass that would break the gate, or was not seen, is none.
-
-    Args:
-        decided: the verdict on the API, by the trusted files alone.
-        preview: what the change's own files would mean, None where they are what counted.
-    """
+    """Add what the preview of a change found; a pass that would break the gate, or was not seen, is none."""
     if preview is None:
         return decided
     breaks = [Reason("breaks-gate", f"merging this change would break the gate: {why}") for why in preview.breaks]

@@ -57,15 +57,7 @@ _MADE = {
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """The terms of a promotion.
-
-    Attributes:
-        reason: why, one line; recorded.
-        by: who, one line; recorded.
-        allow_regression: whether a metric may go down and cases may be gone. Needs a reason.
-        permission: how whoever promotes would say so, for hints.
-        allow_no_match: the modes and slices that may have no match at all, by name.
-    """
+    """The terms of a promotion."""
 
     reason: str = ""
     by: str = ""

@@ -101,10 +101,6 @@ def advance(
     """Return what will have been accepted of every metric once the run is the baseline.
 
     Of one that has no say any more it stays as it was: it counts again when the metric does.
-
-    Args:
-        comparison: the run to promote, held against the present baseline without waivers.
-        promotion: the day, the reason and the name that a lower value is recorded with.
     """
     changed = _changes(comparison.golden)
     result = _resting(comparison, gate)

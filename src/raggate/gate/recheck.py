@@ -71,12 +71,7 @@ def gained(verdict: Verdict, comparison: Comparison) -> frozenset[Key]:
 
 
 def decided_again(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
-    """Check a regression on the base build, and what is left of it by asking both builds again.
-
-    Args:
-        asked: what both builds answered.
-        decide: decides by other numbers, with everything else as for the first verdict.
-    """
+    """Check a regression on the base build, and what is left of it by asking both builds again."""
     if comparison.baseline is None:
         return first
     check = Check(first, asked, comparison, comparison.baseline, gate, decide)

@@ -31,12 +31,7 @@ LONGEST_WAIVER_DAYS = 366
 def check_waivers(
     settings: Config, golden: Golden, path: str, at: str, line_of: Callable[[int], int]
 ) -> Iterator[LintFinding]:
-    """Check which waivers are over on a day, hold for very long, or leave out most questions together.
-
-    Args:
-        at: the moment, ISO 8601.
-        line_of: gives the line of a waiver by its number, from 0.
-    """
+    """Check which waivers are over on a day, hold for very long, or leave out most questions together."""
     statuses = waiver_statuses(settings.waivers, at)
     for number, waiver in enumerate(statuses):
         if waiver.state == "expired":
@@ -55,11 +50,7 @@ def check_waivers(
 
 
 def check_headings(settings: Config, golden: Golden, path: str, baseline: Baseline | None) -> Iterator[LintFinding]:
-    """Check for labels by headings, where none are read from answers, or none came.
-
-    Args:
-        baseline: what says whether answers had any; None where there is none, or it cannot be read.
-    """
+    """Check for labels by headings, where none are read from answers, or none came."""
     if not settings.ask.reads_headings:
         why = "no heading_path is read from answers"
     elif baseline is not None and score.never_told(baseline.scorecard.fingerprint.get("fields"), "heading_path"):
@@ -86,13 +77,7 @@ def check_abstentions(settings: Config, golden: Golden, path: str) -> Iterator[L
 def check_baseline(
     settings: Config, golden: Golden, baseline: Baseline | None, now: Mapping[str, object], at: str
 ) -> Iterator[LintFinding]:
-    """Check a baseline against what a run would be.
-
-    Args:
-        baseline: the baseline; None where there is none.
-        now: what a run of today is known by, see `Inputs.fingerprint`.
-        at: the moment, ISO 8601.
-    """
+    """Check a baseline against what a run would be."""
     path = settings.baseline_path
     if baseline is None:
         yield LintFinding("no-baseline", path, 1, "", "there is no such file")

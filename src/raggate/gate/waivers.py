@@ -18,11 +18,7 @@ from raggate.text.quote import quoted
 
 
 def waiver_statuses(waivers: Sequence[Waiver], at: str) -> tuple[WaiverStatus, ...]:
-    """Return which waivers hold on the day a run started. Where that day is not known, none does.
-
-    Args:
-        at: when the run started, ISO 8601.
-    """
+    """Return which waivers hold on the day a run started. Where that day is not known, none does."""
     return tuple(
         WaiverStatus(
             **waiver.model_dump(), state="active" if left is not None and left >= 0 else "expired", days_left=left

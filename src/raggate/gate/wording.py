@@ -295,11 +295,7 @@ def of_part(
     selection: Selection,
     let_pass: Sequence[Reason],
 ) -> tuple[str, ...]:
-    """Return first that only a part was asked, then what became of it.
-
-    Args:
-        let_pass: questions whose loss a waiver lets pass.
-    """
+    """Return first that only a part was asked, then what became of it."""
     first = f"P{selection.sentence[1:]}."
     if outcome == "failed in part":
         return (first, *_failed(reasons, comparison))

@@ -25,11 +25,6 @@ NEGLIGIBLE = 1e-9
 def incomplete_beta(a: float, b: float, x: float) -> float:
     """Return I_x(a, b), the chance that a Beta(a, b) variable is at most x.
 
-    Args:
-        a: above 0.
-        b: above 0.
-        x: any number; outside 0..1 it counts as the nearer end.
-
     Source: the continued fraction of the NIST Digital Library of Mathematical Functions, 8.17.22, by Lentz's method.
     """
     if x <= 0.0:
@@ -48,13 +43,7 @@ def binomial_tail(least: int, n: int, p: float) -> float:
 
 
 def beta_quantile(a: float, b: float, chance: float) -> float:
-    """Return the x with I_x(a, b) = chance.
-
-    Args:
-        a: from 1.
-        b: from 1.
-        chance: above 0 and below 1.
-    """
+    """Return the x with I_x(a, b) = chance."""
     # log I is concave in log x, so that Newton's steps end below the root at once and then rise to it
     x = a / (a + b)
     for _ in range(_MOST_STEPS):
@@ -104,12 +93,7 @@ def t_below(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(chance: float, freedom: float) -> float:
-    """Return the t with P(T <= t) = chance.
-
-    Args:
-        chance: from 0.5 and below 1.
-        freedom: the degrees of freedom, from 1.
-    """
+    """Return the t with P(T <= t) = chance."""
     # from the normal quantile, which is smaller, Newton's steps stay below the root: the distribution is concave there
     t = NormalDist().inv_cdf(chance)
     for _ in range(_MOST_T_STEPS):

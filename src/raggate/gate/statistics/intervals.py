@@ -51,10 +51,6 @@ def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[flo
 def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
     """Return the t interval of a mean change; None with fewer than two units, which have no spread.
 
-    Args:
-        changes: one number for each independent unit.
-        confidence: between 0 and 1.
-
     Raises:
         ValueError: for a confidence out of range.
     """

@@ -63,12 +63,7 @@ def unconditional(n: int, lost: int, gained: int) -> float:
 
 
 def fewest_losses(n: int, alpha: float = 0.05) -> int | None:
-    """Return the fewest losses, with no gain, that make p smaller than alpha; None when n questions cannot.
-
-    Args:
-        n: how many questions (or groups of them) are asked, from 0.
-        alpha: the level, between 0 and 1.
-    """
+    """Return the fewest losses, with no gain, that make p smaller than alpha; None when n questions cannot."""
     return next((lost for lost in range(1, min(n, _MOST_LOSSES) + 1) if unconditional(n, lost, 0) < alpha), None)
 
 

@@ -21,9 +21,6 @@ def rank_biased_overlap(first: Ranking, second: Ranking, p: float = PERSISTENCE)
     Formula: (1 - p) / p * sum of A_d * p^d over d = 1..l, plus A_l * p^l. A_d is the agreement at depth d,
     2 * |S_d and L_d| / (|S_d| + |L_d|), where items that are tied all stand at the first of their ranks; beyond its end
     the shorter list is taken to agree as it did there. Two empty rankings are the same.
-
-    Args:
-        p: the persistence, between 0 and 1.
     """
     short, long = sorted((_by_depth(first), _by_depth(second)), key=len)
     if not short or not long:
