@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fakes.other_api import Heard, OtherApi
+from fakes.other_api import OtherApi
 from here import Done, called
 from raggate.cli import first_config, main
 from raggate.cli.init import PLACEHOLDER
@@ -186,17 +186,6 @@ def test_the_vaults_that_questions_name(root: Path) -> None:
     assert config["vault"] == {"home": "b/home", "work": "a/work"}
     assert config["api"]["container"]["env"]["VAULT_PATH"] == "{vault.home}"
     assert "Next: set `api` in raggate.yml, then `raggate check`." in done.out
-
-
-class Prefixed(OtherApi):
-    """An API that has a name before every note."""
-
-    def answer(self, heard: Heard) -> tuple[int, bytes]:
-        """Answer as the other, with another place of the notes."""
-        if heard.method == "POST":
-            heard.body.setdefault("top", 10)
-        status, body = super().answer(heard) if "q" in (heard.body or {"q": ""}) else (422, b"{}")
-        return status, body.replace(b"/data/", b"personal/")
 
 
 def test_a_key_is_sent_and_never_written(root: Path) -> None:

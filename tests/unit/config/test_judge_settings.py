@@ -55,25 +55,6 @@ def test_a_build_or_a_permission_by_name_lets_a_model_be_used() -> None:
     assert not section(LOCAL, allow_unpinned=["qwen2.5-14b"]).models[0].pinned
 
 
-@each_row("build", ["latest", "main", "stable", "", " 1", "v 1"])
-def test_a_word_that_moves_is_no_build(build: str) -> None:
-    """A word without any digit names whatever is newest, so it is no build."""
-    with pytest.raises(ValidationError, match="expected what names one build for ever"):
-        section({**LOCAL, "build": build})
-
-
-def test_a_permission_for_a_model_that_is_not_used_is_refused() -> None:
-    """A permission that no model needs any more, or is misspelt, is an error."""
-    with pytest.raises(ValidationError, match="expected models of the section in 'allow_unpinned', found 'other'"):
-        section({**LOCAL, "build": "b1"}, allow_unpinned=["other"])
-
-
-def test_a_bare_name_needs_an_address() -> None:
-    """A name without provider is a model on a server of one's own, so the section says where that is."""
-    with pytest.raises(ValidationError, match=r"expected 'base_url' with 'qwen2\.5-14b'"):
-        section({"model": "qwen2.5-14b", "build": "b1"})
-
-
 @each_row("extra", [{"base_url": "http://elsewhere.example"}, {"api_key_env": "MY_KEY"}])
 def test_the_token_of_a_job_goes_to_github_alone(extra: dict[str, str]) -> None:
     """A model of GitHub's has no other address and no other key."""

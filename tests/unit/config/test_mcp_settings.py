@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from raggate.config.mcp_settings import Between, Blocks, IndexTool, Mcp
 from raggate.config.schema import Config, load
-from raggate.config.service_settings import described
 from tables import each_row
 
 PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"
@@ -39,12 +37,6 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
     for part in parts:
         document = part if "vault:" in part else base + part if "response:" in part else whole + part
         assert load(document.encode(), "docs/mcp.md").ask.mcp is not None
-
-
-@each_row("model", [Mcp, Blocks, Between, IndexTool])
-def test_every_key_is_described(model: type[Any]) -> None:
-    """Below each key of the settings stands what it means."""
-    assert set(described(model)) == set(model.model_fields)
 
 
 @each_row(
@@ -76,10 +68,3 @@ def test_what_cannot_be_is_refused(mcp: dict[str, Any], more: dict[str, Any], sa
     with pytest.raises(ValidationError) as caught:
         config(mcp, **more)
     assert said in str(caught.value)
-
-
-def test_both_transports_are_a_configuration() -> None:
-    """A stored configuration, in which every default is written out, is one too."""
-    for more in (STDIO, HTTP):
-        stored = config(**more).model_dump()
-        assert Config.model_validate(stored) == config(**more)

@@ -21,11 +21,6 @@ def loaded(data: bytes) -> Config:
     return schema.load(data, "raggate.yml")
 
 
-def test_nothing_said_changes_nothing() -> None:
-    """Without an override the configuration is the same, and empty text is no override."""
-    assert Overrides(api_url="").apply(loaded(COMMAND)) == loaded(COMMAND)
-
-
 def test_url_takes_the_place_of_any_other_way() -> None:
     """A URL replaces the command or container, and readiness stays."""
     api = Overrides(api_url="http://api:9000").apply(loaded(COMMAND)).api
@@ -115,8 +110,3 @@ def test_a_program_is_not_replaced_by_an_api() -> None:
         UsageError, match=r"^api-url: expected both `api\.program` and `ask\.adapter: kebab`, or neither"
     ):
         Overrides(api_url="http://127.0.0.1:9").apply(schema.load(PROGRAM, "raggate.yml"))
-
-
-FIRST = {"model": "first", "base_url": "http://127.0.0.1:1"}
-SECOND = {"model": "second", "base_url": "http://127.0.0.1:2"}
-MINE = {"model": "mine", "base_url": "http://127.0.0.1:3"}

@@ -51,14 +51,6 @@ def test_each_text_of_a_chunk(name: str) -> None:
         bounded(Response(chunks=(CHUNK, replace(CHUNK, **whole))))
 
 
-@each_row("name", texts_of(Reference))
-def test_each_text_of_a_reference(name: str) -> None:
-    """Each text of a reference has a bound."""
-    whole: dict[str, Any] = {name: "x" * (LIMITS.get(name, MAX_NAME) + 1)}
-    with pytest.raises(ValueError, match=f"{name} of reference 1: expected at most"):
-        bounded(Response(chunks=(), references=(replace(REFERENCE, **whole),)))
-
-
 @each_row("name", [*texts_of(Response), "coverage"])
 def test_each_text_beside_the_chunks(name: str) -> None:
     """Each text that an answer has beside chunks and references has a bound."""

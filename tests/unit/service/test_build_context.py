@@ -68,24 +68,12 @@ def test_the_history_is_named(root: Path, ignored: str, left: tuple[str, ...]) -
     assert found(root, api()) == left
 
 
-def test_another_context(root: Path) -> None:
-    """A context beside the files has none of them, and one below them those that lie in it."""
-    assert found(root, api("service")) == ()
-    assert found(root, api("golden")) == (GOLDEN,)
-
-
 @pytest.mark.parametrize("backend", [{"container": {"image": "x:1", "port": 1}}, {"command": {"run": ["x"]}}])
 def test_a_service_is_built_too(root: Path, backend: dict[str, dict[str, object]]) -> None:
     """The image of a service can carry them as well, beside a container and beside a process."""
     services = {"db": {"build": {"context": "."}}}
     settings = Api.model_validate({name: {**own, "services": services} for name, own in backend.items()})
     assert found(root, settings) == (GOLDEN, BASELINE)
-
-
-@pytest.mark.parametrize("settings", [{"url": "http://127.0.0.1:1"}, {"container": {"image": "x:1", "port": 1}}])
-def test_nothing_is_built(root: Path, settings: dict[str, object]) -> None:
-    """Where raggate builds no image there is no context to look into."""
-    assert found(root, Api.model_validate(settings)) == ()
 
 
 @pytest.mark.parametrize(
@@ -128,11 +116,6 @@ def test_a_run_says_so(tmp_path: Path) -> None:
     assert run.provenance.in_vaults == ("golden.jsonl",)
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    """What does not exist is in no context."""
-    assert found(tmp_path, api()) == ()
-
-
 def test_what_init_writes_keeps_them_apart(tmp_path: Path) -> None:
     """The .dockerignore of `raggate init` keeps golden set and baseline out of the context that it configures."""
     written = write_example(tmp_path)
@@ -141,10 +124,3 @@ def test_what_init_writes_keeps_them_apart(tmp_path: Path) -> None:
     (tmp_path / BASELINE).write_text("x")
     (tmp_path / HISTORY).mkdir(parents=True)
     assert found(tmp_path, api()) == ()
-
-
-def test_init_leaves_a_dockerignore_alone(tmp_path: Path) -> None:
-    """One that exists already is the owner's, and is not touched."""
-    (tmp_path / ".dockerignore").write_text("node_modules\n")
-    assert tmp_path / ".dockerignore" not in write_example(tmp_path)
-    assert (tmp_path / ".dockerignore").read_text() == "node_modules\n"

@@ -55,15 +55,6 @@ def test_an_interrupt_is_not_hidden_in_another_error() -> None:
         raise UsageError("expected")
 
 
-def test_a_new_start_has_no_memory() -> None:
-    """Installed anew, nothing has come yet."""
-    signals.install()
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
-    signals.install()
-    signals.check()
-
-
 def test_a_signal_after_the_verdict_is_noted() -> None:
     """After the verdict the first signal waits: for the next one, or until something else is to be measured."""
     signals.install()

@@ -13,18 +13,6 @@ from pydantic import ValidationError
 
 from mapped_api import MappedAsk, adapter, mapped
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import (
-    AskRequest,
-    ChunkFields,
-    Condition,
-    Duration,
-    HealthRequest,
-    IndexRequest,
-    Mapped,
-    ReferenceFields,
-    ResponseFields,
-    Stream,
-)
 from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
@@ -32,11 +20,6 @@ from raggate.service.adapters.mapped import MappedAdapter
 from tables import each_row
 
 CASE = Case(id="c1", question="Where?", answerable=True)
-MODELS = (
-    *(AskRequest, ChunkFields, Condition, Duration, HealthRequest, IndexRequest, Mapped, ReferenceFields),
-    ResponseFields,
-    Stream,
-)
 
 
 @each_row(

@@ -64,16 +64,6 @@ def test_no_registry_knows_it(digests: list[str] | None) -> None:
     assert identity(digests, image="notes-api") == ID
 
 
-def test_named_by_digest() -> None:
-    """What the configuration names by digest already is named by that."""
-    assert identity([f"notes-api@{OTHER}"], image=f"notes-api@{DIGEST}") == f"notes-api@{DIGEST}"
-
-
-def test_built() -> None:
-    """What raggate builds has an id only."""
-    assert identity([f"notes-api@{DIGEST}"], build={}) == ID
-
-
 class Silent(BaseHTTPRequestHandler):
     """An engine without images that takes every build and pull, and then says what `events` says, and no more."""
 

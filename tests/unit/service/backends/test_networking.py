@@ -97,20 +97,10 @@ def test_the_engine_confirms_the_file() -> None:
     assert find(engine) == Own()
 
 
-def test_not_in_a_container() -> None:
-    """Without an id among the mounts there is no container, whatever the host is called."""
-    assert find(FakeEngine(own="bridge"), "22 27 0:21 / /proc rw - proc proc rw\n", ID[:12]) == Own()
-
-
 def test_the_hostname_is_the_second_choice() -> None:
     """Where the mounts tell nothing but a mark says container, a hostname like an id is tried."""
     assert find(FakeEngine(own="bridge"), "", ID[:12], marked=True).id == ID
     assert find(FakeEngine(own="bridge"), "", "abababababag", marked=True) == Own()
-
-
-def test_an_id_of_another_engine() -> None:
-    """An id that this engine does not know is not used: raggate runs in a container of another one."""
-    assert find(FakeEngine(), MOUNTS, ID[:12], marked=True) == Own()
 
 
 @each_row(("host", "platform"), [("tcp://10.0.0.1:2375", "linux"), ("ssh://a@b", "linux"), ("", "darwin")])
@@ -148,9 +138,3 @@ def test_labels_of_a_job() -> None:
     assert first.pop("raggate.instance") != second.pop("raggate.instance")
     assert first == second == {**expected, "raggate.step": "c0ffee"}
     assert step_label({**job, STEP_VARIABLE: "c0ffee"}) == {"raggate.step": "c0ffee"}
-
-
-def test_labels_elsewhere() -> None:
-    """Outside a job every start has labels of its own, and nothing to sweep by."""
-    assert step_label({}) == {}
-    assert labels({})["raggate.run"] != labels({})["raggate.run"]

@@ -48,11 +48,6 @@ def test_a_tool_that_says_that_it_writes_is_not_called() -> None:
     assert searching([tool("search", hints={"readOnlyHint": True, "destructiveHint": True})]) != []
 
 
-def test_the_likeliest_comes_first() -> None:
-    """Search comes before ask, whatever the order of the list."""
-    assert [item.name for item in searching([tool("ask_notes"), tool("search_notes")])] == ["search_notes", "ask_notes"]
-
-
 @each_row(
     ("listed", "arguments"),
     [
@@ -100,11 +95,6 @@ def test_texts_that_begin_with_a_note_are_split(mark: str, settings: Any) -> Non
     *_, (way, root) = readings(blocks(f"{mark}Keys.md\nunder the mat", f"{mark}work/Keys.md\nlost"), "s", NOTES)
     assert way == {"blocks": settings}
     assert root == [{"path": "Keys.md", "text": "under the mat"}, {"path": "work/Keys.md", "text": "lost"}]
-
-
-def test_texts_that_begin_in_different_ways_are_not_split() -> None:
-    """Nothing is guessed where the blocks have nothing in common."""
-    assert [way for way, _ in readings(blocks("In Keys.md\na", "At Keys.md\nb"), "s", NOTES)] == [{"blocks": {}}]
 
 
 JSON = st.recursive(

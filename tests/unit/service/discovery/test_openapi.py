@@ -101,20 +101,6 @@ def test_what_says_that_it_writes_is_not_tried(path: str, operation: object, tri
     assert len(requests(described, path)) == 1
 
 
-def test_reading_that_says_that_it_writes_is_not_tried() -> None:
-    """There are APIs that write when they are read."""
-    ask = {"get": {"parameters": [{"in": "query", "name": "q"}]}}
-    assert [request.path for request in requests({"paths": {"/notes/purge": ask, "/notes": ask}})] == ["/notes"]
-
-
-def test_the_count_may_stand_in_the_query() -> None:
-    """Beside a body that has no number of chunks, one in the query is taken."""
-    document = post({"properties": {"text": STRING}})
-    document["paths"]["/search"]["post"]["parameters"] = [{"in": "query", "name": "page_size"}]
-    (request,) = requests(document)
-    assert (request.body, request.query) == ({"text": "{question}"}, {"page_size": "{k}"})
-
-
 def test_a_path_that_is_known_fills_its_template() -> None:
     """A request whose path has parameters is found by a path that has their values, and by no other."""
     ask = {"get": {"parameters": [{"in": "query", "name": "q"}]}}

@@ -87,13 +87,6 @@ def test_a_server_is_greeted_once(server: Played) -> None:
     assert [server.hear()["method"] for _ in range(2)] == ["notifications/initialized", "tools/call"]
 
 
-def test_a_banner_is_for_the_log(server: Played) -> None:
-    """What stands on its output before the first reply fails nothing."""
-    server.say(b"notes server 1.2, ready", b"\xff\xfe")
-    greeted(server)
-    assert server.noted == [b"notes server 1.2, ready\n", b"\xff\xfe\n"]
-
-
 @each_row(
     ("line", "said"),
     [

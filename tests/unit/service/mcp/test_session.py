@@ -375,7 +375,3 @@ def test_a_call_belongs_to_a_trace(*, stateless: bool) -> None:
     assert metas["tools/call"]["traceparent"] == "00-a-b-01"
     assert (len(metas["tools/call"]) > 1) == stateless
     assert all("traceparent" not in meta for method, meta in metas.items() if method != "tools/call")
-
-
-TWO_ANSWERS = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse"
-ONE_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"
