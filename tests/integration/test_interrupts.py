@@ -42,7 +42,7 @@ def booted(request: Request, inputs: Inputs, build: object, place: Place, before
     """Bring up an API that answers in this process."""
     place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
     up: Any = FakeAdapter({})
-    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def booted_with(*, worse: bool) -> Any:
         assert inputs.config.api.container.image in {IMAGE, "notes"}
         place.counted(IndexState(healthy=True, indexing=False, documents=4, chunks=8))
         up: Any = Finder({}, worse)
-        yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+        yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
 
     return booted
 

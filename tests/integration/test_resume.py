@@ -67,7 +67,7 @@ class Fake:
         """Bring it up once more."""
         place.counted(IndexState(healthy=True, indexing=False, documents=self.documents, chunks=self.documents))
         up: Any = _Adapter(self.asked, self)
-        yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+        yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def booted(request: Request, inputs: Inputs, build: object, place: Place, before
     """Bring up an API that answers in this process."""
     place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
     up: Any = FakeAdapter({})
-    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
 
 
 @pytest.fixture(scope="module")
@@ -341,16 +341,12 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
         ({"checkout": {"commit": ["a" * 40]}}, "where it comes from cannot be read: checkout.commit"),
         ({"command": "shadow"}, "where it comes from cannot be read: command"),
         ({"checkout": {}}, "measured at no known commit, and bbbbbbbbbbb… is checked out here"),
-        (
-            {"ask": {"modes": ["hybrid", "vector"]}, "checkout": {"commit": "b" * 40}},
-            "a version of raggate that has other settings in ask",
-        ),
     ],
 )
 def test_a_run_is_no_verdict_on_another_commit(
     suite: Project, merged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: JsonObject, words: str
 ) -> None:
-    """A run of another commit than the one that is checked out, of none, or of other settings, is not judged."""
+    """A run of another commit than the one that is checked out, or of none, is not judged."""
     directory = shutil.copytree(merged, tmp_path / "merged")
     config = json.loads((directory / "config.json").read_text())
     config["config"] |= stored

@@ -286,16 +286,12 @@ class Build(Struct, frozen=True, kw_only=True):
 
 
 class Booted(Guarded, Struct, frozen=True, kw_only=True):
-    """A build that is up: who asks it, and what takes secrets out of its answers and words.
-
-    `wait` waits until it can be asked again, once it was made to index anew; it raises as `boot.wait_again`.
-    """
+    """A build that is up: who asks it, and what takes secrets out of its answers and words."""
 
     adapter: Adapter
     api: Started
     clean: Callable[[Result], Result]
     secrets: tuple[str, ...]
-    wait: Callable[[], None]
 
     def log_tail(self) -> tuple[str, ...]:
         """Return the last lines of its output without secrets. Untrusted text."""
@@ -337,14 +333,12 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
         return state
 
     ready = boot.up(build.api, workspace, index_state=counted, expected=expected)
-    again = partial(boot.wait_again, build.api, index_state=adapter.index_state, expected=expected)
     with _redacted_errors(secrets), _with_line(request, build), ready as api:
         yield Booted(
             adapter=adapter,
             api=api,
             clean=_redactor(secrets, inputs.vault),
             secrets=secrets,
-            wait=partial(again, api, say=say),
         )
 
 

@@ -31,7 +31,7 @@ from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.service.answer_limits import MAX_STEP_MS
 from raggate.text.dates import moment, now, stamp
-from raggate.text.jsonio import JsonObject, dumps, fields, loads
+from raggate.text.jsonio import JsonObject, dumps, loads
 from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut, quoted
 
@@ -292,15 +292,6 @@ def _refuse_other_commit(origin: Provenance, here: str | None) -> None:
 def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
     trusted = loads(dumps(inputs.config.model_dump(mode="json")))
     differing = [key for key in MEASURING if stored.get(key) != trusted[key]]
-    # every key is stored, those at their default too
-    versions = [
-        key for key in ("private", "api", "ask") if fields(stored.get(key)).keys() != fields(trusted[key]).keys()
-    ]
-    if differing and {*differing} <= {*versions}:
-        raise CannotTell(
-            f"the run was measured by a version of raggate that has other settings in {' and '.join(differing)}",
-            hint="Let that version judge it, or measure again.",
-        )
     if differing:
         raise CannotTell(
             f"the run was measured by another configuration than the one that judges it: {', '.join(differing)} "

@@ -203,18 +203,6 @@ def up(
         yield started
 
 
-def wait_again(
-    api: Api,
-    started: Started,
-    *,
-    index_state: Probe,
-    expected: Expected,
-    say: Callable[[str], None],
-) -> None:
-    """Wait as `up` does until an API that runs already can be asked again, such as after it was made to index anew."""
-    _Wait(started, api, index_state, expected, say, MACHINE_CLOCK).until_ready(None)
-
-
 @contextmanager
 def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Started]:
     if api.url is not None:
