@@ -135,7 +135,7 @@ def review_of(
         verdict=decided,
         context=ReportContext(first_run=first_run),
         fallen=fallen,
-        diagnosis=diagnose(comparison, decided, fallen),
+        diagnosis=diagnose(run, comparison, decided, fallen),
         misses=find_misses(run, comparison, policy.flip_at),
     )
 

@@ -17,7 +17,9 @@ from raggate.gate.causes.cause_wording import between, number, threshold_change,
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
 from raggate.gate.causes.passages import count_notes, vaults_named
+from raggate.gate.causes.signs import Lists, find_signs, in_common, lists_by_mode
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Comparison, Diagnosis, Flip, ListEvidence
+from raggate.models.run import Run
 from raggate.models.verdict import Verdict
 from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut, enumerated
@@ -44,11 +46,25 @@ _RANKED: frozenset[CauseCode] = frozenset(
 _CUT: frozenset[CauseCode] = _RANKED | {"snippet-gone", "anchor-gone", "heading-first", "not-explained"}
 
 Sort = Literal[
-    "documents", "chunks", "version", "nothing", "length", "scores", "weights", "threshold", "first folder", "folders"
+    "documents",
+    "chunks",
+    "version",
+    "nothing",
+    "length",
+    "scores",
+    "weights",
+    "threshold",
+    "first folder",
+    "folders",
+    "sign",
+    "symptom",
 ]
 
 _MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
 """Changes that explain a question by where its passage stands."""
+
+_ORDER: Mapping[Sort, int] = {"sign": 0, "symptom": 2}
+"""When signs are named: all other changes come between them."""
 
 
 _NAMED: frozenset[CauseCode] = frozenset(
@@ -81,7 +97,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     Changes of one sort in several modes are one. `facts` are the numbers of one mode, empty where there are none.
     `of` and `condition` are said before and after what changed, once for all modes. `by_score`: it is one that only
-    scores decide.
+    scores decide. `cases` are the questions that it can explain, None for all.
     """
 
     what: str
@@ -92,20 +108,25 @@ class Change(Struct, frozen=True, kw_only=True):
     of: str = ""
     condition: str = ""
     by_score: bool = False
+    cases: frozenset[str] | None = None
 
     @property
     def words(self) -> str:
         """What changed, with its numbers."""
         return f"{self.what} ({self.facts})" if self.facts else self.what
 
-    def fit(self, mode: str, cause: Cause) -> bool:
-        """Return whether a question that got worse in this mode, by this cause, fits it.
+    def fit(self, flip: Flip) -> bool:
+        """Return whether a question that got worse fits it.
 
         Scores that moved, notes that are new, or a score that is too low, did not put out of a list what stood clear of
         it.
         """
-        ruled_out = cause.stood_clear and (self.by_score or self.sort in _MOVING)
-        return cause.code in self.fits and self.mode in {None, mode} and not ruled_out
+        if flip.cause is None or self.mode not in {None, flip.mode}:
+            return False
+        if self.sort in _ORDER:
+            return self.cases is None or flip.case_id in self.cases
+        ruled_out = flip.cause.stood_clear and (self.by_score or self.sort in _MOVING)
+        return flip.cause.code in self.fits and not ruled_out
 
 
 def overall_changes(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> list[Change]:
@@ -249,27 +270,49 @@ def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
         yield Change(what="fewer folders are selected", facts=facts, fits=_LEFT_OUT, sort="folders", mode=mode)
 
 
-def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
+def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
     """Return why the questions got worse that make the verdict red; None where there are none, or nothing was compared.
 
     Args:
+        run: the answers of the change.
         comparison: the run held against the baseline, with the questions that broke.
         fallen: the questions that got worse without breaking. Those that failed before too are no part of it.
     """
     worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and decided.is_red(flip)]
-    causes = [(flip.mode, flip.cause) for flip in worse if flip.cause is not None]
-    if not causes or comparison.evidence is None or comparison.baseline is None:
+    worse = [flip for flip in worse if flip.cause is not None]
+    if not worse or comparison.evidence is None or comparison.baseline is None:
         return None
     index = IndexChange(comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint)
-    changes = overall_changes(index, comparison.evidence, worse)
-    counts = Counter(GROUPS[cause.code] for _, cause in causes)
-    these = _these(causes, red=decided.outcome in {"regression", "failed in part"})
+    lists = lists_by_mode(run, comparison.baseline.scorecard, comparison.scorecard)
+    changes = [*_of_signs(lists, worse), *overall_changes(index, comparison.evidence, worse)]
+    counts = Counter(GROUPS[flip.cause.code] for flip in worse if flip.cause is not None)
+    these = _these(worse, red=decided.outcome in {"regression", "failed in part"})
+    modes = len(comparison.evidence.lists)
+    likely = _likely_change(worse, changes, modes, these)
     return Diagnosis(
-        questions=len(causes),
+        questions=len(worse),
         counts=tuple(counts.most_common()),
-        changes=tuple(_in_words(changes, len(comparison.evidence.lists))),
-        likely=_likely_change(causes, changes, len(comparison.evidence.lists), these) or _likely_cause(causes, these),
+        changes=tuple(_in_words(changes, modes)),
+        likely=" ".join(filter(None, (likely or _likely_cause(worse, these), _alike(lists, worse)))),
     )
+
+
+def _of_signs(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> Iterator[Change]:
+    for mode, both in lists.items():
+        lost = frozenset(flip.case_id for flip in worse if flip.mode == mode)
+        for sign in find_signs(both, lost) if lost else ():
+            sort: Sort = "symptom" if sign.symptom else "sign"
+            yield Change(what=sign.what, facts=sign.facts, fits=(), sort=sort, mode=mode, cases=sign.cases)
+
+
+def _alike(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> str:
+    """Return what the questions have in common that got worse in the only mode."""
+    words = [
+        words
+        for mode, both in lists.items()
+        for words in in_common(both, frozenset(flip.case_id for flip in worse if flip.mode == mode))
+    ]
+    return f"In common: {'; '.join(words)}." if words and len(lists) == 1 else ""
 
 
 def _in_words(changes: Sequence[Change], modes: int) -> Iterator[str]:
@@ -300,32 +343,37 @@ def _as_one(changes: Sequence[Change], modes: int) -> str:
     return changes[0].of + " and ".join(parts) + changes[0].condition
 
 
-def _likely_change(causes: Sequence[tuple[str, Cause]], changes: Sequence[Change], modes: int, these: str) -> str:
-    """Name the change that most questions fit, and more than fit any other; empty where most fit none."""
-    total = len(causes)
+def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int, these: str) -> str:
+    """Name the change that most questions fit, and more than fit any other; empty where most fit none.
+
+    A sign that most fit comes before all others: it is a rule over whole lists, and they are often its by-products.
+    A symptom comes after them.
+    """
+    total = len(worse)
     sorts: dict[Sort, list[Change]] = {}
     for change in changes:
-        if any(change.fit(*cause) for cause in causes):
+        if any(map(change.fit, worse)):
             sorts.setdefault(change.sort, []).append(change)
-    fits = {sort: sum(any(change.fit(*cause) for change in same) for cause in causes) for sort, same in sorts.items()}
-    most = sorted((sort for sort in fits if 2 * fits[sort] > total), key=lambda sort: -fits[sort])
-    named = {sort: _as_one(sorts[sort], modes) for sort in most}
-    equal = [sort for sort in most if fits[sort] == fits[most[0]]]
-    if len(equal) > 1:
-        return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}."
-    also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:])
-    return (
-        f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}"
-        if most
-        else ""
+    fits = {sort: sum(any(change.fit(flip) for change in same) for flip in worse) for sort, same in sorts.items()}
+    most = sorted(
+        (sort for sort in fits if 2 * fits[sort] > total), key=lambda sort: (_ORDER.get(sort, 1), -fits[sort])
     )
+    if not most:
+        return ""
+    named = {sort: _as_one(sorts[sort], modes) for sort in most}
+    equal = [sort for sort in most if fits[sort] == fits[most[0]] and sort not in _ORDER]
+    if len(equal) > 1 and most[0] != "sign":
+        return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}."
+    also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:] if sort != "symptom")
+    return f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}"
 
 
-def _likely_cause(causes: Sequence[tuple[str, Cause]], these: str) -> str:
+def _likely_cause(worse: Sequence[Flip], these: str) -> str:
     """Name the one cause that most questions have, or say that there is none."""
+    causes = [flip.cause for flip in worse if flip.cause is not None]
     total = len(causes)
-    (code, number_of), *_ = Counter(cause.code for _, cause in causes).most_common(1)
-    risen = Counter(words for _, cause in causes for words in _risen(cause))
+    (code, number_of), *_ = Counter(cause.code for cause in causes).most_common(1)
+    risen = Counter(words for cause in causes for words in _risen(cause))
     words = GROUPS[code] if code in _NAMED else ""
     for above, times in risen.most_common(1):
         words, number_of = (above, times) if 2 * times > total else (words, number_of)
@@ -336,7 +384,7 @@ def _likely_cause(causes: Sequence[tuple[str, Cause]], these: str) -> str:
     if 2 * number_of > total:
         seen = f": {_SEEN.get(code, GROUPS[code])}" if code != "not-explained" else ""
         return f"What caused it does not show{seen} ({number_of} of {total} {these})."
-    seen_of = Counter(GROUPS[cause.code] for _, cause in causes if cause.code not in _UNEXPLAINED)
+    seen_of = Counter(GROUPS[cause.code] for cause in causes if cause.code not in _UNEXPLAINED)
     most = max(seen_of.values(), default=0)
     if most < 2:
         return "No single cause shows."
@@ -351,12 +399,12 @@ def _risen(cause: Cause) -> Iterator[str]:
         yield "what rose above the passages says nearly the same"
 
 
-def _these(causes: Sequence[tuple[str, Cause]], *, red: bool) -> str:
+def _these(causes: Sequence[Flip], *, red: bool) -> str:
     """Return which questions those are: where something else decides, they make nothing red."""
     one = len(causes) == 1
     verb, end = ("makes" if one else "make", "it red") if red else ("counts" if one else "count", "against the change")
     # one that is lost in several modes can have a cause in each
-    each = ", counted in each mode" if len({mode for mode, _ in causes}) > 1 else ""
+    each = ", counted in each mode" if len({flip.mode for flip in causes}) > 1 else ""
     return f"question{'' if one else 's'} that {verb} {end}{each}"
 
 

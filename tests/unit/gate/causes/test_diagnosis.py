@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from builders import make_baseline, make_case_score, make_comparison, make_flip, make_scorecard, make_support
+from builders import make_baseline, make_case_score, make_comparison, make_flip, make_run, make_scorecard, make_support
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.models.answer import VerdictKind
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, Flip, ListEvidence
@@ -63,7 +63,7 @@ def diagnosis(
     )
     red = {(flip.mode, flip.case_id): ("hit_at_5",) for flip in flips}
     decided = Verdict(outcome=outcome, sentences=(), fell=red if fell is None else fell)
-    return diagnose(comparison, decided, fallen)
+    return diagnose(make_run(), comparison, decided, fallen)
 
 
 def likely(*codes: CauseCode, **fields: Any) -> str:
