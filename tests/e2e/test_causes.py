@@ -104,7 +104,7 @@ FAULTS = [
         "a dropped lexical weight",
         "Most likely cause: the lexical score no longer counts (weights: vector 0.4 → 1, lexical 0.6 → none)",
         "demoted",
-        "lexical 0.",
+        "fell among the 10 chunks returned; score 0.",
         {"NOTES_LEXICAL_WEIGHT": "0"},
     ),
     Fault(

@@ -204,7 +204,7 @@ def test_the_base_commit_judges(forge: Forge) -> None:
     told = visible(body).partition("If merged")[2]
     assert "gate.tolerance: 0.05 → 1.0" in told
     assert "loosens the gate" in told
-    assert "removed. After a merge there is nothing to compare with" in told
+    assert "removed: after a merge there is nothing to compare with" in told
     assert forge.fake.calls("git/get-tree")
 
 
@@ -292,7 +292,7 @@ def test_a_fork_in_two_stages(forge: Forge) -> None:
     assert report.exit_code == 0, report.text
     assert len(forge.comments()) == 1, report.text
     (body,) = forge.comments()
-    assert "raggate: regression" in body
+    assert "questions broke" in body
     assert "untrusted" in body
     assert report.outputs["verdict"] == "regression"
 
@@ -319,7 +319,7 @@ def test_a_forged_artifact_changes_nothing(forge: Forge) -> None:
     report = forge.second_stage(run, "success")
     assert report.exit_code == 0, report.text
     (body,) = forge.comments()
-    assert "raggate: regression" in body
+    assert "questions broke" in body
     assert "all good" not in body
     assert forge.repository.comments_of(1) == []
 
@@ -401,7 +401,7 @@ def test_a_repository_planted_beside_the_configuration(forge: Forge) -> None:
     step = made.run({**GATE, "config": "rag/raggate.container.yml"})
     assert step.exit_code == 1, step.text
     (body,) = forge.comments()
-    assert "raggate: regression" in body
+    assert "questions broke" in body
     assert not list(made.workspace.rglob("ran"))
 
 
