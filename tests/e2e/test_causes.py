@@ -164,7 +164,7 @@ FAULTS = [
     ),
     Fault(
         "a dropped folder",
-        "Most likely cause: the index has 150 documents of the same notes, 160 before",
+        "Most likely cause: nothing comes from the folder Runbooks any more (163 came from it before)",
         "folder-not-indexed",
         "is not in the index: it is none of the 22 available folders",
         {"NOTES_DROP_FOLDERS": "work/Runbooks"},
@@ -264,7 +264,7 @@ FAULTS = [
     ),
     Fault(
         "a document that is lost and an order that is turned over",
-        "What caused it does not show: the passage fell in the ranking",
+        "Most likely cause: the lists are in reverse order (175 of 203)",
         "demoted",
         "fell among the 10 chunks returned; score ",
         patch=(
@@ -308,7 +308,7 @@ FAULTS = [
     ),
     Fault(
         "an order that is turned over",
-        "What caused it does not show: the passage fell in the ranking",
+        "Most likely cause: the lists are in reverse order (203 of 203)",
         "demoted",
         "fell among the 10 chunks returned; score ",
         patch=(

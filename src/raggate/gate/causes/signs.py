@@ -212,7 +212,7 @@ def _gone(lists: Lists) -> Iterator[Sign]:
     if len(often) >= 2:
         facts = f"they had {sum(missing[note] for note in often)} places before"
         what = f"{counted(len(often), 'note')} come back for no question any more"
-        yield Sign(what=what, facts=facts, cases=_expecting(lists, lambda path: path in rest))
+        yield Sign(what=what, facts=facts, cases=_expecting(lists, lambda path: path in rest), symptom=True)
 
 
 def _gone_passages(lists: Lists) -> Iterator[Sign]:
