@@ -273,14 +273,7 @@ FORMATS: dict[str, Callable[[Options], Format]] = {
 
 
 def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
-    """Read retrieval labels of pragmata, a CSV file or a directory of them, as cases.
-
-    Args:
-        options: with `records`, if there are any.
-
-    Raises:
-        UsageError: naming file and line; for records, which have no labels; and for no retrieval labels at all.
-    """
+    """Read retrieval labels of pragmata, a CSV file or a directory of them, as cases."""
     if path.suffix.lower() in {".json", ".jsonl"}:
         raise UsageError(
             f"{path}: canonical records have no labels",
@@ -308,11 +301,7 @@ def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        UsageError: when it cannot be read, or is larger than 256 MiB.
-    """
+    """Return the content of a file."""
     return read_file(path, most_bytes=MAX_BYTES)
 
 
@@ -362,7 +351,6 @@ def convert(
         strict: write nothing when anything is lost; the notes say what.
 
     Raises:
-        UsageError: for a source that cannot be read, a target that exists already, and cases it cannot hold.
         OSError: when the target cannot be written.
     """
     writer = FORMATS[to_format](options)
@@ -382,11 +370,7 @@ def convert(
 
 
 def read(source: Path, name: str, options: Options) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
-    """Read a golden set of a format; also tell what cases cannot hold of it.
-
-    Raises:
-        UsageError: when it cannot be read, or there is no case in it.
-    """
+    """Read a golden set of a format; also tell what cases cannot hold of it."""
     if name == PRAGMATA:
         return read_pragmata(source, options)
     reader = FORMATS[name](options)
@@ -398,11 +382,7 @@ def read(source: Path, name: str, options: Options) -> tuple[tuple[Case, ...], t
 
 
 def through(writer: Format, cases: tuple[Case, ...]) -> tuple[Any, tuple[Note, ...]]:
-    """Return what a format can say of cases, and tell what it cannot.
-
-    Raises:
-        UsageError: when it can say nothing of any of them.
-    """
+    """Return what a format can say of cases, and tell what it cannot."""
     native = writer.encode(cases)
     back = writer.decode(native)
     if not back:

@@ -180,11 +180,7 @@ class Measures:
     """The metrics of one query at fixed cut-offs."""
 
     def __init__(self, cutoffs: Sequence[int]) -> None:
-        """Prepare for cut-offs.
-
-        Raises:
-            UsageError: for no cut-offs, or one that is not from 1 to 100,000.
-        """
+        """Prepare for cut-offs."""
         self.cutoffs = tuple(sorted(set(cutoffs)))
         if not self.cutoffs or self.cutoffs[0] < 1 or self.cutoffs[-1] > MAX_CUTOFF:
             raise UsageError(f"cut-offs {list(self.cutoffs)}, expected numbers from 1 to {MAX_CUTOFF}")
@@ -384,11 +380,7 @@ class Totals:
             self._keep(query.query_id, [0.0] * len(self._measures.names), [])
 
     def evaluation(self) -> Evaluation:
-        """Divide.
-
-        Raises:
-            UsageError: when there is nothing to average: no query with a relevant document, or none with a list.
-        """
+        """Divide."""
         self._settle()
         counts = self.counts
         if not counts.queries:
@@ -466,7 +458,6 @@ def evaluate(
 
     Raises:
         Scattered: when a query comes twice on either side.
-        UsageError: when there is nothing to average: no query with a relevant document, or none of them with a list.
     """
     totals = Totals(Measures(cutoffs), per_query=per_query)
     join(rankings, judgements, totals)
@@ -474,14 +465,7 @@ def evaluate(
 
 
 def evaluate_files(files: Files, *, cutoffs: Sequence[int] = CUTOFFS, per_query: bool = False) -> Evaluation:
-    """Score the result lists of a file. Files in which the lines of a query stand apart are held in memory.
-
-    Args:
-        cutoffs: the values of k, each from 1 to 100,000.
-
-    Raises:
-        UsageError: naming file and line, for a file that cannot be read; or when there is nothing to measure.
-    """
+    """Score the result lists of a file. Files in which the lines of a query stand apart are held in memory."""
     for whole in (False, True) if files.can_be_read_again() else (True,):
         try:
             return evaluate(

@@ -26,7 +26,6 @@ def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, 
     """Return per case what a run retrieved, best first and each name once; None for a failed call.
 
     Raises:
-        UsageError: when the directory cannot be read, the mode is not there or not given, or a chunk has no id.
         CannotTell: for a run that did not ask all of its questions.
     """
     lists: dict[str, tuple[str, ...] | None] = {}
@@ -46,7 +45,6 @@ def write_lists(lists: Lists, target: Path, form: Literal["trec", "lists"]) -> N
     misses. Scores of a TREC file are made of the ranks.
 
     Raises:
-        UsageError: for names that the format cannot hold.
         OSError: when the file cannot be written.
     """
     if form == "trec":
@@ -59,11 +57,7 @@ def write_lists(lists: Lists, target: Path, form: Literal["trec", "lists"]) -> N
 
 
 def corpus_of(source: Path) -> Iterable[Document]:
-    """Return the documents of a BEIR folder, one by one, or else the notes of a directory by their paths.
-
-    Raises:
-        UsageError: when neither can be read.
-    """
+    """Return the documents of a BEIR folder, one by one, or else the notes of a directory by their paths."""
     if (source / beir.CORPUS).is_file():
         return beir.iter_corpus(source)
     if not source.is_dir():
@@ -75,7 +69,6 @@ def write_corpus(documents: Iterable[Document], folder: Path) -> int:
     """Write `corpus.jsonl` of a BEIR folder, and count the documents. The rest of the folder stays as it is.
 
     Raises:
-        UsageError: for an id that is empty, or occurs twice.
         OSError: when it cannot be written; an old one is then untouched.
     """
     seen: set[str] = set()
@@ -107,7 +100,6 @@ def whole(directory: Path) -> Run:
     """Read a run that asked all of its questions: what other tools read has no place to say that it is a part.
 
     Raises:
-        UsageError: when the directory cannot be read.
         CannotTell: for a run that did not.
     """
     run = run_directory.read(directory)
@@ -119,11 +111,7 @@ def whole(directory: Path) -> Run:
 def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, ...]:
     """Return the results of a run in one mode.
 
-    Args:
-        mode: the retrieval mode; None when the run has only one.
-
     Raises:
-        UsageError: when the directory cannot be read, or the mode is not there or not given.
         CannotTell: for a run that did not ask all of its questions.
     """
     run = whole(directory)
@@ -136,11 +124,7 @@ def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, .
 
 
 def only_mode(run: Run, wanted: str | None) -> str:
-    """Return the mode that `--mode` names, or the only one of the run where it names none.
-
-    Raises:
-        UsageError: when the run has several modes and none is named, or not the one that is.
-    """
+    """Return the mode that `--mode` names, or the only one of the run where it names none."""
     modes = list(dict.fromkeys(item.result.mode for item in run.results))
     mode = modes[0] if wanted is None and len(modes) == 1 else wanted
     if mode is None or mode not in modes:

@@ -178,9 +178,6 @@ def load(data: bytes, name: str, *, rules: bool = False) -> tuple[Golden, tuple[
     Args:
         rules: whether cases that break a rule between their keys, such as a `multi_hop` without groups, are left out
             too. Their scripts score them; raggate's own metrics have no value where such a key is missing.
-
-    Raises:
-        UsageError: when no case is left.
     """
     passed = _Passed()
     cases: dict[str, Case] = {}

@@ -16,11 +16,7 @@ Rank = Annotated[int, Field(strict=True, ge=1)]
 
 
 def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
-    """Check a value against a type, and give it back untouched.
-
-    Raises:
-        UsageError: naming the place, the key and what was expected.
-    """
+    """Check a value against a type, and give it back untouched."""
     try:
         adapter.validate_python(value)
     except ValidationError as error:
@@ -31,11 +27,7 @@ def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
 
 
 def check_keys(value: Any, keys: Sequence[str], place: str, *, optional: Collection[str] = ()) -> dict[str, Any]:
-    """Check that a value is an object of these keys, and give it back.
-
-    Raises:
-        UsageError: naming the place, for anything else, an unknown key and a missing one that is not optional.
-    """
+    """Check that a value is an object of these keys, and give it back."""
     if not isinstance(value, dict):
         raise UsageError(f"{place}: expected an object with {', '.join(keys)}")
     unknown = next((key for key in value if key not in keys), None)

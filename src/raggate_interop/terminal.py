@@ -23,10 +23,6 @@ def warn(text: str) -> None:
 
 
 def refuse_existing(out: Path) -> None:
-    """Refuse a directory for output that exists already; an empty one is taken.
-
-    Raises:
-        UsageError: when it is there and holds something, or is a file.
-    """
+    """Refuse a directory for output that exists already; an empty one is taken."""
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise UsageError(f"--out: {out} exists and is not empty")

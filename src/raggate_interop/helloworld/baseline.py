@@ -70,9 +70,6 @@ def bare_metrics(files: RunFiles) -> dict[str, Any]:
     against them by `raggate.gate.restated`. `count` is of all questions asked, failed calls too, and 0 where the file
     does not tell; `n` likewise. `scope_miss_rate` measures something else and is left out, and so are judges' scores.
     An operational-only file gives no metric at all.
-
-    Args:
-        files: the run; its `metrics.json` is enough.
     """
     aggregates = files.aggregates
     answerable, unanswerable = (_count(aggregates.get(f"{kind}_tests")) for kind in ("answerable", "unanswerable"))
@@ -107,11 +104,7 @@ def _count(value: object) -> int:
 
 
 def scores(run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
-    """Return the `aggregate_metrics` that `raggate helloworld export` writes for one mode of the run.
-
-    Raises:
-        UsageError: where their code would stop.
-    """
+    """Return the `aggregate_metrics` that `raggate helloworld export` writes for one mode of the run."""
     items = [item for item in run.results if item.result.mode == mode]
     rows = to_rows(items, run_config(run), full_text=full_text)
     return metrics.aggregate_metrics(
@@ -120,11 +113,7 @@ def scores(run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
 
 
 def restate(run: Run, _: Scorecard, baseline: Baseline) -> Restated:
-    """Score a run as helloworld would; a mean is never compared with one of other questions.
-
-    Raises:
-        UsageError: where their code would stop.
-    """
+    """Score a run as helloworld would; a mean is never compared with one of other questions."""
     current: Slices = {}
     problems: list[str] = []
     for mode, slices in baseline.scorecard.slices.items():

@@ -38,10 +38,6 @@ def scored(
     Args:
         lenient: whether what their scripts pass over is left out.
         stored: whether what the run itself stores is asked for, which a run without texts has, too.
-
-    Raises:
-        UsageError: for files that are not as they should be, without rows, or that do not belong together; for rows
-            without the texts that their snippets are looked for in.
     """
     files = reader.read(directory)
     cases = _asked_part(files, _load(golden_file, say, lenient=lenient), say)
@@ -66,9 +62,6 @@ def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource, say: S
     """Return a run with the scores of its judges: those of the rows, and of a cache where a row has none.
 
     Scores of a row whose `judge_input` is not what stands in the row were given to another answer, and are left out.
-
-    Raises:
-        UsageError: for a cache that is not as it should be, or a score that is none.
     """
     model = source.judge_model or files.config.get("judge_model") or ""
     version = source.judge_prompt_version or files.config.get("judge_prompt_version") or judged.PROMPT_VERSION
@@ -84,11 +77,7 @@ def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource, say: S
 
 
 def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, lenient: bool = False) -> list[Side]:
-    """Read runs; with a golden set the rows, and the means of the questions that all of them have, are computed again.
-
-    Raises:
-        UsageError: for files that are not as they should be, or a golden set that has no case of a run.
-    """
+    """Read runs; with a golden set the rows, and the means of the questions that all have, are computed again."""
     runs = [reader.read(directory) for directory in directories]
     labels = _load(golden_file, say, lenient=lenient).cases if golden_file is not None else ()
     cases = {case.id: case for case in labels}

@@ -117,11 +117,7 @@ def with_cached(row: Mapping[str, Any], cache: Cache, *, model: str, version: st
 
 
 def judged(run: Run, rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -> Run:
-    """Return a run with the scores that rows hold of its answers; the same run where they hold none.
-
-    Raises:
-        UsageError: for a score that is not from 0 to 5.
-    """
+    """Return a run with the scores that rows hold of its answers; the same run where they hold none."""
     by_id = {row["test_case_id"]: row for row in rows}
     results = tuple(
         replace(item, judgements=tuple(_judgement(score, by_id.get(item.case.id, {}), item, model) for score in SCORES))

@@ -204,11 +204,7 @@ def matches(rel_path: str, heading_path: str | None, text: str, support: Support
 
 
 def retrieval_metrics(row: Row, case: Case) -> dict[str, Any]:
-    """Score one row: the content of its `retrieval_metrics`.
-
-    Raises:
-        UsageError: when the first matching chunk has rank 0 or none, by which their script divides.
-    """
+    """Score one row: the content of its `retrieval_metrics`."""
     chunks = row.get("retrieved_chunks") or []
     config = row.get("config") or {}
     k = config.get("k", DEFAULT_K)
@@ -252,7 +248,6 @@ def aggregate(rows: Sequence[Row], cases: Cases, *, stored: bool = False) -> dic
     """Return every aggregate that their three scoring scripts print, in one flat mapping.
 
     Args:
-        rows: the rows of `results.jsonl`.
         cases: the golden set by id. Rows of other cases count nowhere but in `answerable_tests`.
         stored: whether to take what the rows hold already, as `--aggregate-only` does; missing values are computed.
 
@@ -372,12 +367,7 @@ def indexing_coverage(rows: Sequence[Row]) -> dict[str, Any] | None:
 
 
 def aggregate_metrics(results: Sequence[Result], rows: Sequence[Row], cases: Cases) -> dict[str, Any]:
-    """Return the whole `aggregate_metrics` of their `metrics.json` for a run of raggate.
-
-    Args:
-        results: the results of the run, failed calls too.
-        rows: the same results as their rows, without the failed calls.
-    """
+    """Return the whole `aggregate_metrics` of their `metrics.json` for a run of raggate."""
     metrics: dict[str, Any] = {
         "operational_metrics": operational_metrics(results),
         "latency": latency([result.elapsed_ms for result in results]),

@@ -220,11 +220,7 @@ class RunFiles(Struct, frozen=True, kw_only=True):
 
 
 def read(directory: Path) -> RunFiles:
-    """Read a run directory of theirs.
-
-    Raises:
-        UsageError: naming the file, and the line, of the first thing that is not as it should be.
-    """
+    """Read a run directory of theirs."""
     if not directory.is_dir():
         raise UsageError(f"{directory}: no such directory", hint="Expected a run directory, eval/results/<run_id>.")
     config = read_config(directory / "config.json")
@@ -237,20 +233,12 @@ def read(directory: Path) -> RunFiles:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Read a `config.json`; empty where there is none.
-
-    Raises:
-        UsageError: naming the file, and the key, of the first thing that is not as it should be.
-    """
+    """Read a `config.json`; empty where there is none."""
     return _read_object(path, CONFIG)
 
 
 def check_metrics(metrics: dict[str, Any], place: str) -> None:
-    """Check the content of a `metrics.json`: aggregates are numbers, and objects where their scripts write objects.
-
-    Raises:
-        UsageError: naming the place and the key of the first thing that is not as it should be.
-    """
+    """Check the content of a `metrics.json`: aggregates are numbers, and objects where their scripts write objects."""
     check(METRICS, metrics, place)
     for name, value in (metrics.get("aggregate_metrics") or {}).items():
         # an object of a name that is not theirs is somebody's own, and nothing reads it
@@ -289,9 +277,6 @@ def to_run(files: RunFiles, golden: Golden) -> Run:
     Args:
         files: the files of the run; rows of cases that the golden set does not have are left out.
         golden: the cases that were asked. One without a row becomes a failed call.
-
-    Raises:
-        UsageError: for a run without rows.
     """
     if not files.rows:
         raise UsageError(f"run {cut(files.run_id)}: no results.jsonl, so it cannot be scored again")

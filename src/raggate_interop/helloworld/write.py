@@ -156,7 +156,6 @@ def to_rows(
     """Return the rows of `results.jsonl`: one per answered call, not scored yet; failed calls have none.
 
     Args:
-        config: the content of `config.json`.
         full_text: whether chunk texts stay whole; their scripts cut them before scoring.
     """
     settings = {key: value for key, value in config.items() if key != _COMMIT}
@@ -173,11 +172,7 @@ def write(
     """Write `results.jsonl`, `config.json`, `metrics.json` and `summary.md`, each whole or not at all.
 
     Args:
-        directory: the run directory; made if it does not exist.
         description: what the run is about. Untrusted text.
-
-    Raises:
-        UsageError: when the directory cannot be written.
     """
     write_file(directory / "results.jsonl", _jsonl(files.rows))
     write_object(directory / "config.json", files.config)
@@ -190,9 +185,6 @@ def update(directory: Path, files: RunFiles, rows: Sequence[Mapping[str, Any]], 
     """Write scores into a run directory of theirs, in place: `results.jsonl`, and the means into `metrics.json`.
 
     What the files hold beside the scores stays, so that doing it again changes nothing.
-
-    Raises:
-        UsageError: when the directory cannot be written.
     """
     means = {name: value for name, value in aggregates.items() if value is not None}
     write_file(directory / "results.jsonl", _jsonl(rows))
@@ -200,11 +192,7 @@ def update(directory: Path, files: RunFiles, rows: Sequence[Mapping[str, Any]], 
 
 
 def write_object(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a JSON object as their scripts do.
-
-    Raises:
-        UsageError: when the file cannot be written.
-    """
+    """Write a JSON object as their scripts do."""
     write_file(path, json.dumps(value, indent=2, ensure_ascii=False).encode())
 
 

@@ -412,8 +412,6 @@ class KebabAdapter:
     """Asks by the program of `api.program`, which is run for the questions. Nothing has to be up before that.
 
     Args:
-        config: the configuration, with `api.program`.
-        root: its directory, in which the program runs.
         environment: raggate's own; only what `api.program.pass_env` names is handed on.
 
     Raises:

@@ -67,9 +67,6 @@ def read_golden(data: bytes, name: str) -> GoldenFile:
     """Read a golden YAML, as strictly as theirs does, and check that ids are unique and groups agree.
 
     Beside their keys an entry may say `answerable: false` or, the other way round, `should_refuse: true`.
-
-    Raises:
-        UsageError: listing up to ten problems with their lines.
     """
     document = yamlio.parse(data, name, max_bytes=yamlio.MAX_SUITE_BYTES)
     entries = [] if document.value is None else document.value
@@ -101,11 +98,7 @@ def digest(queries: Iterable[GoldenQuery]) -> str:
 
 
 def check_ids(queries: Iterable[GoldenQuery], documents: Collection[str], chunks: Collection[str]) -> None:
-    """Check that every labelled document and chunk is in the index.
-
-    Raises:
-        UsageError: listing all that are not, sorted.
-    """
+    """Check that every labelled document and chunk is in the index."""
     queries = list(queries)
     lost_documents = sorted({name for query in queries for name in query.expected_doc_ids if name not in documents})
     lost_chunks = sorted({name for query in queries for name in query.expected_chunk_ids if name not in chunks})
@@ -137,9 +130,6 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
     Args:
         unlabelled: what a query is that has no labels and does not say `answerable`. `refusal` is kebab's own
             convention, `skip` leaves it out, the default asks for a decision.
-
-    Raises:
-        UsageError: for queries that would have to be guessed, and for ones that contradict themselves.
     """
     undecided = [query for query in golden.queries if query.answerable is None and not query.labelled]
     if undecided and unlabelled == "refuse-to-guess":

@@ -23,21 +23,13 @@ ROWS = "per_query.jsonl"
 
 
 def golden(path: Path) -> tuple[GoldenFile, Queries]:
-    """Read a golden YAML; its queries also by id.
-
-    Raises:
-        UsageError: when it cannot be read.
-    """
+    """Read a golden YAML; its queries also by id."""
     content = kebab_golden.read_golden(read_file(path), str(path))
     return content, {query.id: query for query in content.queries}
 
 
 def stored(source: str) -> StoredRun:
-    """Read a run from wherever it stands.
-
-    Raises:
-        UsageError: when it cannot be read, or a file holds several runs and the source names none.
-    """
+    """Read a run from wherever it stands."""
     path, run_id = _split(source)
     if path.is_dir():
         path = path / ROWS
@@ -78,11 +70,7 @@ def reworded(run: StoredRun, asked: GoldenFile) -> list[str]:
 
 
 def check_ids(source: str, asked: GoldenFile) -> None:
-    """Check the ids of a golden set against the index beside a stored run.
-
-    Raises:
-        UsageError: naming those that are not there.
-    """
+    """Check the ids of a golden set against the index beside a stored run."""
     with open_store(_split(source)[0]) as store:
         kebab_golden.check_ids(asked.queries, store.documents(), store.chunk_ids())
 
@@ -111,11 +99,7 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
     """Make a raggate run of a stored one.
 
     Args:
-        unlabelled: what queries are that have no labels and do not say.
         k: how many hits were asked for, where the run does not say.
-
-    Raises:
-        UsageError: for queries that would have to be guessed, rows of several modes, or another k than the run's.
     """
     cases = list(kebab_golden.to_cases(asked, unlabelled=unlabelled))
     if not cases:
@@ -125,11 +109,7 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
 
 
 def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:
-    """Make rows of a raggate run, of one retrieval mode.
-
-    Raises:
-        UsageError: when the run has several modes and none is named, or not the one that is.
-    """
+    """Make rows of a raggate run, of one retrieval mode."""
     return kebab_run.to_rows(run, export.only_mode(run, mode))
 
 

@@ -41,7 +41,6 @@ def variants(rows: Sequence[Row], queries: Queries, snapshot: Mapping[str, Any] 
     Missing; NoExpected without labels. Queries without a group do not count.
 
     Args:
-        rows: the rows of a run, in its order.
         snapshot: the run's `config_snapshot_json`, whose `eval_k` must be 50 or more if it says so.
 
     Raises:

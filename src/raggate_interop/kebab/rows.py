@@ -92,11 +92,7 @@ class StoredRun(Struct, frozen=True, kw_only=True):
 
 
 def read_rows(data: bytes, name: str) -> tuple[dict[str, Any], ...]:
-    """Read a `per_query.jsonl`.
-
-    Raises:
-        UsageError: naming the line of the first row that is none, or that a query has already.
-    """
+    """Read a `per_query.jsonl`."""
     if len(data) > MAX_BYTES:
         raise UsageError(f"{name}: larger than {MAX_BYTES} bytes")
     rows: dict[str, dict[str, Any]] = {}
@@ -110,11 +106,7 @@ def read_rows(data: bytes, name: str) -> tuple[dict[str, Any], ...]:
 
 
 def read_row(data: bytes | str, place: str) -> dict[str, Any]:
-    """Read one row. Keys that are not known, or that older versions do not write, do not matter.
-
-    Raises:
-        UsageError: naming the place and what is wrong.
-    """
+    """Read one row. Keys that are not known, or that older versions do not write, do not matter."""
     row: dict[str, Any] = check(_ROW, parse(data, place), f"{place}: not a result of kebab")
     return row
 

@@ -67,9 +67,6 @@ def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
         stored: the run; rows of queries that the golden set does not have are left out.
         golden: the cases. One without a row becomes a failed call.
         k: how many hits were asked for, where the run does not say; without it the deepest rank is taken for that.
-
-    Raises:
-        UsageError: when the run has no row, or rows of several modes, or asked for another k.
     """
     modes = {row.get("mode", DEFAULT_MODE) for row in stored.rows}
     if len(modes) != 1:
@@ -207,11 +204,7 @@ def answer_of(answer: dict[str, Any], chunks: tuple[Chunk, ...]) -> Response:
 
 
 def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:
-    """Make rows of what a run found in one mode.
-
-    Raises:
-        UsageError: for a mode that kebab does not have.
-    """
+    """Make rows of what a run found in one mode."""
     named = MODES.get(mode_name(mode))
     if named is None:
         raise UsageError(

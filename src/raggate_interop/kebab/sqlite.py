@@ -162,9 +162,6 @@ def open_store(path: Path, *, seconds: float = SECONDS, busy: float = BUSY_SECON
     Args:
         seconds: how long it may be read in all.
         busy: how long to wait for a lock.
-
-    Raises:
-        UsageError: also for what goes wrong while it is read: no database, locked, damaged, without the tables.
     """
     if not path.is_file():
         raise UsageError(f"{path}: no such file")

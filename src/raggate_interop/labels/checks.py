@@ -181,9 +181,6 @@ def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgm
 
     The calibration set is what several people were asked to judge, to see how far they agree. Where no judgment is
     marked as belonging to it, all count.
-
-    Raises:
-        UsageError: when a time is needed that a row does not tell.
     """
     calibrated = not selection.production and any(judgment.calibration for judgment in judgments)
     return tuple(
@@ -196,11 +193,7 @@ def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgm
 
 
 def check_names(annotators: Collection[str], without: Sequence[str]) -> None:
-    """Refuse an annotator to leave out who is not there: a misspelled name would leave out nobody.
-
-    Raises:
-        UsageError: naming those who are.
-    """
+    """Refuse an annotator to leave out who is not there: a misspelled name would leave out nobody."""
     unknown = next((name for name in without if name not in annotators), None)
     if unknown is not None:
         raise UsageError(
@@ -210,11 +203,7 @@ def check_names(annotators: Collection[str], without: Sequence[str]) -> None:
 
 
 def within(made: str, selection: Selection, place: str) -> bool:
-    """Return whether what was judged at a time counts; `place` is where the time stands, for messages.
-
-    Raises:
-        UsageError: when a time is needed, and that is none.
-    """
+    """Return whether what was judged at a time counts; `place` is where the time stands, for messages."""
     if selection.after is None and selection.before is None:
         return True
     created = moment(made)

@@ -45,11 +45,7 @@ def annotators(judgments: Iterable[Judgment]) -> tuple[str, ...]:
 
 
 def consolidate(judgments: Sequence[J]) -> tuple[J, ...]:
-    """Make one judgment of all that are about the same unit, in the order in which units first appear.
-
-    Raises:
-        UsageError: when two chunks of a record then claim the same rank.
-    """
+    """Make one judgment of all that are about the same unit, in the order in which units first appear."""
     return _unique_ranks(_majorities(judgments, lambda judgment: judgment.unit))
 
 
@@ -110,9 +106,6 @@ def score(
         k: for retrieval, the K of the taxonomy's formulas: chunks stand at their ranks, a rank nobody judged counts as
             irrelevant. None infers K: the judged chunks of each query, closed up, however many these are.
         ideal: what nDCG's ideal ranking may choose from.
-
-    Raises:
-        UsageError: for no judgments, or two chunks at one rank.
     """
     units = consolidate(judgments)
     if not units:
@@ -195,9 +188,6 @@ def join(
             takes them out before the cut and divides by the judged ones left; a query without any has no value.
         limit: the share of unjudged chunks above which the result carries a caveat.
         ideal: what nDCG's ideal ranking may choose from; with `judged` a relevant chunk that is gone costs something.
-
-    Raises:
-        UsageError: when two keys of `lists` name the same query.
     """
     by_record, labelled = _labelled(judgments, lists)
     ranked = {key: [chunks.get(chunk) for chunk in dict.fromkeys(lists[key] or ())] for key, chunks in labelled.items()}

@@ -57,9 +57,6 @@ def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet,
         paths: files and directories; files that describe an export are skipped. A name that is neither is that of an
             export in `annotation/exports` here.
         task: what files must be about; in directories, files about something else are skipped.
-
-    Raises:
-        UsageError: when a file cannot be read, is not as it should be, or nothing is left.
     """
     sheets = []
     for path in map(_exported, paths):
@@ -83,11 +80,7 @@ def result_lists(
 
     A case is named by its id where that is a record of the judgments, else by its question.
 
-    Args:
-        mode: the retrieval mode; None when the run has only one.
-
     Raises:
-        UsageError: when the directory cannot be read, the mode is not there or not given, or a question is asked twice.
         CannotTell: for a run that did not ask all of its questions.
     """
     records = {judgment.record for judgment in judgments}
@@ -108,9 +101,6 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
 
     Args:
         created_at: ISO 8601.
-
-    Raises:
-        UsageError: when it cannot be written.
     """
     paths = [Path(sheet.name) for sheet in sheets]
     named_export = export_id(sheets)
@@ -145,9 +135,6 @@ def write_agreement(
 
     Args:
         created_at: ISO 8601.
-
-    Raises:
-        UsageError: when it cannot be written.
     """
     names = export_id(sheets) or ", ".join(Path(sheet.name).as_posix() for sheet in sheets)
     report = agreement_bytes(tasks, export_id=names, created_at=created_at, sampling=sampling)
@@ -155,11 +142,7 @@ def write_agreement(
 
 
 def export_id(sheets: Sequence[Sheet]) -> str | None:
-    """Return the export that files are of, as it names itself; None when they are not of one export.
-
-    Raises:
-        UsageError: when what describes the export cannot be read.
-    """
+    """Return the export that files are of, as it names itself; None when they are not of one export."""
     homes = {Path(sheet.name).parent for sheet in sheets}
     meta = next(iter(homes)) / _EXPORT
     if len(homes) != 1 or not meta.is_file():
@@ -180,11 +163,7 @@ def _written(target: Path, data: bytes) -> Path:
 
 
 def read_report(path: Path) -> ScoreReport:
-    """Read a stored score report.
-
-    Raises:
-        UsageError: naming file and key of the first thing that is not as it should be.
-    """
+    """Read a stored score report."""
     return read_scores(read_file(path), str(path))
 
 
@@ -199,11 +178,7 @@ def file_name(task: Task) -> str:
 
 
 def write_scores(report: ScoreReport) -> bytes:
-    """Write a report.
-
-    Raises:
-        UsageError: when a metric has no value that their shape wants one for.
-    """
+    """Write a report."""
     content: dict[str, Any] = {
         "task": report.task,
         "source": {
@@ -239,11 +214,7 @@ def _written_score(score: MetricScore) -> dict[str, Any]:
 
 
 def read_scores(data: bytes, name: str) -> ScoreReport:
-    """Read a report.
-
-    Raises:
-        UsageError: naming file and key of the first thing that is not as it should be.
-    """
+    """Read a report."""
     content = parse_json(data, name)
     task = content.get("task") if isinstance(content, dict) else None
     if task not in TASKS:

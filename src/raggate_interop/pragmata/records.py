@@ -44,9 +44,6 @@ def read_records(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
     A CSV file has the chunks as JSON in a column `chunks`, or a row for every chunk with `chunk_text`, `chunk_id`,
     `doc_id` and `chunk_rank`; such rows belong together by `record_id` or `group`, or else by query, answer and
     context set.
-
-    Raises:
-        UsageError: naming file, line (or number of the record) and key of the first thing that is not as it should be.
     """
     ending = name.rpartition(".")[2].lower()
     if ending == "csv":

@@ -36,9 +36,6 @@ def read_sheet(data: bytes, name: str, *, task: Task | None = None) -> Sheet:
 
     Args:
         task: what it must be about; None takes what its label columns say.
-
-    Raises:
-        UsageError: naming file, line and column of the first thing that is not as it should be.
     """
     table = read_table(data, name)
     about = _task(table, task)

@@ -116,11 +116,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def read_queries(path: Path) -> QuerySet:
-    """Read a `queries.json` of either form.
-
-    Raises:
-        UsageError: naming the file and the query, for what is not as it should be, and for no query at all.
-    """
+    """Read a `queries.json` of either form."""
     value = read_json(path)
     wrapped = value if isinstance(value, dict) else {"queries": value}
     if "queries" not in wrapped or not isinstance(value, dict | list):
@@ -152,11 +148,7 @@ def write_queries(path: Path, queries: QuerySet, *, bare: bool = False) -> None:
 
 
 def read_corpus(path: Path) -> dict[str, Document]:
-    """Read a `corpus.jsonl`: documents by id.
-
-    Raises:
-        UsageError: naming file and line, for what is no document, and for an id that occurs twice.
-    """
+    """Read a `corpus.jsonl`: documents by id."""
     documents: dict[str, Document] = {}
     for place, value in read_lines(path):
         row = check(_DOCUMENT, value, place)

@@ -29,11 +29,7 @@ of the lexical score from which a result is dominated.
 
 
 def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
-    """Keep the queries of some scenarios; all of them when none is named.
-
-    Raises:
-        UsageError: for a scenario that no query is of.
-    """
+    """Keep the queries of some scenarios; all of them when none is named."""
     if not scenarios:
         return queries
     slugs = sorted({query.scenario for query in queries.queries if query.scenario})
@@ -47,7 +43,6 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     """Read result rows of a results.jsonl, a trace.jsonl or a run directory of raggate.
 
     Raises:
-        UsageError: naming file and line.
         CannotTell: for a run that did not ask all of its questions.
     """
     if path.is_dir():
@@ -73,7 +68,6 @@ def scored(
         corpus: a corpus.jsonl, for titles, bodies and clusters.
 
     Raises:
-        UsageError: for a limit, which is the scripts' alone.
         CannotTell: when no query goes with the rows.
     """
     if "limit" in depths:
@@ -98,7 +92,6 @@ def exact(
     """Score rows as their own code does that writes this shape, by the labels of the queries.
 
     Raises:
-        UsageError: for the seed's shape, which none of it writes, and for depths of the catalog's, which has none.
         CannotTell: when there is nothing to score.
     """
     if shape == "seed":
@@ -154,7 +147,6 @@ def limits(
         scenarios: whose targets to demand; with a manifest, all of them when none is named.
 
     Raises:
-        UsageError: for a scenario without targets.
         CannotTell: when limits are asked for and none applies.
     """
     wanted: list[floor_tables.Limits] = []

@@ -86,8 +86,6 @@ def join(queries: Sequence[Row], rows: Sequence[Row], *, all_modes: bool = False
     """Put queries and rows together; the labels of the queries count, not those stored in the rows.
 
     Args:
-        queries: objects of `queries.json`.
-        rows: objects of `results.jsonl`.
         all_modes: whether to score a query in modes that its `retriever_types` does not name, as the skill's scripts
             do. `hybrid` covers `hybrid_rerank`, which the file has no word for.
     """

@@ -46,22 +46,13 @@ _LIMITS: TypeAdapter[Any] = TypeAdapter(dict[str, dict[str, dict[str, Number]]])
 
 
 def read_shaped(path: Path) -> tuple[Table, Shape]:
-    """Read a metrics file of any shape, or a run record, and say which shape its metrics have.
-
-    Raises:
-        UsageError: naming the file and the key, for what is none of them, for a file without any value, and for one of
-            raggate that says that it is of a part of the questions.
-    """
+    """Read a metrics file of any shape, or a run record, and say which shape its metrics have."""
     content = _unambiguous(path)
     return to_table(content, str(path)), _shape(_metrics(check(_OBJECT, content, str(path))))
 
 
 def to_table(value: object, name: str) -> Table:
-    """Make a table of the content of a metrics file.
-
-    Raises:
-        UsageError: as for `read_shaped`.
-    """
+    """Make a table of the content of a metrics file."""
     whole = check(_OBJECT, value, name)
     if whole.get("complete", True) is not True:
         raise UsageError(f"{name}: complete: not all questions were asked", hint="Measure with all questions first.")
@@ -114,9 +105,6 @@ def read_thresholds(path: Path) -> dict[str, float]:
 
     They stand in a file of their own, or in an experiment's specification: in JSON under `thresholds`, in Markdown
     (`spec.md`) in the one JSON block that is such an object, or has one under `thresholds`.
-
-    Raises:
-        UsageError: for anything but an object of numbers from 0, and for a specification with no block or several.
     """
     if path.suffix.lower() != ".md":
         return dict(check(_THRESHOLDS, _inner(_unambiguous(path)), str(path)))
@@ -149,20 +137,12 @@ def _is_thresholds(value: object) -> TypeGuard[dict[str, float]]:
 
 
 def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """Read absolute limits: mode -> difficulty or `overall` -> metric -> value.
-
-    Raises:
-        UsageError: for anything of another shape.
-    """
+    """Read absolute limits: mode -> difficulty or `overall` -> metric -> value."""
     return _by_mode(check(_LIMITS, _unambiguous(path), str(path)), str(path))
 
 
 def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """Read the targets of a `scenario_manifest.json`: scenario -> mode -> metric -> value.
-
-    Raises:
-        UsageError: for anything of another shape.
-    """
+    """Read the targets of a `scenario_manifest.json`: scenario -> mode -> metric -> value."""
     scenarios = check(_OBJECT, check(_OBJECT, _unambiguous(path), str(path)).get("scenarios"), f"{path}: scenarios")
     targets = {
         slug: check(_OBJECT, content, f"{path}: scenarios.{slug}").get("metric_targets")

@@ -36,20 +36,12 @@ def script_mode(mode: str) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        UsageError: when it cannot be read or is not JSON.
-    """
+    """Read a JSON file."""
     return parse(read_bytes(path), str(path))
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """Read JSON lines; blank ones are skipped. Gives `file:line` and the value.
-
-    Raises:
-        UsageError: when the file cannot be read, or a line is not JSON.
-    """
+    """Read JSON lines; blank ones are skipped. Gives `file:line` and the value."""
     with reading(path), opened(path) as stream:
         for number, line in enumerate(stream, 1):
             text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
@@ -58,11 +50,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file without its byte order mark.
-
-    Raises:
-        UsageError: when it cannot be read.
-    """
+    """Return the content of a file without its byte order mark."""
     return read_file(path, most_bytes=MAX_BYTES).removeprefix(b"\xef\xbb\xbf")
 
 
@@ -109,11 +97,7 @@ _RECORD: TypeAdapter[Any] = TypeAdapter(_Record)
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Read a run record.
-
-    Raises:
-        UsageError: for a file that is none, and naming the first key that is missing or of another type.
-    """
+    """Read a run record."""
     value = read_json(path)
     if not isinstance(value, dict) or not {"metrics", "settings", "corpus"} <= value.keys():
         raise UsageError(

@@ -62,11 +62,7 @@ _ROW: TypeAdapter[Any] = TypeAdapter(_Row)
 
 
 def read_results(path: Path) -> tuple[dict[str, Any], ...]:
-    """Read a `results.jsonl`. Rows keep their keys; modes get raggate's names, ranks are checked against positions.
-
-    Raises:
-        UsageError: naming file and line, also for a query that occurs twice in a mode and for ranks out of order.
-    """
+    """Read a `results.jsonl`. Rows keep their keys; modes get raggate's names, ranks are checked against positions."""
     rows: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
     for place, value in read_lines(path):
@@ -102,11 +98,7 @@ def render_results(rows: Sequence[Row]) -> str:
 
 
 def from_run(run: Run) -> tuple[dict[str, Any], ...]:
-    """Make rows of a raggate run; a failed call has no results, which counts as a miss there too.
-
-    Raises:
-        UsageError: for two results of one text and mode, by which rows are known; `fts` and `bm25` are one mode.
-    """
+    """Make rows of a raggate run; a failed call has no results, which counts as a miss there too."""
     seen: dict[tuple[str, str], Result] = {}
     for item in run.results:
         result, mode = item.result, mode_name(item.result.mode)
@@ -250,11 +242,7 @@ def _texts(chunk: Chunk, *, heading_only: bool) -> dict[str, Any]:
 
 
 def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
-    """Score a run as substrate would; a mean is never compared with one of other questions.
-
-    Raises:
-        UsageError: where their code would stop.
-    """
+    """Score a run as substrate would; a mean is never compared with one of other questions."""
     baseline = _with_modes_of(scorecard, baseline)
     cutoffs = cutoffs_of(scorecard.fingerprint) or metrics.CUTOFFS
     rows = from_run(run)

@@ -79,20 +79,12 @@ class TraceLine(Struct, frozen=True, kw_only=True):
 
 
 def read_trace(path: Path) -> tuple[TraceLine, ...]:
-    """Read a `trace.jsonl` of either form.
-
-    Raises:
-        UsageError: naming file and line, also for a rank that occurs twice for a query and mode.
-    """
+    """Read a `trace.jsonl` of either form."""
     return _checked(read_lines(path))
 
 
 def parse_trace(text: bytes, name: str) -> tuple[TraceLine, ...]:
-    """Read the content of a `trace.jsonl`.
-
-    Raises:
-        UsageError: as for `read_trace`.
-    """
+    """Read the content of a `trace.jsonl`."""
     rows = enumerate(text.split(b"\n"), 1)
     return _checked((f"{name}:{number}", parse(row, f"{name}:{number}")) for number, row in rows if row.strip())
 
@@ -115,11 +107,7 @@ def render_trace(lines: Sequence[TraceLine]) -> str:
 
 
 def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
-    """Make rows as in `results.jsonl` of a trace; queries without a result are not in a trace.
-
-    Raises:
-        UsageError: naming file and line, when a list has gaps between its ranks.
-    """
+    """Make rows as in `results.jsonl` of a trace; queries without a result are not in a trace."""
     lists: dict[tuple[str, str], list[TraceLine]] = {}
     for line in lines:
         lists.setdefault((line.query, line.mode), []).append(line)

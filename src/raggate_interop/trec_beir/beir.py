@@ -25,11 +25,7 @@ class Document(NamedTuple):
 
 
 def iter_corpus(folder: Path) -> Iterator[Document]:
-    """Read the corpus document by document; ids are not checked for repetition, as that would hold them all.
-
-    Raises:
-        UsageError: naming file and line.
-    """
+    """Read the corpus document by document; ids are not checked for repetition, as that would hold them all."""
     for place, row in _rows(folder / CORPUS):
         metadata = row.get("metadata") or {}
         if not isinstance(metadata, dict):
@@ -38,11 +34,7 @@ def iter_corpus(folder: Path) -> Iterator[Document]:
 
 
 def read_queries(folder: Path) -> dict[str, str]:
-    """Read the queries: text per id.
-
-    Raises:
-        UsageError: naming file and line, also for an id that occurs twice.
-    """
+    """Read the queries: text per id."""
     queries: dict[str, str] = {}
     for place, row in _rows(folder / QUERIES):
         query_id = _id(row, place)
@@ -56,11 +48,7 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
     """Read the judgements of a split, in any order of lines: grade per document per query.
 
     Args:
-        split: the name of the file without its suffix.
         keep_first: of several judgements of a document for a query count the first.
-
-    Raises:
-        UsageError: naming file and line.
     """
     path, parsed = _split_file(folder, split), Grades()
     name = str(path)
@@ -91,7 +79,6 @@ def write_corpus(folder: Path, corpus: Iterable[Document]) -> None:
     """Write the corpus, document by document.
 
     Raises:
-        UsageError: for an empty id, and what JSON cannot hold.
         OSError: when the file cannot be written; an old one is then untouched.
     """
     with write_whole(folder / CORPUS) as stream:
@@ -105,12 +92,7 @@ def write_folder(
 ) -> None:
     """Write queries and the judgements of a split; there is no corpus.
 
-    Args:
-        folder: where to; it is made when it does not exist.
-        split: the name of the file of judgements without its suffix.
-
     Raises:
-        UsageError: for ids that the format cannot hold, and judgements of queries that are not among `queries`.
         OSError: when a file cannot be written; an old one is then untouched.
     """
     with write_whole(folder / QUERIES) as stream:

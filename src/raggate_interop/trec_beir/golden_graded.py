@@ -42,9 +42,6 @@ def read_trec(qrels: Path, topics: Path) -> Graded:
 
     Args:
         topics: a line `id<TAB>text` for each query, or the `<top>` blocks of TREC, of which the titles are read.
-
-    Raises:
-        UsageError: naming file and line.
     """
     return Graded(queries=_topics(topics), qrels=trec.read_qrels(qrels))
 
@@ -53,7 +50,6 @@ def write_trec(graded: Graded, qrels: Path, topics: Path) -> None:
     """Write a qrels file, and topics as lines `id<TAB>text`.
 
     Raises:
-        UsageError: for what the files cannot hold.
         OSError: when a file cannot be written.
     """
     for name, text in graded.queries.items():
@@ -79,7 +75,6 @@ def write_beir(graded: Graded, folder: Path, split: str) -> None:
     """Write queries and judgements of a BEIR folder; a corpus that is there stays as it is, and none is written.
 
     Raises:
-        UsageError: for what the files cannot hold.
         OSError: when a file cannot be written.
     """
     import tempfile
@@ -135,11 +130,7 @@ def refused(graded: Graded, unit: Unit) -> tuple[Note, ...]:
 
 
 def refuse_unjudged(graded: Graded, unit: Unit) -> None:
-    """Refuse queries without any judgement, which would make every result list a miss.
-
-    Raises:
-        UsageError: when that is so.
-    """
+    """Refuse queries without any judgement, which would make every result list a miss."""
     if not graded.qrels:
         other = "chunk" if unit == "document" else "document"
         raise UsageError(

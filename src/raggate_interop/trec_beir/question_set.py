@@ -10,11 +10,7 @@ from raggate_interop.trec_beir import beir
 
 
 def read(path: Path, split: str = "test") -> Iterator[Question]:
-    """Read the judged queries of a split.
-
-    Raises:
-        UsageError: naming file and line.
-    """
+    """Read the judged queries of a split."""
     queries, qrels = beir.read_queries(path), beir.read_qrels(path, split)
     wanted = {name for grades in qrels.values() for name, grade in grades.items() if grade > 0}
     corpus = {document.id: document.text for document in beir.iter_corpus(path) if document.id in wanted}

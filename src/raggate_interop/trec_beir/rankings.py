@@ -60,11 +60,7 @@ class Grades(dict[str, int]):
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Open a file, which may be a pipe, to read bytes.
-
-    Raises:
-        UsageError: when there is no such file, or it cannot be read.
-    """
+    """Open a file, which may be a pipe, to read bytes."""
     with reading(path):
         return path.open("rb")
 
@@ -108,11 +104,7 @@ def ranked(doc_ids: Sequence[str]) -> dict[str, int]:
 
 
 def iter_lists(path: Path) -> Iterator[Ranking]:
-    """Read result lists one by one; of a document that occurs twice in a list the first counts.
-
-    Raises:
-        UsageError: naming file and line, for a line that is not such an object.
-    """
+    """Read result lists one by one; of a document that occurs twice in a list the first counts."""
     name = str(path)
     decode = Decoder(_Usual).decode
     with open_binary(path) as stream:

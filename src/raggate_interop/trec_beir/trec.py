@@ -57,9 +57,6 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]
 
     Args:
         keep_first: of several judgements of a document for a query count the first.
-
-    Raises:
-        UsageError: naming file and line.
     """
     name, parsed = str(path), Grades()
     query_id, grades, line = None, dict[str, int](), 0
@@ -106,9 +103,6 @@ def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
 
     Args:
         keep_first: of a document that occurs twice for a query count the better place.
-
-    Raises:
-        UsageError: naming file and line.
     """
     last: _Group | None = None
     for group in _groups(path):
@@ -135,7 +129,6 @@ def write_qrels(path: Path, qrels: Iterable[tuple[str, Mapping[str, int]]]) -> N
     """Write judgements, one query after the other.
 
     Raises:
-        UsageError: for ids that the format cannot hold: empty, with white space, or not Unicode.
         OSError: when the file cannot be written; an old one is then untouched.
     """
     with write_whole(path) as stream:
@@ -148,7 +141,6 @@ def write_run(path: Path, lists: Iterable[tuple[str, Sequence[str]]]) -> None:
     """Write different documents per query, best first. Scores fall down to 1, which keeps the order in every tool.
 
     Raises:
-        UsageError: for ids that the format cannot hold.
         OSError: when the file cannot be written; an old one is then untouched.
     """
     with write_whole(path) as stream:
@@ -316,9 +308,6 @@ def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
     Args:
         path: the file, which may be a pipe, or a stretch of one.
         columns: what the columns are called, for messages; their number is the number expected.
-
-    Raises:
-        UsageError: naming file and line, for another number of columns or text that is not UTF-8.
     """
     name, line = str(path), 1
     with open_binary(path) as stream:
