@@ -299,7 +299,7 @@ def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequenc
 
 def _of_signs(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> Iterator[Change]:
     for mode, both in lists.items():
-        lost = frozenset(flip.case_id for flip in worse if flip.mode == mode)
+        lost = {flip.case_id: flip.cause.code for flip in worse if flip.mode == mode and flip.cause is not None}
         for sign in find_signs(both, lost) if lost else ():
             sort: Sort = "symptom" if sign.symptom else "sign"
             yield Change(what=sign.what, facts=sign.facts, fits=(), sort=sort, mode=mode, cases=sign.cases)

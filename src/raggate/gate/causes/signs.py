@@ -15,7 +15,7 @@ from math import comb
 
 from msgspec import Struct
 
-from raggate.models.comparison import same_score
+from raggate.models.comparison import CauseCode, same_score
 from raggate.models.provenance import notes_of
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
@@ -72,8 +72,8 @@ def lists_by_mode(run: Run, before: Scorecard, now: Scorecard) -> dict[str, List
     return {mode: Lists(pairs=both, answers=answers.get(mode, {}), notes=notes) for mode, both in pairs.items()}
 
 
-def find_signs(lists: Lists, lost: frozenset[str]) -> Iterator[Sign]:
-    """Yield the signs of a mode in which the questions `lost` got worse."""
+def find_signs(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
+    """Yield the signs of a mode in which questions got worse, each by its own cause."""
     for find in (_shifted, _next_page, _reversed, _one_a_note, _copies, _few_scores):
         sign = find(lists.pairs)
         if sign is not None:
@@ -278,18 +278,21 @@ def _expecting(lists: Lists, wanted: Callable[[str], bool]) -> frozenset[str]:
     )
 
 
-def _cut_texts(lists: Lists, lost: frozenset[str]) -> Iterator[Sign]:
+def _cut_texts(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
     """Find texts that all end at the same length, where questions lost a snippet."""
-    texts = [chunk.text for item in lists.answers.values() for chunk in item.result.chunks if chunk.text]
+    chunks = [chunk for item in lists.answers.values() for chunk in item.result.chunks]
+    if any(chunk.text_hash is not None for chunk in chunks):
+        # a stored run keeps the beginnings of texts
+        return
+    texts = [chunk.text for chunk in chunks if chunk.text]
     for unit, length_of in (("character", len), ("word", lambda text: len(text.split()))):
         lengths = Counter(length_of(text) for text in texts)
         longest = max(lengths, default=0)
         if len(texts) < FEWEST_LISTS or lengths[longest] < len(texts) / 5 or len(lengths) < 3:
             continue
         facts = f"{lengths[longest]} of {len(texts)} have just so many"
-        snippets = {name for name in lost if any(s.snippets for s in lists.answers[name].case.gold_supports)}
-        what = f"texts are cut to {counted(longest, unit)}"
-        yield Sign(what=what, facts=facts, cases=frozenset(snippets))
+        snippets = frozenset(name for name, code in lost.items() if code == "snippet-gone")
+        yield Sign(what=f"texts are cut to {counted(longest, unit)}", facts=facts, cases=snippets)
         return
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from builders import make_case, make_case_score, make_chunk, make_labelled, make_result, make_support
 from raggate.gate.causes.signs import Lists, find_signs, in_common
+from raggate.models.comparison import CauseCode
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.score import short_hash
@@ -46,16 +47,19 @@ def lists(
     return Lists(pairs=pairs, answers=answers, notes={short_hash(path): path for path in paths})
 
 
-def answered(number: int, *, text: str = "", question: str = "Where is the key?") -> LabelledResult:
+def answered(
+    number: int, *, text: str = "", question: str = "Where is the key?", text_hash: str | None = None
+) -> LabelledResult:
     """Build an answer to a question that expects a note of its folder."""
     support = make_support(f"Folder{number % 3}/n{number % 10}.md", snippets=("under the mat",))
     case = make_case(f"q{number}", question=question, gold_supports=(support,))
-    return make_labelled(case, make_result(case.id, make_chunk(text=text or f"text {'x' * number}")))
+    chunk = make_chunk(text=text or f"text {'x' * number}", text_hash=text_hash)
+    return make_labelled(case, make_result(case.id, chunk))
 
 
 def named(sides: Lists) -> list[str]:
     """Return what the signs say, with their numbers."""
-    lost = frozenset(f"q{number}" for number in range(QUESTIONS))
+    lost: dict[str, CauseCode] = {f"q{number}": "snippet-gone" for number in range(QUESTIONS)}
     return [f"{sign.what} ({sign.facts})" for sign in find_signs(sides, lost)]
 
 
@@ -120,7 +124,7 @@ def test_a_few_lists_are_no_sign() -> None:
 def test_a_folder_that_is_gone_is_named() -> None:
     """A folder from which places came before, and none comes now, explains the questions that expect its notes."""
     sides = lists(lambda number, old: [] if number % 3 == 0 else old)
-    (sign,) = find_signs(sides, frozenset())
+    (sign,) = find_signs(sides, {})
     assert sign.what == "nothing comes from the folder Folder0 any more"
     assert sign.facts == "48 came from it before"
     assert sign.cases == {"q0", "q3", "q6", "q9", "q12", "q15"}
@@ -166,6 +170,15 @@ def test_texts_that_end_at_one_length_are_named() -> None:
     """If many texts have exactly the length of the longest one, they are cut there."""
     sides = lists(lambda _, old: old, answer=lambda number: answered(number, text="x" * min(40, 30 + 2 * number)))
     assert named(sides) == ["texts are cut to 40 characters (11 of 16 have just so many)"]
+
+
+def test_texts_that_raggate_cut_itself_are_no_sign() -> None:
+    """A stored run keeps the beginnings of texts, with the hashes of the whole ones: that says nothing of the API."""
+
+    def stored(number: int) -> LabelledResult:
+        return answered(number, text="x" * min(40, 30 + 2 * number), text_hash="0" * 32)
+
+    assert named(lists(lambda _, old: old, answer=stored)) == []
 
 
 def test_what_lost_questions_have_in_common_is_named() -> None:
