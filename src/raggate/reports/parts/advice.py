@@ -8,6 +8,7 @@ from raggate.config.schema import Config
 from raggate.models.comparison import Flip
 from raggate.models.run import Run
 from raggate.models.verdict import Review
+from raggate.reports.parts import reasons
 from raggate.text.quote import cut
 
 RED = ("regression", "failed in part")
@@ -103,9 +104,12 @@ def command(review: Review) -> str:
 
 
 def first_red(review: Review) -> Flip | None:
-    """Return the question to look at first: that which the lists begin with."""
-    flips = [flip for flip in (*review.comparison.flips, *review.fallen) if flip.kind != "fixed" and not flip.waived]
-    return next(iter(flips), None)
+    """Return the question to look at first: one that must pass, else the first of those that broke by one cause."""
+    fallen = [flip for flip in review.fallen if not flip.waived]
+    lost = [flip for flip in review.comparison.flips if flip.kind != "fixed" and not flip.waived]
+    groups = reasons.grouped(lost or fallen)
+    first = next(iter(groups.values()), [])
+    return next((flip for flip in first if flip.must_pass), first[0] if first else None)
 
 
 def first_steps(review: Review) -> list[str]:

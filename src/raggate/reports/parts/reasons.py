@@ -150,11 +150,12 @@ def group(flip: Flip) -> str:
 
 
 def grouped(flips: Sequence[Flip]) -> dict[str, list[Flip]]:
-    """Put questions together that broke by the same cause, in the order of the first of each."""
+    """Put questions together that broke by the same cause: those that must pass first, then the largest group."""
     groups: dict[str, list[Flip]] = {}
     for flip in flips:
         groups.setdefault(group(flip), []).append(flip)
-    return groups
+    in_order = sorted(groups.items(), key=lambda item: (not any(flip.must_pass for flip in item[1]), -len(item[1])))
+    return dict(in_order)
 
 
 def remaining(flip: Flip) -> str:
