@@ -115,6 +115,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"event": "merge_group", "head_branch": "gh-readonly-queue/mainly/pr-7-1"},
         "it is of the branch 'gh-readonly-queue",
     ),
+    "a branch named like a queue": ({"event": "push", "head_branch": QUEUE}, "it is of the branch 'gh-readonly-queue"),
     "another workflow": ({"path": ".github/workflows/nightly.yml"}, "of the workflow '.*', not of 'rag-gate.yml'"),
     "a similar workflow": ({"path": ".github/workflows/rag-gate.yml@x.yml"}, "not of 'rag-gate.yml'"),
     "another workflow in a queue": (
@@ -228,6 +229,10 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "commit": (lambda config: config["config"]["checkout"].update(commit="1" * 40), "a checkout of 11111111111"),
     "no-checkout": (lambda config: config["config"].update(checkout={}), "a checkout of None"),
     "dirty": (lambda config: config["config"]["checkout"].update(dirty=True), "files of its checkout had been changed"),
+    "perhaps dirty": (
+        lambda config: config["config"]["checkout"].update(dirty=None),
+        "files of its checkout had been changed",
+    ),
     "almost clean": (lambda config: config["config"]["checkout"].update(dirty=0), "checkout.dirty"),
     "stranger": (lambda config: config["config"].update(ask=7), "the configuration stored with run"),
 }

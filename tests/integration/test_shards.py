@@ -170,6 +170,21 @@ def _other_commit(two: Path) -> None:
     (two / "asking.json").write_text(json.dumps({**stored, "schema": "raggate/asking/1"}))
 
 
+def _asked_again(number: int, times: int) -> Callable[[Path], None]:
+    """Add a second answer to a question of a shard, so many times."""
+
+    def harm(two: Path) -> None:
+        rows = gzip.decompress((two.parent / f"shard-{number}-of-3" / result_rows.RESULTS).read_bytes()).splitlines()
+        again = json.dumps({**json.loads(rows[0]), "again": True}).encode() + b"\n"
+        change_rows(two, lambda rows: [*rows, *[again] * times])
+
+    return harm
+
+
+def _without_probes(two: Path) -> None:
+    change_rows(two.parent / "shard-1-of-3", lambda rows: [row for row in rows if b'"probe":' not in row])
+
+
 def _wild(**fields: Any) -> Callable[[Path], None]:
     """Change the times of one answer."""
 
@@ -206,9 +221,16 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
             lambda two: change_rows(two, lambda rows: [*rows, rows[0]]),
             "its answers are not one to each of its questions",
         ),
+        (
+            lambda two: change_rows(two, lambda rows: [rows[1], *rows[1:]]),
+            "its answers are not one to each of its questions",
+        ),
         (_cut, "shard 2 of 3: {two}/results.jsonl.gz: not a whole gzip file"),
         (_other_index, "shard 2: it saw another index: chunk_tokens 9, where shard 1 saw 8"),
         (_other_image, "shard 2: it saw another image of the API: sha256:bbb"),
+        (_asked_again(2, times=2), "its second answers are not to questions of its own, each once"),
+        (_asked_again(1, times=1), "its second answers are not to questions of its own, each once"),
+        (_without_probes, "it does not hold what is asked for invariants, each once"),
         (_not_repeated, " of the calls that are made twice were made once"),
         (_renumbered, "{two}: it says that it is shard 1/3"),
         (_forged, "shard 2 of 3: {two}"),
@@ -228,26 +250,28 @@ def test_a_shard_that_is_not_whole_is_named(
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("harm", "words"),
     [
-        (b" " * (33 << 20), ":1: a line of more than 33554432 bytes"),
-        (b'{"a":[' + b"[]," * 200_000 + b"0]}\n", ":1: more than 200000 lists in a line"),
-        (b"{}\n" * 100, ":1: not a result: Object missing required field"),
+        (lambda rows: [b" " * (33 << 20), *rows], ":1: a line of more than 33554432 bytes"),
+        (lambda rows: [b'{"a":[' + b"[]," * 200_000 + b"0]}\n", *rows], ":1: more than 200000 lists in a line"),
+        (lambda rows: [b"{}\n", *rows], ":1: not a result: Object missing required field"),
+        (lambda rows: rows * 9, " lines, one for each call that this shard has to make"),
     ],
 )
 def test_a_shard_with_too_much_in_it_is_refused_before_it_is_in_memory(
-    suite: Project, asked: Path, tmp_path: Path, line: bytes, words: str
+    suite: Project, asked: Path, tmp_path: Path, harm: Callable[[list[bytes]], list[bytes]], words: str
 ) -> None:
     """A line or a file that is larger than any shard writes is refused."""
     two = Path(shutil.copytree(asked, tmp_path / "shards")) / "shard-2-of-3"
-    change_rows(two, lambda rows: [line, *rows])
+    change_rows(two, harm)
     tracemalloc.start()
     try:
         failed = refusal(suite, two.parent)
         assert tracemalloc.get_traced_memory()[1] < 128 << 20
     finally:
         tracemalloc.stop()
-    assert f"results.jsonl.gz{words}" in failed.message
+    assert "results.jsonl.gz:" in failed.message
+    assert words in failed.message
 
 
 def test_an_attempt_that_ended_early_is_left_out_and_told(suite: Project, asked: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from builders import (
     make_run,
     make_support,
 )
-from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, emptied, rate, slice_delta
+from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
 from raggate.config.gate_settings import DEFAULT_GATED, Gate, Rule, Waiver
 from raggate.gate import policies
 from raggate.gate.compare import compare
@@ -32,7 +32,7 @@ from raggate.gate.policies import classify_row, composites, unproven
 from raggate.gate.verdict import Circumstances, decide
 from raggate.gate.waivers import excused, waiver_statuses
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Comparison, Delta
+from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.run import LabelledResult, Run
 from raggate.models.verdict import Verdict
 from raggate.scoring.score import score
@@ -299,6 +299,32 @@ def test_a_loss_nobody_would_wave_through(cases: int, lost: int, won: int, toler
     decided = judged(*sides, Gate.model_validate({"metrics": metrics}))
     assert (decided.outcome == "regression") == red
     assert ("no-evidence" in codes(decided)[1]) != red
+
+
+@each_row(("after", "expected"), [(4.0, False), (2.5, False), (2.4, True)])
+def test_a_loss_of_points_nobody_would_wave_through(after: float, *, expected: bool) -> None:
+    """Grades from 1 to 5 have a tolerance in points, three times of which a gross loss exceeds."""
+    delta = make_delta(4.0, after, metric="groundedness", regressed=8, improved=0)
+    row = classify_row(delta, Gate.model_validate({"metrics": {"groundedness": 0.1}}))
+    assert policies.gross(row) == expected
+
+
+@each_row(
+    ("proven", "delta", "status"),
+    [
+        (0.05, SAME, "same"),
+        (0.06, SAME, "worse"),
+        (0.06, slice_delta(0.8, 0.8, n=8), "worse"),
+        (0.06, emptied(), "vanished"),
+        (0.06, WORSE, "worse"),
+    ],
+)
+def test_what_questions_that_cannot_be_compared_prove(proven: float, delta: Delta, status: str) -> None:
+    """A loss that they prove is red beyond the tolerance, and no test of those that can be compared excuses it."""
+    others = Uncompared(n=10, relabelled=2, value=0.1, expected=0.9, drop=proven, proven=proven)
+    row = classify_row(replace(delta, uncompared=others), Gate(slices="fail", min_cases=10, metrics={"hit_at_5": 0.05}))
+    assert row.status == status
+    assert row.by_others == (status == "worse" and delta.delta != WORSE.delta)
 
 
 def scoped(missed: int) -> list[LabelledResult]:

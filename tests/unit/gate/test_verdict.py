@@ -21,7 +21,7 @@ from builders import (
 from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
 from raggate.config.gate_settings import Gate
 from raggate.gate.verdict import Circumstances, decide
-from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange
+from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange, Uncompared
 from raggate.models.scorecard import OVERALL
 from tables import each_row
 
@@ -29,6 +29,12 @@ from tables import each_row
 def thinned(now: int) -> Delta:
     """Build a delta of a metric that applied to ten cases and now applies to `now` of them."""
     return replace(SAME, current=make_metric(0.8, now, unscored=10 - now))
+
+
+def retired(count: int) -> Delta:
+    """Build a delta over ten cases of a metric that so many relabelled ones have left."""
+    names = tuple(f"r{number}" for number in range(count))
+    return replace(SAME, uncompared=Uncompared(n=0, relabelled=0, value=0, expected=0, drop=0, proven=0, retired=names))
 
 
 def unpaired(count: int) -> Delta:
@@ -226,6 +232,8 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
             id="vanished-metric",
         ),
         pytest.param(make_comparison(thinned(5)), PLAIN, [], id="metric-covers-half"),
+        pytest.param(make_comparison(retired(10)), PLAIN, [], id="half-of-the-questions-left-a-metric"),
+        pytest.param(make_comparison(retired(11)), PLAIN, ["fewer-scored"], id="more-than-half-left-a-metric"),
         pytest.param(make_comparison(thinned(4)), PLAIN, ["fewer-scored"], id="metric-covers-less-than-half"),
         pytest.param(make_comparison(unpaired(10)), PLAIN, [], id="metric-is-compared-over-half"),
         pytest.param(

@@ -176,6 +176,9 @@ def test_states_after_all() -> None:
         make_comparison(WORSE), waiver(), waiver(metric="mrr_at_10"), waiver("2026-06-09", metric="ndcg_at_10")
     )
     assert [one.state for one in verdict.waivers] == ["active", "unused", "expired"]
+    # a run that was cut short does not show what has nothing to excuse
+    cut_short = decided(make_comparison(SAME), waiver(), stopped="gave up")
+    assert [one.state for one in cut_short.waivers] == ["active"]
 
 
 @each_row(

@@ -41,4 +41,11 @@ def test_a_verdict_larger_than_one_of_a_run_that_measured_nothing() -> None:
     assert "small" in untrusted_run.UntrustedRuns([{"verdict.json": shorter}])
 
 
+def test_which_run_of_an_artifact_is_judged() -> None:
+    """The only one, whatever it calls itself; of several the one that names the suite."""
+    one, two = ({"config.json": json.dumps({"suite": name}).encode()} for name in ("one", "two"))
+    assert untrusted_run.UntrustedRuns([one]).only("two") == one
+    assert untrusted_run.UntrustedRuns([one, two]).only("two") == two
+
+
 WHATS = ("a usage error", "that it cannot tell", "an internal error", "an interruption")
