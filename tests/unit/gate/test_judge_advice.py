@@ -13,6 +13,7 @@ from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
 from raggate.gate import promote
 from raggate.gate.compare import compare
+from raggate.gate.judge_advice import why_unfit
 from raggate.gate.verdict import decide
 from raggate.models.judging import JUDGES, JUDGING, Canary, CanaryAgreement, Coverage, JudgingSummary, SpotCheck
 from raggate.models.scorecard import OVERALL, Scorecard
@@ -27,6 +28,11 @@ def test_fit_judges_decide() -> None:
     assert codes(lost) == []
     assert verdict(card(4.5), card(4.0)).outcome == "pass"
     assert verdict(card(4.5), card(3.9)).outcome == "regression"
+    for just_fit in (
+        summary(agreement=replace(AGREEMENT, kappa=0.4, low=0.2, high=0.8)),
+        summary(judged=9, min_coverage=0.75),
+    ):
+        assert verdict(card(4.5, just_fit), card(3.5, just_fit)).outcome == "regression"
 
 
 @each_row(
@@ -58,6 +64,13 @@ def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
     assert warning.message.endswith("it got worse: hybrid 4.500 → 1.000")
     assert "Judges have no say in groundedness: groundedness is advisory" in decided.headline
     assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
+
+
+def test_less_than_half_of_a_canary_set_shows_nothing() -> None:
+    """Judges are fit only if at least half of the canary cases were judged."""
+    assert not why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=48)), None)
+    few = why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=49)), None)
+    assert few == "only 24 of 49 canary cases were judged, and at least 25 must be"
 
 
 def test_a_headline_takes_the_say_from_no_judges_but_the_unfit() -> None:
@@ -132,6 +145,7 @@ def test_promoting_what_others_judged_needs_permission() -> None:
         (small, unjudged, "the run was not judged"),
         (small, unnamed, others),
         (nobody, card(1.0), others),
+        (nobody, unnamed, others),
         (means, card(1.0), others),
     ):
         run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
@@ -184,6 +198,9 @@ def test_answers_that_keep_judges_from_grading_them_are_not_green(reason: str) -
     gaps = "" if reason == "nothing_to_judge" else f"; not judged in this run: 2 {reason}"
     assert why == f"groundedness: 2 of 12 answers graded in the baseline's run have no grade now{gaps}"
     assert verdict(card(4.5), unread(reason, 1)).outcome == "pass"
+    run = make_run(*(make_labelled(make_case(f"q{number}")) for number in range(QUESTIONS)))
+    held = compare(run, unread(reason, 2), make_baseline(card(4.5)), flip_at=5)
+    assert "kept-from-judging" in {item.code for item in promote.needs_permission(run, held, Gate())}
 
 
 def test_answers_of_one_mode_are_not_kept_from_judges_among_those_of_others() -> None:

@@ -362,6 +362,16 @@ def test_lower_value_is_refused(terms: Terms, advice: str) -> None:
     assert caught.value.hint == f"{advice}: {way}"
 
 
+def test_means_of_other_questions_need_permission() -> None:
+    """A mean that rises may be of easier questions if the baseline does not tell which it is of."""
+    present = kept(proposed(run_of(2), None))
+    bare = replace(present, scorecard=replace(present.scorecard, cases=()))
+    easier = run_of(0, asked=30)
+    with pytest.raises(UsageError, match="is a mean over 30 questions, in the baseline over 20"):
+        proposed(easier, bare, Terms())
+    assert proposed(easier, bare, Terms(allow_regression=True, reason="more questions"))
+
+
 def in_slices(lost: range) -> Run:
     """Measure twenty questions, half of them of each of two categories, of which some are not found."""
     return make_run(
