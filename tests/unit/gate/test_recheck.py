@@ -580,3 +580,13 @@ def test_which_answers_of_the_base_count() -> None:
     for second, outcome in ((base(dict.fromkeys(lost, 1)), "regression"), (base(lost), "cannot tell")):
         told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=(base(lost), second))
         assert recheck.decided_again(first, told, comparison, HIT, again).outcome == outcome
+
+
+@each_row("answer", [0.1, None])
+def test_a_base_that_does_not_fail_excuses_nothing(answer: float | None) -> None:
+    """A base that answers a little better, or without a value, is no stale baseline, however small what is left is."""
+    base = tuple(
+        replace(score, values={"hit_at_5": answer if score.case_id == "q0" else 1.0}) for score in scores({"q0": 0.0})
+    )
+    first, judged = judge(scores({"q0": 0.0}), base)
+    assert (first.outcome, judged.outcome, judged.cleared) == ("regression", "regression", frozenset())
