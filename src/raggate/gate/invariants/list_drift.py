@@ -95,7 +95,8 @@ def _pairs(scorecard: Scorecard, baseline: Baseline, depth: int | None) -> list[
             numbered.add(0, before)
             numbered.add(1, now)
             lists.append((f"{case.case_id} ({case.mode})", before, now))
-    return [_Pair(name, before, now, *_overlap(before, now, anew=numbered.anew)) for name, before, now in lists]
+    anew = numbered.anew  # goes through all chunks
+    return [_Pair(name, before, now, *_overlap(before, now, anew=anew)) for name, before, now in lists]
 
 
 def _overlap(before: Sequence[ListEntry], now: Sequence[ListEntry], *, anew: bool) -> tuple[float, bool]:
