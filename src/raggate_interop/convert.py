@@ -24,10 +24,10 @@ from raggate_interop.kebab import golden as kebab_golden
 from raggate_interop.kebab.golden import GoldenFile, Unlabelled
 from raggate_interop.labels.models import RetrievalJudgment
 from raggate_interop.labels.score import consolidate
-from raggate_interop.pragmata import records as pragmata_golden, records as pragmata_records
+from raggate_interop.pragmata import records as pragmata_records
 from raggate_interop.pragmata.records import CanonicalRecord
 from raggate_interop.pragmata.sheets import read_sheet
-from raggate_interop.substrate import golden as substrate_cases, golden as substrate_golden
+from raggate_interop.substrate import golden as substrate_golden
 from raggate_interop.substrate.golden import QuerySet
 from raggate_interop.trec_beir import beir, golden_graded
 from raggate_interop.trec_beir.golden_graded import Graded, Unit
@@ -188,10 +188,10 @@ class _Substrate(_OneFile):
         return native, tuple(note("", key, "dropped", cut(value, limit=60)) for key, value in about.items() if value)
 
     def decode(self, native: QuerySet) -> tuple[Case, ...]:
-        return substrate_cases.to_cases(native)
+        return substrate_golden.to_cases(native)
 
     def encode(self, cases: Sequence[Case]) -> QuerySet:
-        pairs = zip(cases, substrate_cases.from_cases(cases), strict=True)
+        pairs = zip(cases, substrate_golden.from_cases(cases), strict=True)
         return QuerySet(queries=tuple(query for case, query in pairs if query.expected_docs or not case.answerable))
 
     def rows(self, native: QuerySet) -> Mapping[str, Row]:
@@ -291,7 +291,7 @@ def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple
     if options.records is not None:
         records = pragmata_records.read_records(read_bytes(options.records), str(options.records))
     units = consolidate(judgments)
-    cases, notes = pragmata_golden.to_cases(units, records)
+    cases, notes = pragmata_records.to_cases(units, records)
     aside = []
     if len(units) < len(judgments):
         aside.append(note("", "annotator_id", "dropped", "several annotators: the majority of each label counts"))

@@ -141,7 +141,7 @@ def compare(
     Ends with 1 when a question that was answered is not any more, or a metric fell too far; with 3 when the runs cannot
     be compared, or nothing of them can be measured.
     """
-    from raggate_interop.kebab import compare as kebab_compare, compare as kebab_verdict, inputs, report as kebab_report
+    from raggate_interop.kebab import compare as kebab_compare, inputs, report as kebab_report
 
     golden, queries = _golden(golden_file)
     runs = [_stored(source, golden) for source in (source_a, source_b)]
@@ -157,7 +157,7 @@ def compare(
     _give(report, kebab_report.report_md, report_file, as_json=as_json)
     for name, (before, after) in report["raggate"]["settings"].items():
         warn(f"{name} differs: {before} and {after}")
-    verdict = kebab_verdict.decide(report, max_drop=kebab_verdict.MAX_DROP if max_drop is None else max_drop)
+    verdict = kebab_compare.decide(report, max_drop=kebab_compare.MAX_DROP if max_drop is None else max_drop)
     warn(f"verdict: {verdict.code.name.lower().replace('_', ' ')}")
     _say_all(list(verdict.reasons))
     return Answer(report, int(verdict.code))
@@ -170,11 +170,11 @@ def compare(
 @click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
 def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> Answer[SystemDocument]:
     """Return how much the documents found depend on the words of a question, by paraphrase group."""
-    from raggate_interop.kebab import report as kebab_report, report as kebab_variants
+    from raggate_interop.kebab import report as kebab_report
 
     golden, queries = _golden(golden_file)
     stored = _stored(source, golden)
-    report = kebab_variants.variants(stored.rows, queries, stored.snapshot)
+    report = kebab_report.variants(stored.rows, queries, stored.snapshot)
     if not report["total_groups"]:
         raise CannotTell(
             "no query of the run is in a group", hint="Give paraphrases the same `group` in the golden set."

@@ -18,24 +18,20 @@ from raggate.text.numbers import counted, percent, written
 from raggate_interop.terminal import warn
 
 if TYPE_CHECKING:
-    from raggate.models.judging import Task
-    from raggate_interop.labels.models import Joined, LabelDelta, LabelScores, MetricScore
-    from raggate_interop.results import LabelReport, LabelReportsShown, LabelsChecked, LabelsJoined, LabelsScored
-
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from raggate.labelling.label_file import Labels
-    from raggate_interop.labels.checks import Selection
-    from raggate_interop.labels.models import Judgment, TaskAgreement
-    from raggate_interop.results import AgreementShown, GradedAgreement
-
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
+    from raggate.models.judging import Task
     from raggate.scoring.intervals import Interval, Sampling
+    from raggate_interop.labels.checks import Selection
+    from raggate_interop.labels.models import Joined, Judgment, LabelDelta, LabelScores, MetricScore, TaskAgreement
+    from raggate_interop.results import (
+        AgreementShown,
+        GradedAgreement,
+        LabelReport,
+        LabelReportsShown,
+        LabelsChecked,
+        LabelsJoined,
+        LabelsScored,
+    )
 
 
 FILES = click.argument("files", nargs=-1, required=True, type=PATH)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from raggate.errors import CannotTell, UsageError
 from raggate.models.golden import Golden, digest
 from raggate_interop import export
-from raggate_interop.substrate import gate, gate as floor_tables, metrics as substrate_metrics, records
+from raggate_interop.substrate import gate, metrics as substrate_metrics, records
 from raggate_interop.substrate.golden import Document, QuerySet, read_corpus, to_cases
 from raggate_interop.substrate.metrics_files import Shape, Table, read_limits, read_targets
 from raggate_interop.substrate.records import read_lines
@@ -149,18 +149,18 @@ def limits(
     Raises:
         CannotTell: when limits are asked for and none applies.
     """
-    wanted: list[floor_tables.Limits] = []
+    wanted: list[gate.Limits] = []
     if floors_file is not None:
         wanted.append(read_limits(floors_file))
     if heading_limits:
-        wanted.append(gate.targets(dict.fromkeys(current, floor_tables.HEADING_BIAS_THRESHOLDS)))
-    targets = floor_tables.SCENARIOS if manifest is None else read_targets(manifest)
+        wanted.append(gate.targets(dict.fromkeys(current, gate.HEADING_BIAS_THRESHOLDS)))
+    targets = gate.SCENARIOS if manifest is None else read_targets(manifest)
     for slug in scenarios or (targets if manifest is not None else ()):
         if slug not in targets:
             raise UsageError(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}")
         wanted.append(gate.targets(targets[slug]))
     # of the catalog's own those count whose mode and difficulty are there, of what somebody wrote down all
-    checked = [*gate.check_limits(current, floor_tables.EVAL_THRESHOLDS)] if floors else []
+    checked = [*gate.check_limits(current, gate.EVAL_THRESHOLDS)] if floors else []
     checked += [limit for table in wanted for limit in gate.check_limits(current, table, everywhere=True)]
     asked = floors or heading_limits or floors_file is not None or manifest is not None
     if asked and all(limit.value is None for limit in checked):

@@ -184,14 +184,6 @@ def test_foreign_names_cannot_speak_to_the_log(tmp_path: Path) -> None:
     assert not any(line.lstrip().startswith("::") for line in output.splitlines())
 
 
-def test_directions_of_raggates_own_metrics(tmp_path: Path) -> None:
-    """A metric of raggate's own of which less is better gets worse when it grows."""
-    before = put(tmp_path / "a.json", {"bm25": {"easy": {"scope_miss_rate": 0.1}}})
-    now = put(tmp_path / "b.json", {"bm25": {"easy": {"scope_miss_rate": 0.5}}})
-    assert run("compare", now, before)[0] == 1
-    assert run("compare", before, now)[0] == 0
-
-
 def test_floors_of_ones_own(tmp_path: Path) -> None:
     """--floors-file demands other minima; limits of which none applies are not green."""
     metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.5}}})

@@ -357,13 +357,6 @@ def test_thresholds_by_metric(tmp_path: Path) -> None:
     assert run("compare", current, baseline, "--strict")[0] == 1
 
 
-def test_direction_table() -> None:
-    """Item: of heading dominance, heading-only hits and duplicates less is better; their script had none of it."""
-    rates = ("heading_dominance_rate", "heading_only_hit_rate", "duplicate_doc_rate")
-    assert {gate.direction_of(name) for name in rates} == {"lower"}
-    assert {gate.direction_of(name) for name in ("hit_at_1", "mrr_at_10", "ndcg_at_5", "diversity_rate")} == {"higher"}
-
-
 def test_what_vanished_is_a_failure(tmp_path: Path) -> None:
     """Item: a retriever, a difficulty or a metric that is gone fails by default, also when nothing else regressed."""
     baseline = put(tmp_path / "baseline.json", METRICS)
@@ -454,14 +447,3 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert run("compare", put(tmp_path / "metrics.json", now), baseline)[0] == 1
     assert run("compare", put(tmp_path / "metrics.json", {"x": 1}), baseline)[0] == 2
     assert run("compare", put(tmp_path / "metrics.json", {"vector": {"easy": {"hit_at_1": 1}}}), baseline)[0] == 3
-
-
-def test_comparison_file(tmp_path: Path) -> None:
-    """Item: comparison.json has their keys."""
-    baseline, output = put(tmp_path / "baseline.json", METRICS), tmp_path / "out" / "comparison.json"
-    assert run("compare", baseline, baseline, "--output", output)[0] == 0
-    content = json.loads(output.read_text(encoding="utf-8"))
-    theirs = ("timestamp", "baseline_path", "current_path", "threshold", "regressions", "improvements", "unchanged")
-    assert [*theirs, "passed"] == list(content)[:8]
-    assert content["passed"] is True
-    assert len(content["unchanged"]) == 10
