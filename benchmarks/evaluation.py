@@ -2,7 +2,8 @@
 
 Each measurement is a whole process, from its start to its printed means, on the same made-up results: 10,000 queries
 with 100 documents each, read from TREC files and from JSON lines; and 50 queries with 20, as a small suite has. The
-tools take turns; prints the least seconds and CPU seconds, children included, and ratios to pytrec_eval.
+tools take turns; prints the least seconds and CPU seconds, children included, and ratios to pytrec_eval. `--stream`
+scores a million lists from JSON lines (1.5 GB of scratch space), on all cores and on one, and prints the peak memory.
 `--peer PYTHON` names another interpreter that has ir_measures.
 
 All modules are compiled before, as they are where a package is installed, whatever the environment says.
@@ -26,6 +27,7 @@ import orjson
 
 RAGGATE = [sys.executable, "-m", "raggate", "evaluate"]
 REPEATS = 9
+TARGET_MIB = 300
 
 PYTREC_EVAL = """
 import sys, pytrec_eval
@@ -45,8 +47,8 @@ for name, value in ir_measures.calc_aggregate(names, qrels, run).items(): print(
 """
 
 
-def make(folder: Path, queries: int, depth: int) -> None:
-    """Write qrels, lists.jsonl and run: five documents of a list judged, and three that are in none."""
+def make(folder: Path, queries: int, depth: int, *, run: bool = True) -> None:
+    """Write qrels, lists.jsonl and, if wanted, run: five documents of a list judged, and three that are in none."""
     chance = random.Random(7)
     with (
         (folder / "qrels").open("w") as qrels,
@@ -62,10 +64,11 @@ def make(folder: Path, queries: int, depth: int) -> None:
                 for document, grade in zip(judged, (1, 2, 0, 1, 0, 2, 1, 0), strict=True)
             )
             lists.write(orjson.dumps({"query_id": query, "doc_ids": documents}, option=orjson.OPT_APPEND_NEWLINE))
-            runs.writelines(
-                f"{query} Q0 {document} {rank} {100 - rank - chance.random():.6f} tag\n"
-                for rank, document in enumerate(documents, 1)
-            )
+            if run:
+                runs.writelines(
+                    f"{query} Q0 {document} {rank} {100 - rank - chance.random():.6f} tag\n"
+                    for rank, document in enumerate(documents, 1)
+                )
 
 
 class Cost(NamedTuple):
@@ -124,11 +127,29 @@ def compare(queries: int, depth: int, commands: dict[str, list[str]]) -> None:
     print()
 
 
+def stream(queries: int) -> None:
+    """Score many lists, on all cores and on one, and hold the peak memory against its target."""
+    cores = os.sched_getaffinity(0)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        make(folder, queries, 100, run=False)
+        for allowed in (cores, {min(cores)}):
+            os.sched_setaffinity(0, allowed)
+            cost = measure([*RAGGATE, "--qrels", "qrels", "--lists", "lists.jsonl"], folder)
+            spent = f"{cost.wall:.1f} s, CPU {cost.cpu:.1f} s, peak {cost.peak:.0f} MiB, target {TARGET_MIB} MiB"
+            print(f"{queries} lists x 100 from JSON lines, {len(allowed)} cores: {spent}", flush=True)
+            assert cost.peak <= TARGET_MIB
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stream", action="store_true", help="score a million lists instead")
     parser.add_argument("--peer", default=sys.executable, help="an interpreter that has ir_measures")
     arguments = parser.parse_args()
+    if arguments.stream:
+        stream(1_000_000)
+        return
     for queries, depth in ((50, 20), (10_000, 100)):
         compare(queries, depth, tools(arguments.peer))
 

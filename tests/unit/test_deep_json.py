@@ -22,7 +22,7 @@ LIST = b"[" * 900 + b"]" * 900 + b"\n"
     [
         cassette.read,
         lambda line, place: canary.read(line, place, 0.6),
-        lambda line, place: rankings._read_list(line, f"{place}:1"),
+        lambda line, place: rankings._read_other(line, f"{place}:1"),
     ],
 )
 def test_a_deep_row_is_refused_by_its_line(read: Callable[[bytes, str], object], line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Result lists: one JSON object per line in, ranked document ids per query out.
+"""Result lists: one JSON object per line in, ranked document ids per query out, one list at a time.
 
     {"query_id": "q1", "doc_ids": ["d3", "d1"]}
 
@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -32,6 +32,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 QUERY_KEYS = ("query_id", "qid", "id")
 LIST_KEYS = ("doc_ids", "docs", "results")
 ENTRY_KEYS = ("doc_id", "docid", "id")
+
+
+class QueryGrades(NamedTuple):
+    """The judgements of one query that stand together in a file: grade per document id, and their first line."""
+
+    query_id: str
+    grades: Mapping[str, int]
+    line: int = 0
 
 
 class Grades(dict[str, int]):
@@ -95,30 +103,28 @@ def ranked(doc_ids: Sequence[str]) -> dict[str, int]:
     return ranks if len(ranks) == len(doc_ids) else ranked(list(dict.fromkeys(doc_ids)))
 
 
-def read_lists(path: Path) -> dict[str, Ranking]:
-    """Read result lists by query; of a document that occurs twice in a list the first counts."""
-    lists: dict[str, Ranking] = {}
+def iter_lists(path: Path) -> Iterator[Ranking]:
+    """Read result lists one by one; of a document that occurs twice in a list the first counts."""
+    name = str(path)
     decode = Decoder(_Usual).decode
     with open_binary(path) as stream:
         for number, line in enumerate(stream, 1):
+            query_id, doc_ids = "", list[str]()
             try:
                 row = decode(line)
                 query_id, doc_ids = row.query_id, row.doc_ids
             except (ValueError, RecursionError):  # JSON of another shape, or none
-                query_id, doc_ids = "", []
+                pass
             if not query_id:
                 if not line.strip():
                     continue
-                query_id, doc_ids = _read_list(line, f"{path}:{number}")
-            if query_id in lists:
-                raise UsageError(f"{path}:{number}: query {quoted(query_id)} has a list already")
+                query_id, doc_ids = _read_other(line, f"{name}:{number}")
             ranks = ranked(doc_ids)
-            lists[query_id] = Ranking(query_id, ranks, number, len(doc_ids) - len(ranks))
-    return lists
+            yield Ranking(query_id, ranks, number, len(doc_ids) - len(ranks))
 
 
-def _read_list(line: bytes, place: str) -> tuple[str, list[str]]:
-    """Read a line of another spelling than the usual one, or raise what is wrong with it."""
+def _read_other(line: bytes, place: str) -> tuple[str, list[str]]:
+    """Read a line that is written in another way than the usual one, or say what is wrong with it."""
     import orjson
 
     try:

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from raggate.errors import UsageError
 from raggate.text.quote import quoted
-from raggate_interop.trec_beir.rankings import Grades, Ranking, bad_grade, open_binary, ranked, write_whole
+from raggate_interop.trec_beir.rankings import Grades, QueryGrades, Ranking, bad_grade, open_binary, ranked, write_whole
 
 QRELS = ("query", "iteration", "document", "grade")
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
@@ -50,10 +50,16 @@ class _Group(NamedTuple):
         self.scores.extend(other.scores)
 
 
-def _iter_qrels(path: Path, *, keep_first: bool) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield judgements query by query. A query whose lines do not stand together comes more than once."""
+def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]:
+    """Read judgements query by query. A query whose lines do not stand together comes more than once.
+
+    The documents of a query keep the order of the file.
+
+    Args:
+        keep_first: of several judgements of a document for a query count the first.
+    """
     name, parsed = str(path), Grades()
-    query_id, grades = None, dict[str, int]()
+    query_id, grades, line = None, dict[str, int](), 0
     for block in read_blocks(path, QRELS):
         queries, doc_ids = block.column(0), block.column(2)
         try:
@@ -64,8 +70,8 @@ def _iter_qrels(path: Path, *, keep_first: bool) -> Iterator[tuple[str, dict[str
         for start, end in _spans(queries):
             if queries[start] != query_id:
                 if query_id is not None:
-                    yield query_id, grades
-                query_id, grades = queries[start], {}
+                    yield QueryGrades(query_id, grades, line)
+                query_id, grades, line = queries[start], {}, block.lines[start]
             before, expected = grades, len(grades) + end - start
             pairs = zip(doc_ids[start:end], values[start:end], strict=True)
             # the first judgement wins, and documents keep the order of the file
@@ -77,31 +83,41 @@ def _iter_qrels(path: Path, *, keep_first: bool) -> Iterator[tuple[str, dict[str
                     if doc_id not in before:
                         grades[doc_id] = grade
     if query_id is not None:
-        yield query_id, grades
+        yield QueryGrades(query_id, grades, line)
 
 
 def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
-    """Read judgements whole: grade per document per query, both in the order of the file.
-
-    Args:
-        keep_first: of several judgements of a document for a query count the first.
-    """
+    """Read judgements whole: grade per document per query, both in the order of the file. See `iter_qrels`."""
     qrels: dict[str, dict[str, int]] = {}
-    for query_id, judged in _iter_qrels(path, keep_first=keep_first):
-        grades = qrels.setdefault(query_id, {})
-        for doc_id, grade in judged.items():
+    for query in iter_qrels(path, keep_first=keep_first):
+        grades = qrels.setdefault(query.query_id, {})
+        for doc_id, grade in query.grades.items():
             if doc_id in grades and not keep_first:
-                raise _twice(path, QRELS, query_id)
+                raise _twice(path, QRELS, query.query_id)
             grades.setdefault(doc_id, grade)
     return qrels
 
 
-def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
-    """Read a run, in any order of lines.
+def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
+    """Read a run list by list. A query whose lines do not stand together comes more than once.
 
     Args:
         keep_first: of a document that occurs twice for a query count the better place.
     """
+    last: _Group | None = None
+    for group in _groups(path):
+        if last is not None and last.query_id == group.query_id:
+            last.extend(group)
+            continue
+        if last is not None:
+            yield _ranking(last, path, keep_first=keep_first)
+        last = group
+    if last is not None:
+        yield _ranking(last, path, keep_first=keep_first)
+
+
+def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
+    """Read a run whole, in any order of lines. See `iter_run`."""
     groups: dict[str, _Group] = {}
     for group in _groups(path):
         if groups.setdefault(group.query_id, group) is not group:

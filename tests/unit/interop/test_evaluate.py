@@ -7,7 +7,8 @@ import os
 import random
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from math import log2
+from itertools import count
+from math import fsum, log2
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,19 @@ from builders import make_ranked
 from raggate.errors import UsageError
 from raggate.scoring.metrics import retrieval
 from raggate_interop.evaluate import (
+    BATCH,
     CUTOFFS,
     Counts,
     Evaluation,
     Files,
     Mean,
     Measures,
+    Scattered,
     evaluate,
     evaluate_files,
 )
 from raggate_interop.trec_beir import trec
-from raggate_interop.trec_beir.rankings import Ranking, ranked, read_lists
+from raggate_interop.trec_beir.rankings import QueryGrades, Ranking, iter_lists, ranked
 from tables import each_row
 
 D2, D3, D4 = 1 / log2(3), 1 / 2, 1 / log2(5)
@@ -38,9 +41,11 @@ D2, D3, D4 = 1 / log2(3), 1 / 2, 1 / log2(5)
 
 def measured(doc_ids: str, grades: Mapping[str, int], k: int) -> dict[str, float]:
     """Measure a list of one-letter documents at one cut-off, by short names."""
-    values = Measures([k]).of(ranked(doc_ids), grades)
-    measured = {name.removesuffix(f"_at_{k}"): value or 0.0 for name, value in values.items()}
-    return {**measured, "seen": measured["judged"] * min(k, len(doc_ids))}
+    measures = Measures([k])
+    top, precision = measures.of(ranked(doc_ids), grades)
+    names = [name.removesuffix(f"_at_{k}") for name in measures.names]
+    seen = top.judged[0] * min(k, len(doc_ids)) if top.judged else 0
+    return {**dict(zip(names, [*top.values, precision], strict=True)), "seen": seen}
 
 
 # list, grades, k: hit, recall, precision, mrr, ndcg, ndcg_exp, map, judged places
@@ -86,16 +91,38 @@ TABLE = [
 def test_measures(doc_ids: str, grades: dict[str, int], k: int, expected: tuple[float, ...]) -> None:
     """Every metric has the value computed by hand."""
     names = ("hit", "recall", "precision", "mrr", "ndcg", "ndcg_exp", "map", "seen")
-    values = measured(doc_ids, grades, k)
-    assert [values[name] for name in names] == pytest.approx(expected, abs=1e-15)
+    assert measured(doc_ids, grades, k) == pytest.approx(dict(zip(names, expected, strict=True)), abs=1e-15)
+
+
+@each_row(("doc_ids", "grades", "k", "expected"), TABLE)
+def test_measures_of_a_long_list(doc_ids: str, grades: dict[str, int], k: int, expected: tuple[float, ...]) -> None:
+    """A list that goes on with unjudged documents, which is gone through in another way, is worth the same."""
+    measures = Measures([k])
+    longer = [*doc_ids, *map(str, range(4 * len(grades)))]
+    (top, precision), (own, own_precision) = (
+        measures.of(ranked(documents), dict(reversed(grades.items()))) for documents in (longer, list(doc_ids))
+    )
+    assert ([*top.values, precision], top.relevant) == ([*own.values, own_precision], own.relevant)
+    assert precision == pytest.approx(expected[6], abs=1e-15)
+
+
+def test_lists_that_look_alike_are_summed_like_others() -> None:
+    """A mean is the exact sum of the values of all lists, divided, however many lists look alike."""
+    chance = random.Random(5)  # noqa: S311
+    lists = {str(number): chance.sample("abcdefghijklmnopq", 17) for number in range(3 * BATCH + 7)}
+    evaluation = evaluated(lists, {query: {"a": 1, "b": 3, "c": 0} for query in lists}, per_query=True)
+    assert len({tuple(values.values()) for values in evaluation.per_query.values()}) < len(lists) / 3
+    for name in (*Measures(CUTOFFS).names, *(f"judged_at_{k}" for k in CUTOFFS)):
+        total = fsum(values[name] or 0 for values in evaluation.per_query.values())
+        assert evaluation.means[name] == Mean(total / len(lists), len(lists)), name
 
 
 def test_ideal_list_is_exactly_one() -> None:
     """A perfect list has ndcg 1.0, not nearly so."""
     grades = {str(number): number % 7 + 1 for number in range(50)}
     ideal = sorted(grades, key=lambda doc_id: -grades[doc_id])
-    values = Measures([10, 50]).of(ranked(ideal), grades)
-    assert {values[f"{name}_at_{k}"] for name in ("ndcg", "ndcg_exp") for k in (10, 50)} == {1.0}
+    top, _ = Measures([10, 50]).of(ranked(ideal), grades)
+    assert top.values[4:6] == top.values[10:12] == [1.0, 1.0]
 
 
 @each_row("cutoffs", [[], [0], [3, -1], [100_001]])
@@ -107,8 +134,8 @@ def test_bad_cutoffs(cutoffs: list[int]) -> None:
 
 def evaluated(lists: Mapping[str, Iterable[str]], qrels: Mapping[str, Mapping[str, int]], **options: Any) -> Evaluation:
     """Evaluate lists of one-letter documents."""
-    rankings = {query_id: Ranking(query_id, ranked(list(doc_ids)), 0) for query_id, doc_ids in lists.items()}
-    return evaluate(rankings, qrels, **options)
+    rankings = (Ranking(query_id, ranked(doc_ids), 0) for query_id, doc_ids in lists.items())
+    return evaluate(rankings, (QueryGrades(*item) for item in qrels.items()), **options)
 
 
 def test_denominators() -> None:
@@ -179,6 +206,41 @@ def test_order_of_queries_does_not_count(ranked: Sequence[int], judged: Sequence
     assert evaluation.counts == expected.counts
     assert evaluation.per_query == expected.per_query
     assert evaluation.means == expected.means
+
+
+def test_files_in_step_are_not_held() -> None:
+    """Judgements in the order of the lists are read one ahead at most."""
+    read = []
+
+    def judgements() -> Iterable[QueryGrades]:
+        for number in count():
+            read.append(number)
+            yield QueryGrades(str(number), {"a": 1})
+
+    def rankings() -> Iterable[Ranking]:
+        for number in range(3):
+            yield Ranking(str(number), {"a": 1}, 0)
+            assert read == list(range(number + 1))
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        evaluate(rankings(), judgements())
+
+
+@each_row(
+    ("lists", "judged"),
+    [
+        pytest.param("aa", "a", id="list twice"),
+        pytest.param("xx", "a", id="list without judgements twice"),
+        pytest.param("ab", "aba", id="judgements twice, both given"),
+        pytest.param("b", "aab", id="judgements twice, both waiting"),
+        pytest.param("b", "abb", id="judgements twice at the end"),
+    ],
+)
+def test_twice(lists: str, judged: str) -> None:
+    """A query that comes twice is never counted twice."""
+    with pytest.raises(Scattered):
+        evaluate([Ranking(query, {"a": 1}, 0) for query in lists], [QueryGrades(query, {"a": 1}) for query in judged])
 
 
 def write_scores(path: Path, run: Mapping[str, Mapping[str, float]]) -> Path:
@@ -283,7 +345,7 @@ def test_spellings_of_lists(tmp_path: Path, row: dict[str, Any], mark: str) -> N
     """The common ways to write a result list are read."""
     path = tmp_path / "lists"
     path.write_text(mark + json.dumps(row) + "\r\n", encoding="utf-8")
-    (ranking,) = read_lists(path).values()
+    (ranking,) = iter_lists(path)
     assert (ranking.query_id, ranking.ranks) == ("7", {"a": 1, "5": 2})
 
 
@@ -309,7 +371,7 @@ def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
     """A line that is no result list is named."""
     path = write(tmp_path / "lists", '{"query_id": "p", "doc_ids": []}', line)
     with pytest.raises(UsageError) as caught:
-        read_lists(path)
+        list(iter_lists(path))
     assert message in str(caught.value)
 
 
@@ -376,6 +438,7 @@ def test_agreement_with_the_gate(ranking: list[int], grades: dict[int, int], k: 
     matches = [(places.index(place),) if place in grades else () for place in ranking]
     item = make_ranked(matches, grades=tuple(grades.values()))
     doc_ids = [str(place) for place in ranking]
-    ours = Measures([k]).of(ranked(doc_ids), {str(key): grade for key, grade in grades.items()})
+    top, _ = Measures([k]).of(ranked(doc_ids), {str(key): grade for key, grade in grades.items()})
+    ours = dict(zip(Measures([k]).names, top.values, strict=False))
     for name in ("hit", "mrr", "precision", "ndcg", "ndcg_exp"):
         assert ours[f"{name}_at_{k}"] == pytest.approx(getattr(retrieval, name)(item, k), abs=1e-12), name

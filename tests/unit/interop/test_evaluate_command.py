@@ -130,7 +130,7 @@ def test_refusals(arguments: list[str], message: str) -> None:
 
 @pytest.mark.parametrize("source", [["--run", "run"], ["--lists", "lists.jsonl"]])
 def test_imports_stay_few(folder: Path, source: list[str]) -> None:
-    """The path imports neither the gate's nouns nor any heavy library."""
+    """The path imports neither the gate's nouns nor any heavy library, and a JSON reader for files of JSON alone."""
     code = (
         "import sys; from raggate_interop.evaluate_command import evaluate; before = set(sys.modules);"
         "evaluate(sys.argv[1:], standalone_mode=False);"
@@ -148,3 +148,4 @@ def test_imports_stay_few(folder: Path, source: list[str]) -> None:
     assert not heavy & after
     assert not {"orjson", "raggate_interop.evaluate", "raggate_interop.trec_beir"} & before
     assert {"raggate_interop.evaluate", "raggate_interop.trec_beir"} <= after
+    assert "orjson" not in after or source[0] != "--lists"

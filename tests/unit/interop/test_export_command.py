@@ -12,7 +12,7 @@ from raggate.errors import RaggateError, UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.export_command import export
 from raggate_interop.trec_beir import beir, trec
-from raggate_interop.trec_beir.rankings import read_lists
+from raggate_interop.trec_beir.rankings import iter_lists
 
 
 def run(*arguments: str | Path) -> str:
@@ -59,7 +59,7 @@ def test_a_run_becomes_json_lines(directory: Path, tmp_path: Path) -> None:
         run("run", directory, tmp_path / "out", "--unit", "note")
     assert not (tmp_path / "out").exists()
     run("run", directory, tmp_path / "out", "--unit", "note", "--to", "lists")
-    lists = {name: list(ranking.ranks) for name, ranking in read_lists(tmp_path / "out").items()}
+    lists = {ranking.query_id: list(ranking.ranks) for ranking in iter_lists(tmp_path / "out")}
     assert lists == {"q1": ["a b.md", "c.md"], "q2": []}
 
 

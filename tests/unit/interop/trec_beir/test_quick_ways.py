@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
 from raggate_interop.trec_beir import trec
+from raggate_interop.trec_beir.rankings import QueryGrades, Ranking
 from tables import each_row
 from tries import tried
 
@@ -55,10 +56,12 @@ def slowly() -> Iterator[None]:
         yield
 
 
-def read(file: Path, *, run: bool, keep_first: bool) -> object:
+def read(file: Path, *, run: bool, keep_first: bool) -> list[Ranking] | list[QueryGrades] | str:
     """Read a file; give what is wrong with it where it is refused."""
     try:
-        return (trec.read_run if run else trec.read_qrels)(file, keep_first=keep_first)
+        if run:
+            return list(trec.iter_run(file, keep_first=keep_first))
+        return list(trec.iter_qrels(file, keep_first=keep_first))
     except UsageError as error:
         return str(error)
 

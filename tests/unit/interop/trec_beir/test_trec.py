@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
 from raggate_interop.trec_beir import trec
-from raggate_interop.trec_beir.rankings import Ranking, ranked
+from raggate_interop.trec_beir.rankings import QueryGrades, Ranking, ranked
 
 
 @pytest.fixture
@@ -28,7 +28,10 @@ def refusal(file: Path, content: str | bytes, *, run: bool = False) -> str:
     """Return the message with which a file is refused, without its directory."""
     put(file, content)
     with pytest.raises(UsageError) as caught:
+        list(trec.iter_run(file) if run else trec.iter_qrels(file))
+    with pytest.raises(UsageError) as again:
         (trec.read_run if run else trec.read_qrels)(file)
+    assert str(again.value) == str(caught.value)
     return str(caught.value).removeprefix(f"{file}:")
 
 
@@ -45,7 +48,10 @@ def refusal(file: Path, content: str | bytes, *, run: bool = False) -> str:
 def test_qrels(file: Path, content: str) -> None:
     """Judgements come query by query, whatever the white space."""
     put(file, content)
-    assert trec.read_qrels(file) == {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}
+    assert [(judged.query_id, judged.grades) for judged in trec.iter_qrels(file)] == [
+        ("q1", {"a": 1, "b": 0}),
+        ("q2", {"a": 2}),
+    ]
 
 
 def test_ids_are_only_split_at_ascii_white_space(file: Path) -> None:
@@ -54,12 +60,25 @@ def test_ids_are_only_split_at_ascii_white_space(file: Path) -> None:
     assert trec.read_qrels(file) == {"q\u00a01": {"a\u2028b": 1}, "q\x1c2": {"\x1f": 1}, "q3": {"\0": 1}}
 
 
-def test_qrels_keep_their_order(file: Path) -> None:
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_qrels_keep_their_order(file: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """The documents of a query come in the order of the file; of one judged twice the first place and grade count."""
+    monkeypatch.setattr(trec, "BLOCK_BYTES", size)
     file.write_text("q 0 d3 1\nq 0 d1 2\nq 0 d2 0\np 0 d9 1\nq 0 d0 1\nq 0 d1 0\nq 0 d0 2\n")
     qrels = trec.read_qrels(file, keep_first=True)
     assert list(qrels["q"].items()) == [("d3", 1), ("d1", 2), ("d2", 0), ("d0", 1)]
     assert list(qrels) == ["q", "p"]
+
+
+def test_qrels_may_be_scattered(file: Path) -> None:
+    """A query whose lines stand apart comes in pieces, and whole when the file is read whole."""
+    put(file, "q1 0 a 1\nq2 0 a 1\nq1 0 b -2\n")
+    assert list(trec.iter_qrels(file)) == [
+        QueryGrades("q1", {"a": 1}, 1),
+        QueryGrades("q2", {"a": 1}, 2),
+        QueryGrades("q1", {"b": -2}, 3),
+    ]
+    assert trec.read_qrels(file) == {"q1": {"a": 1, "b": -2}, "q2": {"a": 1}}
 
 
 @pytest.mark.parametrize(
@@ -91,10 +110,23 @@ def test_no_file(file: Path) -> None:
         trec.read_qrels(file)
 
 
+def test_duplicate_across_blocks(file: Path) -> None:
+    """What occurs twice is found however far apart, with both lines, or the first is kept on request."""
+    lines = ["q1 0 a 1", *(f"q{number} 0 d{number} 1" for number in range(2, 9000)), "q1 0 a 2"]
+    put(file, "\n".join(lines))
+    with pytest.raises(UsageError, match=":9000: document 'a' of query 'q1' is already in line 1"):
+        trec.read_qrels(file)
+    assert trec.read_qrels(file, keep_first=True)["q1"] == {"a": 1}
+    put(file, "q1 0 a 1\nq1 0 a 2\n")
+    assert [dict(judged.grades) for judged in trec.iter_qrels(file, keep_first=True)] == [{"a": 1}]
+
+
 def run_of(file: Path, *lines: str, keep_first: bool = False) -> Ranking:
-    """Read a run of one query, given document, rank and score per line."""
+    """Read a run of one query, given document, rank and score per line; reading whole gives the same."""
     put(file, "".join(f"q Q0 {line} t\n" for line in lines))
-    return trec.read_run(file, keep_first=keep_first)["q"]
+    (ranking,) = trec.iter_run(file, keep_first=keep_first)
+    assert trec.read_run(file, keep_first=keep_first) == {"q": ranking}
+    return ranking
 
 
 @pytest.mark.parametrize(
@@ -160,15 +192,18 @@ def test_bad_run(file: Path, lines: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64, 1 << 16])
-def test_lines_of_a_query_may_stand_apart(file: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """A run reads the same in any order of lines and wherever it is cut into blocks, with the right line numbers."""
-    monkeypatch.setattr(trec, "BLOCK_BYTES", size)
+def test_blocks_do_not_matter(file: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """A file reads the same wherever it is cut into blocks, with the right line numbers."""
     put(file, "q1 Q0 a 1 3 t\r\nq1 Q0 b 2 2 t\n\nq2 Q0 é 1 1 t\nq3 Q0 a 1 1 t\nq1 Q0 c 3 1 t")
-    assert list(trec.read_run(file).values()) == [
-        Ranking("q1", ranked(["a", "b", "c"]), 1),
+    monkeypatch.setattr(trec, "BLOCK_BYTES", size)
+    assert list(trec.iter_run(file)) == [
+        Ranking("q1", ranked(["a", "b"]), 1),
         Ranking("q2", ranked(["é"]), 4),
         Ranking("q3", ranked(["a"]), 5),
+        # the rank column counts on from the piece before
+        Ranking("q1", ranked(["c"]), 6),
     ]
+    assert trec.read_run(file)["q1"] == Ranking("q1", ranked(["a", "b", "c"]), 1)
 
 
 def test_endless_line(file: Path) -> None:
