@@ -325,8 +325,8 @@ def place(request: Request, out: Path, named: Path) -> Path:
     directory = named if named.is_dir() else out / named
     if not (directory / HEADER).exists() or not (directory / result_rows.PLAIN).exists():
         raise UsageError(
-            f"{named}: nothing to resume there: it is whole, or nothing was asked in it",
-            hint="Only what was killed or interrupted while it asked can be resumed.",
+            f"{named}: nothing to resume there: no such run, or it is complete, or it never began to ask",
+            hint="`raggate runs` lists the runs. Only one that was killed while it asked can be resumed.",
         )
     if request.action:
         raise UsageError("--resume: the action does not resume what it finds")

@@ -90,7 +90,7 @@ def heading_starts(text: str, rel_path: str) -> dict[int, Elements]:
     starts: dict[int, Elements] = {}
     for section in sorted(headings.sections(text, rel_path)):
         # a file's name, and a title that what stands before it is filed under, are no lines of the note
-        named = section.begin > 0 or (section.path and lines[0].lstrip().startswith("#"))
+        named = section.begin > 0 or (section.levels and lines[0].lstrip().startswith("#"))
         if named and (section.path in rendered or section.begin not in starts):
             starts[section.begin] = section.path
     return starts

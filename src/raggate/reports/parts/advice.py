@@ -19,7 +19,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 _BY_CODE = {
     "stopped": "read the end of {log} for what the API says of it; `raggate probe` shows whether it starts, and what "
     "an answer of it lacks. Then run the job again.",
-    "too-many-errors": "read {log}; if calls time out, lower `ask.concurrency` or raise `ask.timeout`.",
+    "too-many-errors": "run `raggate probe` to see what an answer lacks, and read {log}. If calls time out, lower "
+    "`ask.concurrency` or raise `ask.timeout`.",
     "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "
     "changed since the baseline, in it or around it: code, data, a model or a dependency.",
     "not-confirmed": "measure how noisy the API is with `raggate calibrate` and promote that run, so that a loss is "

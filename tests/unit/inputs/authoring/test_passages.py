@@ -12,6 +12,7 @@ from raggate.inputs.authoring.passages import (
     MOST_SNIPPET,
     Passage,
     WordSearch,
+    heading_starts,
     of_anchor,
     of_chunk,
     passages,
@@ -137,6 +138,12 @@ def test_a_chunk_under_a_heading_as_it_reads(heading_path: str) -> None:
 def test_anchors(anchor: str, wanted: Support) -> None:
     """A place is named by its note and a heading, all of its path or the end of it."""
     assert of_anchor(anchor, NOTES) == wanted
+
+
+def test_a_first_heading_without_text_is_named() -> None:
+    """A first heading that a section follows at once is a heading of the note, and its file's name is none."""
+    text = "# T3\n\n## S3\n\nThe text of it.\n"
+    assert heading_starts(text, "a3.md") == {0: ("T3",), 2: ("T3", "S3")}
 
 
 @each_row(
