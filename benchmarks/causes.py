@@ -484,7 +484,7 @@ def _texts() -> Iterator[Row]:
             "cut|shorter|words|characters",
             "snippet",
         )
-    yield Row("texts empty", each_chunk(lambda c: c.update(text="")), r"without any text|no text|empty")
+    yield Row("texts empty", each_chunk(lambda c: c.update(text="")), r"without a text of its own|no text|empty")
     yield Row(
         "texts of the next chunk", each_list(other_texts), r"text of its own|not the note's|other (note|text|section)"
     )

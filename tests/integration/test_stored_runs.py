@@ -99,3 +99,14 @@ def test_runs_behind_a_link_stay(checked: Project) -> None:
     assert done.code == 2
     assert "behind the symbolic link" in done.err
     assert len(list(kept.iterdir())) == 3
+
+
+def test_a_damaged_copy_of_the_baseline_is_named(checked: Project) -> None:
+    """If the copy of the baseline in a run directory is damaged, the message names the copy, not the file in git."""
+    name = json.loads(checked.command("runs", "--json").out)["result"]["runs"][1]["id"]
+    copy = checked.root / ".raggate" / "runs" / name / "baseline.json"
+    copy.write_text("")
+    done = checked.command("compare", name)
+    assert done.code == 2
+    assert f"runs/{name}/baseline.json" in done.err
+    assert "baselines/small.json" not in done.err

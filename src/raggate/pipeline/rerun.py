@@ -265,8 +265,10 @@ def kept_baseline(directory: Path, run: Run, settings: RunConfig) -> Baseline | 
     path = directory / check.KEPT_BASELINE
     if not path.exists():
         return None
+    # a mistake is in the run's own copy; reports name the file that was copied
+    baseline = _baseline_on_disk(path, str(path), settings)
     name = run.provenance.baseline_name or str(path)
-    return replace(_baseline_on_disk(path, name, settings), commit=run.provenance.baseline_commit)
+    return replace(baseline, source=name, commit=run.provenance.baseline_commit)
 
 
 def _baseline_on_disk(path: Path, name: str, settings: RunConfig) -> Baseline:
