@@ -294,7 +294,7 @@ def _named(entries: Sequence[ListEntry], *, by_note: bool) -> Iterator[tuple[int
 
 
 def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Iterator[tuple[CaseScore, CaseScore]]:
-    """Yield the questions of one mode that are the same on both sides, each with its past."""
+    """Yield the questions that are the same on both sides, of any modes, each with its past."""
     known = by_question(before)
     for case in now:
         old = known.get((case.mode, case.case_id))

@@ -15,10 +15,11 @@ from math import comb
 
 from msgspec import Struct
 
+from raggate.gate.causes.cause_evidence import same_questions
 from raggate.models.comparison import CauseCode, same_score
 from raggate.models.provenance import notes_of
 from raggate.models.run import LabelledResult, Run
-from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
+from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
 from raggate.scoring.score import short_hash
 from raggate.text.numbers import counted
 
@@ -58,12 +59,9 @@ class Lists(Struct, frozen=True, kw_only=True):
 
 def lists_by_mode(run: Run, before: Scorecard, now: Scorecard) -> dict[str, Lists]:
     """Return the lists of both sides, of the questions that are the same on both."""
-    known = by_question(before.cases)
     pairs: dict[str, list[Pair]] = {}
-    for case in now.cases:
-        old = known.get((case.mode, case.case_id))
-        if old is not None and old.hash == case.hash:
-            pairs.setdefault(case.mode, []).append((old, case))
+    for old, new in same_questions(before.cases, now.cases):
+        pairs.setdefault(new.mode, []).append((old, new))
     answers: dict[str, dict[str, LabelledResult]] = {}
     for item in run.results:
         answers.setdefault(item.result.mode, {})[item.case.id] = item

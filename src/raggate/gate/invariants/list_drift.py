@@ -8,12 +8,12 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from raggate.config.invariant_settings import Invariants, sentences
-from raggate.gate.causes.cause_evidence import Renumbered
+from raggate.gate.causes.cause_evidence import Renumbered, same_questions
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.provenance import cutoffs_of
-from raggate.models.scorecard import ListEntry, Scorecard, by_question
+from raggate.models.scorecard import ListEntry, Scorecard
 from raggate.text.numbers import counted, fixed, rounded
 
 ALIKE = 0.8
@@ -85,12 +85,10 @@ class _Pair(NamedTuple):
 
 def _pairs(scorecard: Scorecard, baseline: Baseline, depth: int | None) -> list[_Pair]:
     """Return the lists of the questions that are the same and were answered on both sides, equally far down."""
-    stored = by_question(baseline.scorecard.cases)
     lists = []
     numbered = Renumbered()
-    for case in scorecard.cases:
-        old = stored.get((case.mode, case.case_id))
-        if old is not None and old.hash == case.hash and old.failure is None and case.failure is None:
+    for old, case in same_questions(baseline.scorecard.cases, scorecard.cases):
+        if old.failure is None and case.failure is None:
             before, now = old.entries[:depth], case.entries[:depth]
             numbered.add(0, before)
             numbered.add(1, now)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from raggate.models.publication import Links
@@ -14,7 +13,6 @@ from raggate.text.escape import markdown as safe, plain
 LONGEST_TARGET = 1500
 """A link to a longer address is left out; its text stays."""
 
-T = TypeVar("T")
 
 _SENTENCE = 600  # characters of one
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -77,13 +75,6 @@ def listed(names: Sequence[str], *, most: int = 10, width: int = 120) -> str:
     """List foreign names in one line, and how many more there are."""
     shown = ", ".join(inert(name, limit=width) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def bullets(items: Sequence[T], line: Callable[[T], str], most: int, *, where: str = "") -> str:
-    """Write the first items, each as its line, and how many more there are; `where` says where these stand."""
-    left = len(items) - most
-    more = [f"- … and {left} more{where}"] if left > 0 else []
-    return "\n".join([*map(line, items[:most]), *more])
 
 
 def link(text: str, target: str | None, links: Links | None) -> str:

@@ -292,10 +292,6 @@ def merged_lines(preview: Preview) -> list[str]:
     ]
 
 
-def _unmet(level: str, name: str, example: str) -> str:
-    return f"{'⛔' if level == 'error' else '⚠️'} invariant {name} is not met: {example}"
-
-
 def _settings(preview: Preview) -> Iterator[str]:
     for key, before, now in sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened):
         loosens = key in preview.loosened
