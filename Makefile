@@ -67,7 +67,7 @@ httpx2: $(BIN)/actionlint
 	@$(HTTPX2)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-httpx2.lock
 	@$(HTTPX2)/bin/python -m pip uninstall --quiet --yes httpx httpcore sniffio
 	@git clone --quiet . $(HTTPX2)/raggate
-	@sed -i 's/^import httpx$$/import httpx2 as httpx/' $(HTTPX2)/raggate/src/raggate/text/http_client.py
+	@sed -i 's/^import httpx$$/import httpx2 as httpx/' $(HTTPX2)/raggate/src/raggate/base/http_client.py
 	@$(HTTPX2)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e $(HTTPX2)/raggate
 	cd $(HTTPX2)/raggate && PATH="$(CURDIR)/$(HTTPX2)/bin:$$PATH" pytest --numprocesses auto tests/unit tests/integration
 

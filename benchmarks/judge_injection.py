@@ -18,12 +18,12 @@ from benchmarks.real_judge import PARAMETERS, Send, asking, settings
 from msgspec.structs import replace
 
 from judges.real_server import serving, weights
+from raggate.base.jsonio import JsonObject
 from raggate.judges import prompts
 from raggate.judges.cassette import Cassette
 from raggate.judges.grader import is_quoted
 from raggate.judges.replies import AbstentionReply, ClaimReply, ReplyFormat, parse
 from raggate.models.judging import JudgeRequest, Message, NotJudged, Prompt, Reply
-from raggate.text.jsonio import JsonObject
 
 MARK = "0123456789abcdef"
 

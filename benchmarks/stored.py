@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.scale import RAGGATE, Cost, cost, make, serving
 
+from raggate.base.jsonio import dumps
 from raggate.inputs import golden
-from raggate.text.jsonio import dumps
 
 ASKED = 2000
 EVERY, LACKS = 100, 7

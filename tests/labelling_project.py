@@ -13,12 +13,12 @@ from typing import Any
 
 from builders import make_chunk, make_config, make_labelled, make_response, make_result, make_run
 from raggate.inputs.golden import load
+from raggate.labelling import label_page, server
 from raggate.labelling.decisions import Decision, Where
 from raggate.labelling.session import Session, open_session
 from raggate.models.run import Chunk
 from raggate.pipeline import run_directory
 from raggate.pipeline.request import Request, Voice, unheard
-from raggate.web import label_page, server
 
 CONFIG = """\
 suite: small

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from raggate.base.yamlio import parse
 from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import Mapped
 from raggate.service.adapters.mapped import MappedAdapter
-from raggate.text.yamlio import parse
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "adapters.md"
 VAULTS = ("personal", "work")

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-from raggate.text.jsonio import loads
+from raggate.base.jsonio import loads
 
 Attributes = dict[str, str | None]
 

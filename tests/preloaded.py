@@ -259,7 +259,7 @@ if __name__ == "__main__":
     for _name in ("anyio._backends._asyncio", "encodings.idna", "markdown_it", "orjson"):
         importlib.import_module(_name)
     # what the HTTP client loads at its first use
-    importlib.import_module("raggate.text.http_client").httpx.AsyncHTTPTransport(verify=ssl.create_default_context())
+    importlib.import_module("raggate.base.http_client").httpx.AsyncHTTPTransport(verify=ssl.create_default_context())
     # a template is compiled at its first use
     _frame = importlib.import_module("raggate.reports.page.frame")
     for _name in ("base.html", "trends.html", "report.html"):

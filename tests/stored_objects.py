@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs.git_objects import Entry, Limits, object_id, tree_content
 
 LIKE = "0" * 40

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from builders import make_chunk, make_failure
 from project import Project, make_project
+from raggate.base.numbers import lot
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
 from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request, Voice, unheard
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
-from raggate.text.numbers import lot
 
 TIMES = ("run_id", "started", "duration_s", "elapsed_ms", "p50", "p95", "total_s", "timestamp", "measured", "trace_id")
 SMALL = """\

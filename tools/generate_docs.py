@@ -13,6 +13,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from tools import output_schema
 
+from raggate.base.jsonio import dumps
+from raggate.base.numbers import setting
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.json_schema import json_schema
 from raggate.config.schema import Config
@@ -20,8 +22,6 @@ from raggate.config.service_settings import described
 from raggate.models.judging import highest
 from raggate.models.lint import CHECKS
 from raggate.scoring.metrics import METRICS, Metric
-from raggate.text.jsonio import dumps
-from raggate.text.numbers import setting
 from raggate_interop.labels.metrics import LABEL_METRICS
 
 ROOT = Path(__file__).parents[1]

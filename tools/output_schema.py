@@ -12,10 +12,10 @@ from typing import Any, get_args, get_origin
 import click
 import msgspec
 
-from raggate.cli import answers
+from raggate.base.errors import ExitCode
 from raggate.cli.main import cli
-from raggate.cli.output import SCHEMA
-from raggate.errors import ExitCode
+from raggate.frontends import answers
+from raggate.frontends.output import SCHEMA
 from raggate.models.answer import Answer
 from raggate.models.lint import LintDocument
 from raggate.models.public_verdict import Verdict

@@ -81,12 +81,12 @@ def _comment(review: Any) -> str:
 
 def _error(failure: Any) -> str:
     """Give what a terminal shows of a run that ended without a verdict."""
-    errors = import_module("raggate.errors")
+    errors = import_module("raggate.base.errors")
     kinds = {2: errors.UsageError, 3: errors.CannotTell}
     printed = io.StringIO()
     with redirect_stderr(printed):
         error = kinds[failure.exit_code](failure.lines, hint=failure.hint, log=failure.log)
-        import_module("raggate.cli.console").say_error(error)
+        import_module("raggate.frontends.console").say_error(error)
     return printed.getvalue()
 
 

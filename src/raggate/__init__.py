@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raggate.api import check
-    from raggate.errors import RaggateError
+    from raggate.base.errors import RaggateError
     from raggate.models.public_verdict import Metric, Question, Reason, Verdict
     from raggate.pipeline.request import RunFailed
 

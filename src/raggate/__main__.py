@@ -7,12 +7,12 @@ import os
 import sys
 from typing import NoReturn
 
-from raggate.errors import NO_MEMORY, ExitCode, out_of_memory
+from raggate.base.errors import NO_MEMORY, ExitCode, out_of_memory
 from raggate.service import signals
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
+    """Run the command line and exit with the code of the outcome; see `raggate.base.errors.ExitCode`."""
     try:
         _main()
     except Exception as error:  # noqa: BLE001 - Python's own code for it is that of a regression

@@ -61,9 +61,9 @@ def _refuse_no_names(arguments: Mapping[str, str | Path | None]) -> None:
     Raises:
         RunFailed: naming the argument.
     """
-    from raggate.errors import UsageError
+    from raggate.base.errors import UsageError
+    from raggate.base.quote import quoted
     from raggate.pipeline.request import RunFailed
-    from raggate.text.quote import quoted
 
     for argument, value in arguments.items():
         try:

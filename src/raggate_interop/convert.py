@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file, scratch_directory, write_atomic
+from raggate.base.jsonio import dumps
+from raggate.base.quote import cut
 from raggate.inputs import golden
 from raggate.models.golden import Case
-from raggate.text.files import read_file, scratch_directory, write_atomic
-from raggate.text.jsonio import dumps
-from raggate.text.quote import cut
 from raggate_interop import golden_rows
 from raggate_interop.golden_rows import Note, Row, case_row, differences, note
 from raggate_interop.kebab import golden as kebab_golden

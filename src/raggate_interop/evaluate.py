@@ -30,9 +30,9 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from raggate.errors import UsageError
-from raggate.text.numbers import counted
-from raggate.text.quote import quoted
+from raggate.base.errors import UsageError
+from raggate.base.numbers import counted
+from raggate.base.quote import quoted
 from raggate_interop.trec_beir import beir, trec
 from raggate_interop.trec_beir.rankings import QueryGrades, Ranking, iter_lists
 

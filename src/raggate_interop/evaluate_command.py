@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.escape import log_line
+from raggate.base.numbers import counted
+from raggate.base.quote import quoted
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.numbers import counted
-from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate_interop.evaluate import Evaluated, Evaluation
@@ -55,7 +55,7 @@ def evaluate(
     evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
     evaluated = _evaluated(evaluation)
     if name == "json":
-        from raggate.text.jsonio import dumps
+        from raggate.base.jsonio import dumps
 
         click.echo(dumps(_document(evaluated), pretty=True), nl=False)
     else:
@@ -74,7 +74,7 @@ def _numbers(written: str) -> tuple[int, ...]:
 def _evaluated(evaluation: Evaluation) -> Evaluated:
     from functools import cache
 
-    from raggate.text.numbers import STORED_DECIMALS, rounded
+    from raggate.base.numbers import STORED_DECIMALS, rounded
     from raggate_interop.evaluate import Evaluated, EvaluatedMean
 
     @cache
@@ -132,6 +132,6 @@ def _table(evaluation: Evaluation) -> list[str]:
 
 
 def _formatted(value: float | None) -> str:
-    from raggate.text.numbers import written
+    from raggate.base.numbers import written
 
     return written(value)

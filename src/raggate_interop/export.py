@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.jsonio import dumps
+from raggate.base.quote import cut, quoted
 from raggate.inputs import vault
 from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.pipeline import run_directory
-from raggate.text.jsonio import dumps
-from raggate.text.quote import cut, quoted
 from raggate_interop.trec_beir import beir, trec
 from raggate_interop.trec_beir.beir import Document
 from raggate_interop.trec_beir.rankings import write_whole

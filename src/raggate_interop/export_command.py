@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.base.errors import UsageError
+from raggate.base.escape import log_line
+from raggate.base.files import writing
+from raggate.base.numbers import counted
 from raggate.cli.options import RUN, choice
-from raggate.errors import UsageError
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.files import writing
-from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate_interop.results import CorpusExported, ListsExported

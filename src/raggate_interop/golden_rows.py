@@ -9,12 +9,12 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import as_dict, dumps, loads
+from raggate.base.quote import cut, problems_of, quoted
 from raggate.inputs import golden
 from raggate.inputs.golden import broken_rule
 from raggate.models.golden import Case, Golden, Support, digest
-from raggate.text.jsonio import as_dict, dumps, loads
-from raggate.text.quote import cut, problems_of, quoted
 
 Row = Mapping[str, Any]
 Kind = Literal["dropped", "changed", "filled"]

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from raggate.errors import UsageError
-from raggate.text.quote import quoted
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 
 Name = Annotated[str, Field(strict=True, pattern=r"\S")]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from raggate.base.errors import UsageError
+from raggate.base.escape import log_line
 from raggate.cli.options import DIRECTORY
-from raggate.errors import UsageError
-from raggate.text.escape import log_line
 
 OUT = click.option("--out", type=DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
 SUITE = click.option(

@@ -27,16 +27,16 @@ from msgspec.structs import replace
 
 from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
 from project import ended
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api, CommandBackend, ContainerBackend, Readiness
-from raggate.errors import CannotTell, UsageError
 from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, container, images
 from raggate.service.backends.engine import STEP_VARIABLE, sweep
 from raggate.service.boot import Expected
-from raggate.text.http_client import httpx
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(120)]
 

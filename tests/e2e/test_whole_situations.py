@@ -28,7 +28,7 @@ from integration.test_fork_comment import (
 )
 from project import Project, make_project, make_small_project
 from promotable import Measured, Stage as PromotionStage, measure, worse
-from raggate.errors import RaggateError
+from raggate.base.errors import RaggateError
 from raggate.models.publication import Publication
 from raggate.models.verdict import Review
 from raggate.pipeline import check

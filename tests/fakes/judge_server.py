@@ -13,7 +13,7 @@ from typing import Any, Self
 from unittest import mock
 
 from fakes.served import Handler, Served
-from raggate.text.http_client import httpx
+from raggate.base.http_client import httpx
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from promotable import INPUTS, Measured, Stage, edited
 from raggate.action.promote import Asked
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.pipeline.request import RunFailed
 
 BASELINE = "baselines/small.json"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from promotable import INPUTS, Measured, Stage, edited, measure
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 from raggate.github.promotion import branch_of
 from rendered import problems
 

@@ -137,7 +137,7 @@ def test_interrupt_keeps_partial_results(many: Project, number: signal.Signals) 
 
 INTERRUPTED_WHEN_TOLD = """
 import signal, sys
-from raggate.cli import console
+from raggate.frontends import console
 from raggate.__main__ import main
 
 show = console.show_review

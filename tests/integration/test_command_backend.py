@@ -20,16 +20,16 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 import preloaded
+from raggate.base.certificates import checked_by
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api, CommandBackend, Readiness
-from raggate.errors import CannotTell, UsageError
 from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, processes
 from raggate.service.boot import Expected
-from raggate.text.certificates import checked_by
-from raggate.text.http_client import httpx
 
 FAKE = Path(__file__).parents[1] / "fakes" / "process_api.py"
 ENV = {
@@ -465,7 +465,7 @@ PARENT = """
                   vaults={name: Path(path) for name, path in given["vaults"].items()})
     print("begin", flush=True)
     with command.start(CommandBackend.model_validate(given["settings"]), place) as api:
-        from raggate.text.http_client import httpx
+        from raggate.base.http_client import httpx
         while True:
             try:
                 httpx.get(api.base_url + "/api/health", trust_env=False, verify=False)

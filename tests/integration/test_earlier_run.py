@@ -11,7 +11,7 @@ import pytest
 
 from fakes.github_api import FakeGitHub, Repository
 from promotable import DAY, NAME, NOW, Measured, client, edited, packed
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
 from raggate.github.earlier_run import RunSelector, adopt, download
 from raggate.github.rest import artifacts
 from raggate.github.rest.repository import Repository as GitHubRepository

@@ -19,7 +19,7 @@ from fakes.github_api import FakeGitHub, Repository, Symlink, primary_limit
 from fakes.truncated import cut_short
 from project import Project, make_project
 from promotable import edited
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github import fork_comment
 from raggate.github.publish import Settings
 from raggate.github.rest import git_objects

@@ -14,7 +14,7 @@ import pytest
 
 import preloaded
 from project import Project, make_project
-from raggate.text import files
+from raggate.base import files
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_limit_on_the_size_of_files(project: Project) -> None:
     assert "ulimit -f" in err
 
 
-# what else the system says of a disk is told in the same way: `unit/text/test_files.py` has them all
+# what else the system says of a disk is told in the same way: `unit/base/test_files.py` has them all
 @pytest.mark.parametrize(
     ("number", "name"),
     [

@@ -16,7 +16,7 @@ from fakes.github.calls import Call, Response
 from fakes.github_api import FakeGitHub, Repository, Submodule, Symlink, status
 from fakes.truncated import cut_short
 from flavours import EITHER
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github.rest import git_objects
 from raggate.github.rest.client import GitHub, GitHubError
 from raggate.github.rest.git_objects import Objects

@@ -18,13 +18,13 @@ import pytest
 
 import raggate
 from project import Project
+from raggate.base.numbers import lot
 from raggate.inputs.trusted import Inputs
 from raggate.models.service import IndexState
 from raggate.pipeline import asking, check
 from raggate.pipeline.asking import Booted, Place
 from raggate.pipeline.request import Request, RunFailed
 from raggate.service import signals
-from raggate.text.numbers import lot
 from suite_in_process import Api, FakeAdapter, asked_by, make_suite
 
 # a file that was being opened when the signal came

@@ -15,8 +15,8 @@ import preloaded
 import raggate
 from here import Done
 from project import Project
+from raggate.base.jsonio import as_dict
 from raggate.cli import main
-from raggate.text.jsonio import as_dict
 from stored_rows import plain_rows
 
 VALID = Draft202012Validator(json.loads((Path(main.__file__).parent / "output.schema.json").read_text()))

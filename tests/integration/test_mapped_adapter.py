@@ -10,6 +10,9 @@ from typing import Any
 from builders import make_case, make_support
 from fakes.other_api import OtherApi
 from mapped_api import adapter, mapped
+from raggate.base.certificates import checked_by
+from raggate.base.escape import log_line
+from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -18,9 +21,6 @@ from raggate.models.service import IndexState
 from raggate.scoring.score import label
 from raggate.service.ask import questions_of
 from raggate.service.http_channel import OverHttp
-from raggate.text.certificates import checked_by
-from raggate.text.escape import log_line
-from raggate.text.http_client import httpx
 from tables import each_row
 
 NOTES = [

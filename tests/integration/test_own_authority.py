@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from raggate.action import steps
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github.rest.client import GitHub, GitHubError
 
 CERTIFICATE = Path(__file__).parents[1] / "data" / "loopback.pem"

@@ -9,7 +9,7 @@ import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from flavours import EITHER
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
 from raggate.github.promotion import (
     Change,
     ProposedFile,

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from project import Project
+from raggate.base.errors import UsageError
 from raggate.cli.options import FORMAT_NAMES
-from raggate.errors import UsageError
 from raggate.pipeline.report_files import parsed
 from tables import each_row
 

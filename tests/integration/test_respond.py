@@ -10,7 +10,7 @@ import pytest
 from commanded import NAME, Conversation
 from e2e import grammar
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, status
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
 
 RECHECK = "/raggate recheck"
 

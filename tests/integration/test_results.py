@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from project import Project
+from raggate.base.errors import ExitCode
 from raggate.config.overrides import Overrides
-from raggate.errors import ExitCode
 from raggate.pipeline import check
 from raggate.pipeline.request import Request, RunFailed, Voice, unheard
 

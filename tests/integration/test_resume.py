@@ -24,8 +24,8 @@ from msgspec.structs import replace
 
 from builders import make_failure
 from project import Project, make_project
+from raggate.base.errors import ExitCode
 from raggate.cli.main import run_command
-from raggate.errors import ExitCode
 from raggate.inputs.sources import Remote
 from raggate.models.golden import Case, Choice
 from raggate.models.run import Result

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from project import Project
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
+from raggate.base.jsonio import JsonObject
 from raggate.gate import promote
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
@@ -26,7 +27,6 @@ from raggate.pipeline import asking, check, claimed_run, result_rows, shards
 from raggate.pipeline.asking import Booted, Place
 from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.shards import Shard
-from raggate.text.jsonio import JsonObject
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
 
 

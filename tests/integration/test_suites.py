@@ -18,7 +18,7 @@ from events import make_pull_event
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_small_project
 from raggate.action.gate import gate
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.github.publish import StepReporter
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from project import Project
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.pipeline import rerun, run_directory
 
 TIER = "questions: {tags: [personal], must_pass: true}\n"

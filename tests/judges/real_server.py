@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from raggate.base.http_client import httpx
 from raggate.models.judging import Message
-from raggate.text.http_client import httpx
 
 NAME = "smollm2-135m-instruct"
 BUILD = "sha256:b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.judge_injection import ABSTENTION, CLAIM, Scale, attacks, fenced, unescaped, whole
 
 from judges.real_server import BUILD, NAME, RealServer
+from raggate.base.jsonio import JsonObject
 from raggate.config.judge_settings import Judges
 from raggate.judges import session
 from raggate.judges.budget import Budget
@@ -21,7 +22,6 @@ from raggate.judges.grader import Grader
 from raggate.judges.replies import AbstentionReply, ReplyFormat
 from raggate.judges.session import CassetteFirst, Opinion
 from raggate.models.judging import NotJudged, Parameters
-from raggate.text.jsonio import JsonObject
 
 pytestmark = [pytest.mark.judges, pytest.mark.timeout(600)]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github.untrusted_run import without_results
 from raggate.judges import canary, cassette
 from raggate.judges.replies import parse

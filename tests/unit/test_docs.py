@@ -15,10 +15,10 @@ import yaml
 from pydantic import BaseModel
 from tools.generate_docs import model_in
 
+from raggate.base.errors import ExitCode
 from raggate.cli import main
 from raggate.config.gate_settings import DEFAULT_TOLERANCE
 from raggate.config.schema import Config
-from raggate.errors import ExitCode
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

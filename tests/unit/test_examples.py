@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
+from raggate.base.yamlio import parse
 from raggate.config.schema import Config
-from raggate.text.yamlio import parse
 from tables import each_row
 
 ROOT = Path(__file__).parents[2]

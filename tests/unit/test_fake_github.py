@@ -19,8 +19,8 @@ from fakes.github_api import (
     FakeGitHub,
     Repository,
 )
-from raggate.text.certificates import checked_by
-from raggate.text.http_client import httpx
+from raggate.base.certificates import checked_by
+from raggate.base.http_client import httpx
 from tables import each_row
 
 EVENTS = Path(__file__).parents[1] / "fakes" / "github" / "events"

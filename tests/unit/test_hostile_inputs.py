@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, strategies as st
 
+from raggate.base import yamlio
+from raggate.base.errors import RaggateError
+from raggate.base.headings import fold
 from raggate.config import schema
 from raggate.config.ask_settings import Ask
-from raggate.errors import RaggateError
 from raggate.gate import baseline
 from raggate.github.rest import artifacts
 from raggate.github.runner import event
@@ -28,8 +30,6 @@ from raggate.pipeline import run_directory
 from raggate.scoring import score
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.answer_limits import bounded
-from raggate.text import yamlio
-from raggate.text.headings import fold
 from raggate_interop.kebab import golden as kebab
 from tries import tried
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hostile_git import HARMLESS, TAMPERS, Hostile, plant
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.gate import history
 from raggate.inputs import git, sources
 from stored_objects import StoredObjects

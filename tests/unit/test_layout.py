@@ -14,14 +14,12 @@ from pathlib import Path
 from own_source import INTEROP, MODULES, PACKAGE, source, tree
 from tables import each_row
 
-GROUND = {"errors", "plugins", "text", "config", "models"}
+GROUND = {"base", "config", "models"}
 ROOMS = {
     "__init__": set(),
-    "errors": set(),
-    "plugins": {"errors"},
-    "text": {"errors"},
-    "config": {"errors", "plugins", "text"},
-    "models": {"errors", "text", "config"},
+    "base": set(),
+    "config": {"base"},
+    "models": {"base", "config"},
     "scoring": GROUND,
     "judges": {*GROUND, "scoring"},
     "inputs": GROUND,
@@ -29,10 +27,10 @@ ROOMS = {
     "reports": {*GROUND, "scoring"},
     "gate": {*GROUND, "scoring", "inputs"},
     "pipeline": {*GROUND, "__init__", "scoring", "judges", "reports", "inputs", "service", "gate"},
-    "labelling": {*GROUND, "scoring", "inputs", "gate", "pipeline"},
+    "frontends": {"__init__", *GROUND, "scoring", "reports", "service", "gate", "pipeline"},
+    "labelling": {*GROUND, "scoring", "reports", "inputs", "gate", "pipeline"},
     "prove": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
-    "web": {*GROUND, "inputs", "labelling", "reports"},
     "api": {*GROUND, "reports", "pipeline"},
     "pytest_plugin": {"models", "api"},
     "cli": {
@@ -43,14 +41,14 @@ ROOMS = {
         "inputs",
         "service",
         "gate",
+        "frontends",
         "pipeline",
         "prove",
         "github",
         "labelling",
-        "web",
     },
-    "action": {*GROUND, "scoring", "reports", "inputs", "service", "gate", "pipeline", "github", "cli"},
-    "__main__": {"cli", "errors", "service"},
+    "action": {*GROUND, "scoring", "reports", "inputs", "service", "gate", "frontends", "pipeline", "github"},
+    "__main__": {"base", "cli", "service"},
     "raggate_interop": {
         *GROUND,
         "__init__",
@@ -59,6 +57,7 @@ ROOMS = {
         "inputs",
         "service",
         "gate",
+        "frontends",
         "pipeline",
         "labelling",
         "cli",
@@ -69,17 +68,15 @@ ROOMS = {
 SHELVES = ("scoring/metrics", "judges/providers", "service/adapters", "service/backends", "reports")
 """Folders whose first module knows its plug-ins; those know their siblings, never the shelf."""
 
-PURE_FAULTS = tuple(f"prove/{name}.py" for name in ("contents", "faults", "lots", "misses", "rankings"))
-PURE_LABELS = tuple(f"{INTEROP}/labels/{name}.py" for name in ("agreement", "models", "checks", "metrics", "score"))
 PURE = (
     "scoring/",
     "gate/",
     "reports/",
-    "text/headings.py",
-    "text/escape.py",
+    "base/headings.py",
+    "base/escape.py",
     "inputs/notes.py",
-    *PURE_FAULTS,
-    *PURE_LABELS,
+    "prove/faults.py",
+    *(f"{INTEROP}/labels/{name}.py" for name in ("agreement", "models", "checks", "metrics", "score")),
 )
 IMPURE_FILES = {
     # the baseline file and its history in git
@@ -89,13 +86,13 @@ IMPURE_FILES = {
     "reports/progress.py",
     # seeded: the same interval for the same seed
     "scoring/intervals.py",
-    "gate/simulated_changes.py",
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "docker", "click", "pathlib", "datetime"}
-HTTP_CLIENT = "text/http_client"
+HTTP_CLIENT = "base/http_client"
 """The one module that imports the HTTP client library: see decision 42."""
 SINKS = (
     "cli/",
+    "frontends/",
     "action/",
     "reports/",
     "github/runner/results.py",
@@ -209,12 +206,6 @@ def test_the_gate_imports_nothing_of_the_other_package() -> None:
     assert importers == []
 
 
-def test_the_action_runs_no_command_line() -> None:
-    """The container action shares what is printed with the command line, and none of its commands."""
-    shared = {target for name in MODULES if name.startswith("action/") for target in own(name)}
-    assert {target for target in shared if target.startswith("cli")} == {"cli/console"}
-
-
 def test_rows_name_earlier_rows_alone() -> None:
     """The rooms are in an order in which each knows only those before it."""
     earlier: set[str] = set()
@@ -293,7 +284,7 @@ def test_only_the_entry_points_read_the_environment() -> None:
     Which certificates count is read from it by the HTTP client, and so is what a message calls them.
     """
     readers = {name for name in MODULES if "os.environ" in source(name)}
-    assert readers == {"api.py", "cli/main.py", "action/main.py", "text/certificates.py"}
+    assert readers == {"api.py", "cli/main.py", "action/main.py", "base/certificates.py"}
 
 
 def test_no_directory_of_the_runner_is_taken_for_granted() -> None:

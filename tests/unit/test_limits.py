@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from own_source import INTEROP, MODULES, source, tree
-from raggate.errors import UsageError
+from raggate.base import yamlio
+from raggate.base.errors import UsageError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.runner import event
 from raggate.inputs import git
 from raggate.inputs.git_objects import Limits
 from raggate.service import build_context
-from raggate.text import yamlio
 from raggate_interop.kebab import golden
 from tables import each_row
 

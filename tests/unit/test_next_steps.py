@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_config, make_golden, make_labelled, make_result, make_run
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.models.baseline import Baseline

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from raggate.base.numbers import fixed
 from raggate.scoring.figures import is_share, title
-from raggate.text.numbers import fixed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "examples" / "notes-api" / "README.md").read_text(encoding="utf-8")

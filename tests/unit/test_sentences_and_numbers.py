@@ -20,9 +20,9 @@ PARSING = frozenset(
 """What takes a text apart, or compares a part of it."""
 
 ALLOWED = {
-    ("errors.py", "out_of_memory"): "Python and its loader have only words for it",
-    ("text/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
-    ("text/quote.py", "first_problem"): "msgspec names the place behind its own words",
+    ("base/errors.py", "out_of_memory"): "Python and its loader have only words for it",
+    ("base/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
+    ("base/quote.py", "first_problem"): "msgspec names the place behind its own words",
     ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",
     ("reports/parts/reasons.py", "remaining"): "the words that stand above a group are not said again below it",
     ("labelling/session.py", "_unwritable"): "the id that stands before the message is not said twice",
@@ -118,7 +118,7 @@ def test_nothing_is_excused_that_is_not_there() -> None:
 
 
 WRITERS = {
-    "text/numbers.py": "the rule itself",
+    "base/numbers.py": "the rule itself",
     "raggate_interop/kebab/metrics.py": "kebab's 32-bit floats, by the digits that it writes",
     "raggate_interop/kebab/report.py": "kebab's report, rounded as kebab rounds",
     "raggate_interop/helloworld/compare.py": "the lines of helloworld's scripts",
@@ -144,7 +144,7 @@ def test_numbers_are_written_in_one_way(expressions: dict[str, list[ast.AST]]) -
     """No module but one gives a number its decimals, apart from those that write another tool's own text."""
     places = {module: list(decimals_set(nodes)) for module, nodes in expressions.items()}
     others = {module: lines for module, lines in places.items() if lines and module not in WRITERS}
-    assert others == {}, "text/numbers.py has how numbers are written"
+    assert others == {}, "base/numbers.py has how numbers are written"
     assert sorted(WRITERS) == [module for module, lines in places.items() if lines]
 
 

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from hypothesis import example, given, strategies as st
 
 from raggate.action import steps
-from raggate.cli import console
-from raggate.errors import CannotTell, RaggateError, UsageError
+from raggate.base.errors import CannotTell, RaggateError, UsageError
+from raggate.base.quote import cut, quoted
+from raggate.frontends import console
 from raggate.github.runner import results
 from raggate.models.publication import Publication, RunFailure
 from raggate.reports import comment, failure, terminal, verdict_file
-from raggate.text.quote import cut, quoted
 from rendered import problems, visible
 from reviews import foreign
 from tries import tried

@@ -9,9 +9,11 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from raggate.action import steps
-from raggate.cli import console
-from raggate.cli.console import say
-from raggate.errors import ExitCode, UsageError
+from raggate.base.errors import ExitCode, UsageError
+from raggate.base.escape import plain
+from raggate.base.jsonio import dumps
+from raggate.frontends import console
+from raggate.frontends.console import say
 from raggate.github import bases
 from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest.repository import Repository
@@ -24,8 +26,6 @@ from raggate.models.suites import SuiteOutcome, worst
 from raggate.pipeline import report_files, suites
 from raggate.pipeline.report_files import Files
 from raggate.pipeline.request import Request
-from raggate.text.escape import plain
-from raggate.text.jsonio import dumps
 
 T = TypeVar("T")
 

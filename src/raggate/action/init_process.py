@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Collection
 from typing import NoReturn
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 
 _STOP = (signal.SIGINT, signal.SIGTERM)
 _GRACE_S = 6.5

@@ -16,8 +16,8 @@ from typing import NoReturn
 
 from raggate.action import steps
 from raggate.action.init_process import close_memory, supervised
-from raggate.cli import console
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.base.errors import ExitCode, RaggateError, UsageError
+from raggate.frontends import console
 from raggate.github.runner import commands, event, results, step_inputs
 from raggate.github.step_context import Runner, StepState
 

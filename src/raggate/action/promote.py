@@ -14,8 +14,12 @@ from msgspec.structs import replace
 
 from raggate.action import steps
 from raggate.action.gate import ended
-from raggate.cli import console
-from raggate.errors import CannotTell, ExitCode, UsageError
+from raggate.base.errors import CannotTell, ExitCode, UsageError
+from raggate.base.escape import markdown as safe
+from raggate.base.jsonio import dumps
+from raggate.base.quote import cut, quoted
+from raggate.base.redact import Guarded, redact
+from raggate.frontends import console
 from raggate.gate import baseline
 from raggate.gate.promote import Terms
 from raggate.github import earlier_run
@@ -40,10 +44,6 @@ from raggate.reports import promotion as report
 from raggate.reports.parts.markup import link
 from raggate.reports.promotion import pull_title, title_text
 from raggate.scoring import score
-from raggate.text.escape import markdown as safe
-from raggate.text.jsonio import dumps
-from raggate.text.quote import cut, quoted
-from raggate.text.redact import Guarded, redact
 
 MOST_REASON = 500
 """Characters."""

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from raggate.action import steps
 from raggate.action.gate import ended, listed
-from raggate.cli import console
-from raggate.cli.console import say
-from raggate.errors import ExitCode, UsageError
+from raggate.base.errors import ExitCode, UsageError
+from raggate.base.jsonio import dumps
+from raggate.frontends import console
+from raggate.frontends.console import say
 from raggate.github import commands, fork_comment
 from raggate.github.fork_comment import ForkRun
 from raggate.github.publish import Settings
@@ -17,7 +18,6 @@ from raggate.github.runner import step_inputs
 from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.text.jsonio import dumps
 
 
 def ended_run(inputs: Mapping[str, str], event: Event, runner: Runner) -> ForkRun:

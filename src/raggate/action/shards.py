@@ -11,14 +11,14 @@ from pathlib import Path
 
 from raggate.action import steps
 from raggate.action.gate import gate
-from raggate.cli.console import say
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
+from raggate.base.numbers import counted
+from raggate.frontends.console import say
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.pipeline import shards
 from raggate.pipeline.request import Request
-from raggate.text.numbers import counted
 
 
 def ask(

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from raggate.cli.console import say
+from raggate.base import certificates
+from raggate.base.errors import UsageError
+from raggate.base.escape import plain
+from raggate.base.quote import quoted
 from raggate.config.first_run import FirstRun
-from raggate.errors import UsageError
+from raggate.frontends.console import say
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, remote_of
-from raggate.text import certificates
-from raggate.text.escape import plain
-from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.config.overrides import Overrides

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.cli import console, options
+from raggate.base import dates
+from raggate.base.errors import UsageError
+from raggate.base.escape import log_line, plain
+from raggate.base.quote import cut, quoted
+from raggate.cli import options
 from raggate.cli.options import PATH
-from raggate.errors import UsageError
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text import dates
-from raggate.text.escape import log_line, plain
-from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raggate.cli.answers import BaselineLog, BaselineShown, BaselineValue, BaselineVersion
     from raggate.config.schema import Config
+    from raggate.frontends.answers import BaselineLog, BaselineShown, BaselineValue, BaselineVersion
     from raggate.models.baseline import Baseline
     from raggate.models.history import History, Revision
     from raggate.reports.history_table import Column
@@ -42,10 +43,10 @@ def baseline() -> None:
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answer[BaselineShown]:
     """Show what a baseline says: where it is from, its values, and what was accepted."""
-    from raggate.cli.answers import BaselineShown
+    from raggate.base.files import read_file
+    from raggate.frontends.answers import BaselineShown
     from raggate.gate import history
     from raggate.models.baseline import MOST_BYTES
-    from raggate.text.files import read_file
 
     # a baseline that is named needs no configuration, and is judged by one if there is one
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
@@ -99,9 +100,9 @@ def log(config_file: Path, *, limit: int, metrics: tuple[str, ...]) -> Answer[Ba
 
 
 def _settings(config_file: Path) -> Config:
+    from raggate.base.files import read_file
     from raggate.config import schema
     from raggate.inputs.trusted import NO_CONFIG
-    from raggate.text.files import read_file
 
     return schema.load(read_file(config_file, hint=NO_CONFIG), str(config_file))
 
@@ -123,7 +124,7 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
 
 
 def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
-    from raggate.cli.answers import BaselineLog, BaselineValue, BaselineVersion
+    from raggate.frontends.answers import BaselineLog, BaselineValue, BaselineVersion
     from raggate.reports import history_table
 
     changed = history_table.other_questions(history)

@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import click
 from msgspec.structs import asdict
 
-from raggate.cli import console, options, output
+from raggate.base.errors import ExitCode, RaggateError, UsageError
+from raggate.base.escape import log_line
+from raggate.cli import options
 from raggate.cli.options import ASKED, JUDGED, PATH, RUN, request_of
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.frontends import console, output
 from raggate.models.answer import Answer
 from raggate.service import signals
-from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Calibrated, Compared, Measured, Merged, ShardAsked, SuiteChecked, SuitesChecked
+    from raggate.frontends.answers import (
+        Calibrated,
+        Compared,
+        Measured,
+        Merged,
+        ShardAsked,
+        SuiteChecked,
+        SuitesChecked,
+    )
     from raggate.inputs.suite_list import SuiteFile
     from raggate.models.public_verdict import Verdict
     from raggate.models.suites import SuiteOutcome
@@ -101,7 +110,7 @@ def _watch(request: Request, check_once: Callable[[Request], object]) -> NoRetur
 def _check_suites(
     request: Request, names: Sequence[str], reports: Sequence[str], modes: dict[str, bool]
 ) -> Answer[SuitesChecked]:
-    from raggate.cli.answers import SuitesChecked
+    from raggate.frontends.answers import SuitesChecked
     from raggate.models.golden import EVERYTHING
     from raggate.models.suites import worst
     from raggate.pipeline import suites
@@ -128,7 +137,7 @@ def _check_suites(
 
 
 def _suite_checked(outcome: SuiteOutcome) -> SuiteChecked:
-    from raggate.cli.answers import SuiteChecked
+    from raggate.frontends.answers import SuiteChecked
     from raggate.reports.verdict_file import verdict_of
 
     review, directory = outcome.review, outcome.directory
@@ -158,7 +167,7 @@ def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> 
     The exit code is that of `check` with BASE in place of the baseline. It is no gate: a change can edit its own
     questions; `check --against` is one.
     """
-    from raggate.cli.answers import Compared
+    from raggate.frontends.answers import Compared
     from raggate.pipeline import side_by_side
     from raggate.reports import diff as report
 
@@ -196,7 +205,7 @@ def run(*, shard: str | None, shards: int | None, **flags: Any) -> Answer[Measur
 
 def _run_shard(request: Request, written: str | None, of: int | None) -> Answer[ShardAsked]:
     """Ask the questions of one shard, which is written or named by the environment, and print where its answers are."""
-    from raggate.cli.answers import ShardAsked
+    from raggate.frontends.answers import ShardAsked
     from raggate.pipeline import shards
 
     if written is None:
@@ -232,7 +241,7 @@ def merge(directories: tuple[Path, ...], **flags: Any) -> Answer[Merged]:
     The run is the one that one process would have written. Give the same flags as to `run --shard`.
     If a shard is missing, doubled, half, or asked by other means, it is named and nothing is merged.
     """
-    from raggate.cli.answers import Merged
+    from raggate.frontends.answers import Merged
     from raggate.pipeline import shards
 
     merged = shards.merge(request_of(**flags), directories)
@@ -261,7 +270,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     Writes a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
     means over all runs. Each run costs as many calls as `raggate run`.
     """
-    from raggate.cli.answers import Calibrated
+    from raggate.frontends.answers import Calibrated
     from raggate.pipeline import measure as pipeline
     from raggate.reports import calibration
 

@@ -16,15 +16,15 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.cli import console
+from raggate.base.errors import CannotTell, ExitCode, UsageError
+from raggate.base.escape import log_line
+from raggate.base.files import writing
 from raggate.cli.options import PATH
-from raggate.errors import CannotTell, ExitCode, UsageError
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.files import writing
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Demonstrated
+    from raggate.frontends.answers import Demonstrated
     from raggate.models.scorecard import Scorecard
     from raggate.models.verdict import Review
     from raggate.pipeline.request import Request
@@ -63,7 +63,7 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrat
 
     Needs no Docker, no network and none of your files.
     """
-    from raggate.cli.answers import Demonstrated
+    from raggate.frontends.answers import Demonstrated
 
     # the commands that its runs advise are for whoever stands there
     with _directory(keep) as directory, chdir(directory):

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from raggate.errors import UsageError
-from raggate.text.numbers import counted
-from raggate.text.redact import Guarded
-from raggate.text.yamlio import block, one_yaml_line as one_line
+from raggate.base.errors import UsageError
+from raggate.base.numbers import counted
+from raggate.base.redact import Guarded
+from raggate.base.yamlio import block, one_yaml_line as one_line
 
 if TYPE_CHECKING:
     from raggate.models.golden import Golden
@@ -90,9 +90,9 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _golden(directory: Path, paths: list[Path]) -> Golden | None:
-    from raggate.errors import RaggateError
+    from raggate.base.errors import RaggateError
+    from raggate.base.files import read_file
     from raggate.inputs import golden
-    from raggate.text.files import read_file
 
     for path in sorted(paths, key=lambda path: path.name != Path(_EXAMPLE_GOLDEN).name):
         try:
@@ -211,9 +211,9 @@ def _check(known: Known) -> None:
 
 
 def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
+    from raggate.base.redact import of_environment
     from raggate.pipeline.tool_discovery import Wanted
     from raggate.service.discovery.given import body_of, headers_of
-    from raggate.text.redact import of_environment
 
     headers = headers_of(_headers(known.headers), known.environment)
     wanted = Wanted(
@@ -238,7 +238,7 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
 
 def _exposed(directory: Path) -> int | None:
     """Return the one port that the Dockerfile of a repository exposes; None for no file, none or several."""
-    from raggate.text.files import read_file
+    from raggate.base.files import read_file
 
     file = directory / "Dockerfile"
     text = read_file(file).decode(errors="replace") if file.is_file() else ""
@@ -255,10 +255,10 @@ def _named_in(sections: dict[str, Any]) -> str:
 
 
 def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
+    from raggate.base.files import scratch_directory
     from raggate.models.service import Workspace
     from raggate.pipeline.discovery import discover
     from raggate.pipeline.tool_discovery import discover_started
-    from raggate.text.files import scratch_directory
 
     if known.url:
         return discover(wanted)
@@ -285,8 +285,8 @@ def preset(name: str, url: str) -> str:
     """Return the sections `api` and `ask` of a preset, with another address where one is given."""
     from importlib.resources import files
 
-    from raggate.text.quote import suggestion
-    from raggate.text.yamlio import parse
+    from raggate.base.quote import suggestion
+    from raggate.base.yamlio import parse
 
     shelf = {item.name.removesuffix(".yml"): item for item in files("raggate.cli").joinpath("presets").iterdir()}
     if name not in shelf:
@@ -349,7 +349,7 @@ def _headers(given: tuple[str, ...]) -> dict[str, str]:
 
 def _fields(given: tuple[str, ...]) -> dict[str, str]:
     """Read what `--map` says, each as `part=path`."""
-    from raggate.text.field_paths import parse
+    from raggate.base.field_paths import parse
 
     fields: dict[str, str] = {}
     for pair in given:
@@ -376,7 +376,7 @@ def write_schema(directory: Path) -> None:
     """Leave a copy of the schema in raggate's own directory, which git is told to pass over."""
     from importlib.resources import files
 
-    from raggate.text.files import write_file
+    from raggate.base.files import write_file
 
     data = files("raggate.config").joinpath(Path(SCHEMA).name).read_bytes()
     place = directory / SCHEMA

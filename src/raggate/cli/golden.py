@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 from msgspec.structs import replace
 
-from raggate import plugins
-from raggate.cli import console, options
-from raggate.errors import Interrupted, UsageError
+from raggate.base import plugins
+from raggate.base.errors import Interrupted, UsageError
+from raggate.base.escape import log_line, plain
+from raggate.base.files import read_file, write_file
+from raggate.base.jsonio import loads
+from raggate.base.quote import quoted
+from raggate.cli import options
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line, plain
-from raggate.text.files import read_file, write_file
-from raggate.text.jsonio import loads
-from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import QuestionAdded, QuestionsImported, QuestionsProposed
+    from raggate.frontends.answers import QuestionAdded, QuestionsImported, QuestionsProposed
     from raggate.inputs.authoring.importing import Imported
     from raggate.inputs.authoring.passages import Passage
     from raggate.inputs.authoring.proposals import Kept, Proposal
@@ -285,7 +286,7 @@ def add(
     --unanswerable; run it once without them to see the numbers for --pick. Everything else of a question can be changed
     in its line of the golden set.
     """
-    from raggate.cli.answers import QuestionAdded
+    from raggate.frontends.answers import QuestionAdded
     from raggate.models.golden import Case
     from raggate.pipeline import authoring
 
@@ -332,7 +333,7 @@ def import_(
     folder. Nothing is guessed: a question whose answer is nowhere, or in several places, is listed as undecided, with
     candidates for `raggate golden add`. Questions that are already in the golden set are skipped.
     """
-    from raggate.cli.answers import QuestionsImported, Undecided
+    from raggate.frontends.answers import QuestionsImported, Undecided
     from raggate.inputs.authoring import question_sets
     from raggate.inputs.authoring.importing import anchored, lines
     from raggate.inputs.authoring.question_sets import detect
@@ -390,7 +391,7 @@ def propose(
     wait in a file. With --model, questions by the first model of `judges` come first, and those made by rule fill the
     rest.
     """
-    from raggate.cli.answers import QuestionsProposed, WaitingProposal
+    from raggate.frontends.answers import QuestionsProposed, WaitingProposal
     from raggate.pipeline import authoring
 
     request = options.request_of(config_file)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli import console, first_config
+from raggate.base.errors import UsageError
+from raggate.base.escape import log_line
+from raggate.base.numbers import counted
+from raggate.cli import first_config
 from raggate.cli.options import PATH, request_of
-from raggate.errors import UsageError
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Initialised
+    from raggate.frontends.answers import Initialised
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
@@ -101,7 +102,7 @@ def init(
     cannot be recognised is asked for at a terminal, or else reported. With --preset only the names of your own index
     and fields are unknown, and the file shows where they go; --probe then says where the API runs, and tries it out.
     """
-    from raggate.cli.answers import Initialised
+    from raggate.frontends.answers import Initialised
 
     there = first_config.there(directory, vault)
     api = first_config.Known(**known, there=there, environment=environment)
@@ -132,8 +133,8 @@ def _choose(asked: str, among: Sequence[str]) -> str:
 
 
 def _advise(directory: Path, action: str, api: first_config.Known, config: str | None) -> None:
+    from raggate.base.quote import enumerated
     from raggate.service import build_context
-    from raggate.text.quote import enumerated
 
     there = api.there
     if there.golden:
@@ -199,7 +200,7 @@ def check_terms(
     force: bool = False,
 ) -> None:
     """Refuse terms under which nothing may be written; see `write_example`."""
-    from raggate.text.yamlio import one_line
+    from raggate.base.yamlio import one_line
 
     if action and not _ACTION.fullmatch(action):
         raise UsageError(
@@ -243,7 +244,7 @@ def write_example(
         config: the text of raggate.yml, in place of the example's.
         there: the questions and notes that the repository has. With notes no example is written.
     """
-    from raggate.text.files import write_file
+    from raggate.base.files import write_file
 
     check_terms(directory, action, owners, there=there, force=force)
     # one that is there is the owner's to add to

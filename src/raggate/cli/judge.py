@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.cli import console, options
+from raggate.base.escape import log_line
+from raggate.base.jsonio import as_dict
+from raggate.cli import options
 from raggate.cli.options import RUN
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.jsonio import as_dict
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Judged
     from raggate.config.judge_settings import JudgingMode
+    from raggate.frontends.answers import Judged
 
 
 @click.command()
@@ -32,7 +33,7 @@ def judge(
     Its results and metrics are rewritten. Its verdict is removed, because it was decided by other judgements: `raggate
     compare` decides anew.
     """
-    from raggate.cli.answers import Judged, MetricRow
+    from raggate.frontends.answers import Judged, MetricRow
     from raggate.pipeline import rejudge
     from raggate.scoring import figures
 

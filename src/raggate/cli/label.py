@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.cli import console, options
+from raggate.base.errors import UsageError
+from raggate.base.numbers import counted
+from raggate.cli import options
 from raggate.cli.options import RUN
-from raggate.errors import UsageError
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Labelled
+    from raggate.frontends.answers import Labelled
     from raggate.labelling.session import Session
 
 
@@ -91,7 +92,7 @@ def _say_pool(session: Session) -> None:
 
 
 def _serve(session: Session, annotator: str, port: int) -> None:
-    from raggate.web import label_page, server
+    from raggate.labelling import label_page, server
 
     listening = server.listen(port)
     port = listening.getsockname()[1]
@@ -108,7 +109,7 @@ def _serve(session: Session, annotator: str, port: int) -> None:
 
 
 def _end(session: Session, annotator: str) -> Answer[Labelled]:
-    from raggate.cli.answers import Labelled
+    from raggate.frontends.answers import Labelled
     from raggate.labelling.label_file import Unit
 
     files = [file.name for file in session.plan().files]

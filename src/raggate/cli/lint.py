@@ -9,8 +9,9 @@ import click
 from msgspec.structs import replace
 
 from raggate import __version__
-from raggate.cli import options, output
-from raggate.errors import ExitCode, RaggateError
+from raggate.base.errors import ExitCode, RaggateError
+from raggate.cli import options
+from raggate.frontends import output
 from raggate.models.answer import Answer
 from raggate.models.lint import CHECKS
 

@@ -14,9 +14,10 @@ from typing import NoReturn
 
 import click
 
-from raggate import __version__, plugins
-from raggate.cli import console, output
-from raggate.errors import ExitCode, UsageError
+from raggate import __version__
+from raggate.base import plugins
+from raggate.base.errors import ExitCode, UsageError
+from raggate.frontends import console, output
 
 GATE: Mapping[str, Mapping[str, str]] = {
     "Every day": {
@@ -43,7 +44,7 @@ OTHERS = "Other systems"
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
+    """Run the command line and exit with the code of the outcome; see `raggate.base.errors.ExitCode`."""
     console.prepare_process()
     # pydantic would look through every distribution that is installed for plugins, and load them
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
-    """Run the command line, say what went wrong, and return the exit code; see `raggate.errors.ExitCode`."""
+    """Run the command line, say what went wrong, and return the exit code; see `raggate.base.errors.ExitCode`."""
     environment = dict(os.environ)
     words = sys.argv[1:] if arguments is None else list(arguments)
 
@@ -73,7 +74,7 @@ def run_command(arguments: Sequence[str] | None) -> int:
     with output.of_command() as spoken:
         code, error = console.guarded(command, environment)
         if output.wanted(spoken, words):
-            from raggate.text.jsonio import dumps
+            from raggate.base.jsonio import dumps
 
             document = dumps(output.document(spoken.command, code, error), pretty=True)
             code, _ = console.guarded(partial(_print_document, document, code), environment)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from raggate.cli import console, output
+from raggate.frontends import console, output
 
 if TYPE_CHECKING:
     from raggate.pipeline.request import Request
@@ -72,9 +72,9 @@ RUN = RunName()
 
 def runs_of(config_file: Path) -> Path:
     """Return where run directories of a configuration lie; the usual place if it cannot be read."""
+    from raggate.base.errors import RaggateError
+    from raggate.base.files import read_file
     from raggate.config import schema
-    from raggate.errors import RaggateError
-    from raggate.text.files import read_file
 
     try:
         return config_file.parent / schema.load(read_file(config_file), str(config_file)).out

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.cli import console, options
+from raggate.cli import options
 from raggate.cli.options import FiniteRange
+from raggate.frontends import console
 from raggate.models.answer import Answer
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Probed
+    from raggate.frontends.answers import Probed
 
 
 @click.command()
@@ -32,7 +33,7 @@ def probe(config_file: Path, api_url: str | None, question: str | None, seconds:
     No run directory and no baseline is written. Exit code 0: it can be measured, 2: usage error, 3: no answer that
     tells anything, 4: the answer breaks what must always hold.
     """
-    from raggate.cli.answers import Probed
+    from raggate.frontends.answers import Probed
     from raggate.pipeline.smoke_test import smoke_test
     from raggate.reports.smoke_test import render
 

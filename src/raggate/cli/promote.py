@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli import console, options
+from raggate.base.errors import ExitCode, UsageError
+from raggate.base.escape import log_line
+from raggate.cli import options
 from raggate.cli.options import RUN, request_of, runs_of
-from raggate.errors import ExitCode, UsageError
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Promoted, SuitesPromoted
+    from raggate.frontends.answers import Promoted, SuitesPromoted
     from raggate.inputs.suite_list import SuiteFile
     from raggate.models.promotion import BaselineCandidate
     from raggate.models.suites import SuiteOutcome
@@ -48,10 +49,10 @@ def promote(
     With several configurations (-c 'services/*/raggate.yml') `latest` is the newest run of each suite. All of them pass
     the checks of their suites, or nothing is written.
     """
+    from raggate.base.files import write_file
     from raggate.inputs import suite_list
     from raggate.pipeline import rerun, suites
     from raggate.reports.promotion import refusal
-    from raggate.text.files import write_file
 
     terms = {name: flags.pop(name) for name in _TERMS}
     request = request_of(Path(config_files[0]), **flags)
@@ -98,9 +99,9 @@ def _chosen(configs: Sequence[str], run: str, *, several: bool) -> dict[SuiteFil
 
 
 def _newest(suite: SuiteFile) -> Path:
+    from raggate.base.files import read_file
     from raggate.config import schema
     from raggate.pipeline.stored_runs import LATEST, refuse_committed, stored_runs
-    from raggate.text.files import read_file
 
     out = runs_of(Path(suite.config))
     # suites may share a directory, and what `raggate diff` asked of another build says nothing of this one
@@ -119,7 +120,7 @@ def _newest(suite: SuiteFile) -> Path:
 
 
 def _promoted(target: Path, proposal: BaselineCandidate, *, written: bool) -> Promoted:
-    from raggate.cli.answers import Promoted
+    from raggate.frontends.answers import Promoted
     from raggate.gate.promote import table
 
     click.echo(
@@ -140,7 +141,7 @@ def _what_next(proposals: Sequence[BaselineCandidate]) -> str:
 def _all_promoted(
     outcomes: Sequence[SuiteOutcome], results: dict[str, Promoted], *, written: bool
 ) -> Answer[SuitesPromoted]:
-    from raggate.cli.answers import SuitePromoted, SuitesPromoted
+    from raggate.frontends.answers import SuitePromoted, SuitesPromoted
     from raggate.models.suites import worst
 
     rows = tuple(

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.cli import console, options, output
+from raggate.base.escape import log_line
+from raggate.base.jsonio import loads
+from raggate.cli import options
+from raggate.frontends import console, output
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.jsonio import loads
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import Proved
+    from raggate.frontends.answers import Proved
 
 
 @click.command()
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def prove(environment: dict[str, str], /, config_file: Path, runs: int) -> Answer[Proved]:
     """Try known faults: which the gate catches, and which it misses."""
-    from raggate.cli.answers import Proved
+    from raggate.frontends.answers import Proved
     from raggate.prove import proof
     from raggate.reports import proof as report
     from raggate.reports.proof import EXIT_CODES

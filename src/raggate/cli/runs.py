@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.cli import console, options
+from raggate.base.dates import stamp
+from raggate.base.errors import UsageError
+from raggate.base.escape import log_line
+from raggate.base.numbers import counted, fixed
+from raggate.cli import options
 from raggate.cli.options import runs_of
-from raggate.errors import UsageError
+from raggate.frontends import console
 from raggate.models.answer import Answer
-from raggate.text.dates import stamp
-from raggate.text.escape import log_line
-from raggate.text.numbers import counted, fixed
 
 if TYPE_CHECKING:
-    from raggate.cli.answers import RunList, RunsPruned, StoredRunRow
+    from raggate.frontends.answers import RunList, RunsPruned, StoredRunRow
     from raggate.pipeline.stored_runs import StoredRun
 
 
@@ -41,7 +42,7 @@ def prune(config_file: Path, *, keep: int, dry_run: bool) -> Answer[RunsPruned]:
 
     Only directories that raggate made are deleted, none that git tracks, and no link is followed.
     """
-    from raggate.cli.answers import RunsPruned
+    from raggate.frontends.answers import RunsPruned
     from raggate.inputs import git
     from raggate.pipeline import run_directory, stored_runs
 
@@ -64,7 +65,7 @@ def prune(config_file: Path, *, keep: int, dry_run: bool) -> Answer[RunsPruned]:
 
 
 def _show(out: Path) -> Answer[RunList]:
-    from raggate.cli.answers import RunList
+    from raggate.frontends.answers import RunList
     from raggate.inputs import git
     from raggate.pipeline.stored_runs import stored_runs
 
@@ -92,7 +93,7 @@ def _show(out: Path) -> Answer[RunList]:
 
 
 def _row(run: StoredRun, *, committed: bool | None) -> StoredRunRow:
-    from raggate.cli.answers import Part, StoredRunRow
+    from raggate.frontends.answers import Part, StoredRunRow
 
     part = None if run.partial is None else Part(asked=run.partial[0], of=run.partial[1])
     return StoredRunRow(

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from raggate import plugins
+from raggate.base import plugins
+from raggate.base.quote import suggestion
 from raggate.config.effects import OTHER, Looser, fewer
 from raggate.config.mapped_settings import Mapped, ResponseFields
 from raggate.config.mcp_settings import Mcp
@@ -16,7 +17,6 @@ from raggate.config.probe_settings import Probes
 from raggate.config.question_settings import NO_MODE, distinct_modes
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Seconds
-from raggate.text.quote import suggestion
 
 OWN_ADAPTERS = ("ask", "mapped", "mcp")
 """Those of the shelf `service/adapters`, which is not known here; a test compares them."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
-from raggate.text.quote import cut
+from raggate.base.errors import UsageError
+from raggate.base.quote import cut
 
 if TYPE_CHECKING:
     from raggate.config.mapped_settings import Mapped

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
-from raggate import plugins
+from raggate.base import plugins
 from raggate.config.effects import OTHER, Looser, fewer, other, weaker
 from raggate.config.judge_settings import IN_POINTS
 from raggate.config.service_settings import SettingsModel

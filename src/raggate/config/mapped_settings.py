@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from raggate.base import field_paths
+from raggate.base.quote import suggestion
 from raggate.config.effects import Looser, more
 from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, check_template, names
 from raggate.config.values import Name, Text
-from raggate.text import field_paths
-from raggate.text.quote import suggestion
 
 _IN_CHUNK = (
     *("id", "doc_id", "rel_path", "heading_path", "text"),

@@ -7,11 +7,11 @@ from typing import Any
 from msgspec import Struct
 from pydantic import ValidationError
 
+from raggate.base.errors import UsageError
+from raggate.base.yamlio import sentence
 from raggate.config.gate_settings import Recheck
 from raggate.config.schema import Config, program_and_adapter
 from raggate.config.service_settings import Api
-from raggate.errors import UsageError
-from raggate.text.yamlio import sentence
 
 _INSTEAD = {
     "command": "Run it in a container of its own: section api.container.",

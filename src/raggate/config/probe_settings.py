@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
+from raggate.base.headings import inside_place
 from raggate.config.effects import OTHER, Looser, more
 from raggate.config.service_settings import SentVariable, SettingsModel, check_headers
 from raggate.config.values import Name, Text
-from raggate.text.headings import inside_place
 
 
 def _place(written: str) -> str:

@@ -8,7 +8,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from raggate import plugins
+from raggate.base import plugins
+from raggate.base.errors import FileProblems, Problem, UsageError
+from raggate.base.headings import inside_place
+from raggate.base.yamlio import Document, Path, dotted, parse, sentence
 from raggate.config.ask_settings import Ask
 from raggate.config.effects import OTHER, Looser
 from raggate.config.gate_settings import Gate, Prove, Recheck, Score, Waiver
@@ -18,9 +21,6 @@ from raggate.config.probe_settings import Private, Probes
 from raggate.config.question_settings import QuestionChoice
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, PathInRepository, RelativePath, Text
-from raggate.errors import FileProblems, Problem, UsageError
-from raggate.text.headings import inside_place
-from raggate.text.yamlio import Document, Path, dotted, parse, sentence
 
 SHOWN_PROBLEMS = 10
 _HINT = "docs/configuration.md lists every key."

@@ -15,6 +15,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from raggate.base.quote import cut, nearest
+from raggate.base.yamlio import one_yaml_line as one_line
 from raggate.config.effects import OTHER, SAME, Looser, more
 from raggate.config.values import (
     HttpUrl,
@@ -29,8 +31,6 @@ from raggate.config.values import (
     TokenlessVariable,
     Variable,
 )
-from raggate.text.quote import cut, nearest
-from raggate.text.yamlio import one_yaml_line as one_line
 
 DEFAULT_USER = "65534:65534"
 BUILD_SECONDS = 1800

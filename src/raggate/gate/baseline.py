@@ -13,7 +13,11 @@ from msgspec import Meta, Raw, Struct, ValidationError, convert, field
 from msgspec.json import decode
 from msgspec.structs import astuple
 
-from raggate.errors import FileError
+from raggate.base import jsonio
+from raggate.base.errors import FileError
+from raggate.base.jsonio import MERGE_MARKERS, dumps, key_twice, loads
+from raggate.base.numbers import STORED_DECIMALS, rounded_or_none, setting, written
+from raggate.base.quote import cut, first_problem, quoted
 from raggate.gate import other_systems
 from raggate.gate.other_systems import MAX_VALUE, OWN_METRICS_KEY, OtherSystem, installed
 from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetEntry
@@ -29,10 +33,6 @@ from raggate.models.scorecard import (
     Scorecard,
     Values,
 )
-from raggate.text import jsonio
-from raggate.text.jsonio import MERGE_MARKERS, dumps, key_twice, loads
-from raggate.text.numbers import STORED_DECIMALS, rounded_or_none, setting, written
-from raggate.text.quote import cut, first_problem, quoted
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)

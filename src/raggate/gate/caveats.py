@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.base import dates
+from raggate.base.numbers import counted, fixed, number_in
 from raggate.config.gate_settings import Gate
 from raggate.gate import completeness, reach, wording
 from raggate.gate.causes import index_change
@@ -13,8 +15,6 @@ from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Reason, of_parts
 from raggate.scoring import figures
-from raggate.text import dates
-from raggate.text.numbers import counted, fixed, number_in
 
 SLOWER = 3.0
 """Times the baseline's median answer time from which on a run is slower."""

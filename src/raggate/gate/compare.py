@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set as Abst
 
 from msgspec.structs import replace
 
+from raggate.base.quote import cut
 from raggate.config.question_settings import asked_in
 from raggate.gate import judge_advice
 from raggate.gate.causes.cause_evidence import cause_evidence
@@ -21,7 +22,6 @@ from raggate.models.golden import Case, by_id
 from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, Scorecard, by_question
-from raggate.text.quote import cut
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from raggate.base.numbers import counted
 from raggate.config.gate_settings import MIN_OVERLAP, Gate
 from raggate.config.question_settings import asked_in
 from raggate.gate import judge_advice, wording
@@ -17,7 +18,6 @@ from raggate.models.scorecard import EPSILON, OVERALL, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import score
 from raggate.scoring.repeats import times_asked
-from raggate.text.numbers import counted
 
 # what a score depends on: a difference here makes means of different things
 _MUST_AGREE = {

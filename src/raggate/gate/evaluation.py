@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from raggate.base import dates
 from raggate.config.imported import RunConfig
 from raggate.gate import compare, completeness, flips, promote, recheck, verdict, waivers
 from raggate.gate.causes.diagnosis import diagnose
@@ -23,7 +24,6 @@ from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.models.waiver import WaiverStatus
 from raggate.scoring.score import first_answers, means
-from raggate.text import dates
 
 _NO_QUESTIONS = "the baseline has no single questions, and a part of them cannot be held against means of all"
 

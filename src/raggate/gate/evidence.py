@@ -10,8 +10,9 @@ from typing import Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 from raggate.config.gate_settings import Gate
-from raggate.errors import UsageError
 from raggate.gate.statistics.mcnemar import fewest_losses
 from raggate.gate.statistics.paired import count_units, paired_test, unit_changes, unit_sizes
 from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
@@ -21,7 +22,6 @@ from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, by_question, improvement
 from raggate.models.verdict import CompositeTest
 from raggate.scoring.metrics import METRICS
-from raggate.text.quote import quoted
 
 Key = TypeVar("Key")
 Moves = tuple[Sequence[float], Sequence[str | None] | None]

@@ -8,6 +8,9 @@ from itertools import chain
 
 from msgspec import Struct
 
+from raggate.base.field_paths import joined, parse
+from raggate.base.numbers import counted
+from raggate.base.quote import cut, quoted
 from raggate.config.mapped_settings import ChunkFields
 from raggate.config.schema import Config
 from raggate.gate.headings import unsplit
@@ -15,9 +18,6 @@ from raggate.inputs.headings import heading_paths
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.models.smoke_test import FilledField, SmokeTest
-from raggate.text.field_paths import joined, parse
-from raggate.text.numbers import counted
-from raggate.text.quote import cut, quoted
 
 _SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
 _NO_ANSWER = "answers cannot be scored, as none came"

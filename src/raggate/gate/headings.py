@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from raggate.text.headings import Elements, elements, set_apart_by, without_attributes
+from raggate.base.headings import Elements, elements, set_apart_by, without_attributes
 
 Returned = Iterable[tuple[str, Collection[Elements]]]
 """Heading paths that came back, each with those it may stand for."""

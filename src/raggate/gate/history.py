@@ -12,7 +12,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from raggate.errors import FileError, UsageError
+from raggate.base.dates import stamp
+from raggate.base.errors import FileError, UsageError
+from raggate.base.quote import cut
 from raggate.gate import baseline
 from raggate.inputs import git
 from raggate.inputs.git import LocalObjects, Missing, Reader, TooLarge
@@ -20,8 +22,6 @@ from raggate.inputs.git_objects import find
 from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score
-from raggate.text.dates import stamp
-from raggate.text.quote import cut
 
 MAX_RENAMES = 20
 """A file that was renamed more often is followed no further."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from raggate.base.numbers import counted, percent, setting, written
 from raggate.config.gate_settings import Gate
 from raggate.gate.evidence import same_questions
 from raggate.models.baseline import Baseline
@@ -22,7 +23,6 @@ from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, imp
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
-from raggate.text.numbers import counted, percent, setting, written
 
 LEAST_CANARY = 20
 """Cases of a canary set that must have been judged: fewer tell too little of a judge."""

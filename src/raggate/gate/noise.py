@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from raggate.base.dates import day
+from raggate.base.numbers import counted, fixed, often, setting
 from raggate.gate import wording
 from raggate.gate.statistics.distributions import binomial_tail
 from raggate.models.baseline import Baseline
@@ -18,8 +20,6 @@ from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures, repeats
 from raggate.scoring.noise import Band, Bands, Noise
 from raggate.scoring.repeats import Repeated
-from raggate.text.dates import day
-from raggate.text.numbers import counted, fixed, often, setting
 
 LUCK = 0.001
 """A loss that noise makes in fewer runs than this share is none of noise."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from raggate import plugins
-from raggate.errors import UsageError
+from raggate.base import plugins
+from raggate.base.errors import UsageError
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
@@ -25,8 +25,8 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from raggate.base.quote import first_problem
 from raggate.models.scorecard import OVERALL, Direction, MetricValue
-from raggate.text.quote import first_problem
 
 OWN_METRICS_KEY = "by_retriever"
 """The key by which a metrics file has means in the shape that raggate writes."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set as Abstra
 
 from msgspec.structs import replace
 
+from raggate.base.numbers import points
 from raggate.config.gate_settings import DEFAULT_TOLERANCE, POINTS_TOLERANCE, Gate, Rule
 from raggate.config.judge_settings import IN_POINTS
 from raggate.gate import completeness, judge_advice, wording
@@ -26,7 +27,6 @@ from raggate.models.metric_names import family
 from raggate.models.scorecard import EPSILON, OVERALL, improvement
 from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Status, Unproven
 from raggate.models.waiver import WaiverStatus
-from raggate.text.numbers import points
 
 GROSS_TIMES = 3
 GROSS_QUESTIONS = 8

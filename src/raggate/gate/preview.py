@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from raggate.base.errors import RaggateError, UsageError
+from raggate.base.numbers import counted
+from raggate.base.quote import cut
+from raggate.base.yamlio import one_yaml_line as one_line
 from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.config.loosening import loosened, remeasured
 from raggate.config.schema import Config
-from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline, completeness, noise, wording
 from raggate.gate.compare import note_changes, removed_cases
 from raggate.inputs.leaks import made_public, private_notes
@@ -22,9 +25,6 @@ from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, S
 from raggate.models.verdict import BaselineState, Preview, Reason, Verdict
 from raggate.scoring import score
 from raggate.scoring.score import METRICS_VERSION, slices_of
-from raggate.text.numbers import counted
-from raggate.text.quote import cut
-from raggate.text.yamlio import one_yaml_line as one_line
 
 if TYPE_CHECKING:
     from raggate.inputs.trusted import Inputs, StoredFile

@@ -9,9 +9,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.dates import day
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.escape import log_line, plain
+from raggate.base.jsonio import as_dict
+from raggate.base.numbers import counted, rounded
+from raggate.base.quote import cut, listed, quoted
 from raggate.config.gate_settings import MIN_OVERLAP, Gate
 from raggate.config.question_settings import asked_in
-from raggate.errors import CannotTell, UsageError
 from raggate.gate import (
     baseline,
     caveats,
@@ -32,11 +37,6 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
 from raggate.scoring import figures
-from raggate.text.dates import day
-from raggate.text.escape import log_line, plain
-from raggate.text.jsonio import as_dict
-from raggate.text.numbers import counted, rounded
-from raggate.text.quote import cut, listed, quoted
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""

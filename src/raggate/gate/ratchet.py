@@ -15,6 +15,7 @@ from math import isfinite
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.dates import day
 from raggate.config.gate_settings import Gate, Rule
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
@@ -22,7 +23,6 @@ from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.promotion import MetricChange
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
 from raggate.models.verdict import GatedMetric
-from raggate.text.dates import day
 
 
 class Promotion(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
+from raggate.base.errors import UsageError
+from raggate.base.headings import covers, elements, is_end_of, same_letters
+from raggate.base.numbers import counted
+from raggate.base.quote import cut, quoted
 from raggate.config.gate_settings import Gate
-from raggate.errors import UsageError
 from raggate.gate.causes.passages import Ranked, of_path, ranked
 from raggate.gate.headings import ends_alike, unsplit
 from raggate.models.comparison import Comparison, Reach
@@ -17,9 +20,6 @@ from raggate.models.metric_names import HIT, family
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.verdict import Reason
-from raggate.text.headings import covers, elements, is_end_of, same_letters
-from raggate.text.numbers import counted
-from raggate.text.quote import cut, quoted
 
 Stage = tuple[LabelledResult, Support, Ranked]
 """An answer, a support that it does not match, and the chunk that comes nearest to it."""

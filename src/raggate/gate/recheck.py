@@ -16,6 +16,7 @@ from sys import maxsize
 
 from msgspec.structs import replace
 
+from raggate.base.numbers import counted, often
 from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import noise, wording
 from raggate.gate.evidence import same_questions
@@ -37,7 +38,6 @@ from raggate.models.scorecard import (
 )
 from raggate.models.verdict import GatedMetric, Reason, Recheck, RecheckOutcome, Verdict
 from raggate.scoring.repeats import EACH_MODE
-from raggate.text.numbers import counted, often
 
 Decide = Callable[[Scorecard, Baseline, Gate], Verdict]
 """Holds a scorecard against a baseline and decides by a policy."""

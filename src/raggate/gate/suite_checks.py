@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from raggate.base.numbers import counted
+from raggate.base.quote import quoted
 from raggate.config.gate_settings import Gate
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
@@ -21,8 +23,6 @@ from raggate.models.scorecard import EPSILON, OVERALL, CaseScore
 from raggate.scoring import score
 from raggate.scoring.repeats import Repeated
 from raggate.scoring.score import METRICS_VERSION
-from raggate.text.numbers import counted
-from raggate.text.quote import quoted
 
 LONGEST_WAIVER_DAYS = 366
 """Days that a waiver may hold before it counts as one that nobody will look at again."""

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from raggate.base.dates import days_until
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 from raggate.config.gate_settings import Gate, Waiver
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
 from raggate.models.golden import Golden
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, by_question, improvement
 from raggate.models.waiver import WaiverStatus
-from raggate.text.dates import days_until
-from raggate.text.quote import quoted
 
 
 def waiver_statuses(waivers: Sequence[Waiver], at: str) -> tuple[WaiverStatus, ...]:

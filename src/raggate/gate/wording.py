@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.base.numbers import chance, counted, rounded, setting, written
+from raggate.base.quote import cut, enumerated
 from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.golden import Selection
@@ -12,8 +14,6 @@ from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
 from raggate.scoring import figures
-from raggate.text.numbers import chance, counted, rounded, setting, written
-from raggate.text.quote import cut, enumerated
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
 

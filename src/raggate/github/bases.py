@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from raggate.errors import UsageError
-from raggate.text.quote import cut, quoted
+from raggate.base.errors import UsageError
+from raggate.base.quote import cut, quoted
 
 INPUT = "bases"
 """The action's input that names branches beside the default one."""

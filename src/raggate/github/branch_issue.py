@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from raggate.base.jsonio import fields
 from raggate.github import marker
 from raggate.github.marker import State
 from raggate.github.rest.client import address, encodable, unexpected
@@ -18,7 +19,6 @@ from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread, author_of
 from raggate.models.publication import Links, Push
 from raggate.reports import comment as words
-from raggate.text.jsonio import fields
 
 WORSE = frozenset(("regression", "invariant broken"))
 """Verdicts that open an issue. What could not be measured says nothing of the branch: it opens and closes none."""

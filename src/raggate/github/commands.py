@@ -12,7 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.base.errors import ExitCode, RaggateError, UsageError
+from raggate.base.quote import nearest_few
+from raggate.base.redact import redact
 from raggate.github import fork_comment
 from raggate.github.fork_comment import ForkRun
 from raggate.github.rest import pulls
@@ -28,8 +30,6 @@ from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Review
 from raggate.reports import one_question
 from raggate.reports.parts.markup import commit_link, inert, link, listed
-from raggate.text.quote import nearest_few
-from raggate.text.redact import redact
 
 MOST_CHARACTERS = 300
 """The longest command."""

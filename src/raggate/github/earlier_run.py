@@ -12,8 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from raggate.base.dates import days_between
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.jsonio import dumps, fields
+from raggate.base.numbers import fixed
+from raggate.base.quote import cut, quoted
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, UsageError
 from raggate.github import untrusted_run, workflow_files
 from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.artifacts import Artifact
@@ -24,10 +28,6 @@ from raggate.inputs.git_objects import find
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
-from raggate.text.dates import days_between
-from raggate.text.jsonio import dumps, fields
-from raggate.text.numbers import fixed
-from raggate.text.quote import cut, quoted
 
 MEASURE_AGAIN = "Measure again at the head of the branch: promote without `run-id`."
 EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))

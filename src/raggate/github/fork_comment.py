@@ -16,9 +16,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.dates import now, within
+from raggate.base.errors import CannotTell, ExitCode, RaggateError, UsageError
+from raggate.base.files import scratch_directory
+from raggate.base.numbers import fixed
+from raggate.base.quote import cut, quoted
 from raggate.config import schema
 from raggate.config.overrides import Overrides
-from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import preview, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
@@ -40,10 +44,6 @@ from raggate.pipeline import check, claimed_run, judging, previewing, suites
 from raggate.pipeline.request import Request, Voice, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
-from raggate.text.dates import now, within
-from raggate.text.files import scratch_directory
-from raggate.text.numbers import fixed
-from raggate.text.quote import cut, quoted
 
 _ARTIFACT_S = 240.0
 """Seconds that reading an artifact may take: a job that is ended for its time writes no comment."""

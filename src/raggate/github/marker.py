@@ -13,9 +13,9 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct, json
 
+from raggate.base.jsonio import dumps
 from raggate.models.answer import VerdictKind
 from raggate.models.publication import Push
-from raggate.text.jsonio import dumps
 
 VERSION = 1
 MOST_PUSHES = 10

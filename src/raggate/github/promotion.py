@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
+from raggate.base.jsonio import fields
+from raggate.base.quote import cut, quoted
 from raggate.github.rest import commits
 from raggate.github.rest.client import address, unexpected
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find, object_id
-from raggate.text.jsonio import fields
-from raggate.text.quote import cut, quoted
 
 _AGAIN = "Start the promotion again: it is then computed against the present state."
 

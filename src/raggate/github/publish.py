@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.errors import ExitCode, RaggateError
+from raggate.base.errors import ExitCode, RaggateError
+from raggate.base.redact import Guarded, redact
 from raggate.github import branch_issue, sticky
 from raggate.github.branch_issue import BranchRun
 from raggate.github.rest.repository import Repository
@@ -18,7 +19,6 @@ from raggate.models.publication import Links, Publication, Push
 from raggate.models.suites import SuiteOutcome, ranked, worst
 from raggate.reports import comment, suites as pages
 from raggate.reports.annotations import Annotation, annotations as annotated, for_log
-from raggate.text.redact import Guarded, redact
 
 ISSUE_BYTES = 60_000
 """GitHub takes 65,535 characters."""

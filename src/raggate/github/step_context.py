@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct, field
 
-from raggate.errors import RaggateError, UsageError
+from raggate.base.errors import RaggateError, UsageError
+from raggate.base.quote import quoted
+from raggate.base.redact import Guarded
 from raggate.inputs import git, sources
-from raggate.text.quote import quoted
-from raggate.text.redact import Guarded
 
 if TYPE_CHECKING:
     from raggate.github.publish import StepReporter

@@ -12,14 +12,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from raggate.errors import RaggateError
+from raggate.base.errors import RaggateError
+from raggate.base.jsonio import fields
 from raggate.github import marker
 from raggate.github.marker import State
 from raggate.github.rest.client import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Push
-from raggate.text.jsonio import fields
 
 LOUD = frozenset(("regression", "invariant broken", "cannot tell", "usage error", "internal error"))
 """Ends that are told by a comment of their own when they follow a pass. A cancelled run was somebody's own wish."""

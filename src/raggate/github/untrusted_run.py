@@ -9,8 +9,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from raggate.base.errors import CannotTell, ExitCode, RaggateError
+from raggate.base.files import scratch_directory
+from raggate.base.jsonio import fields, loads
+from raggate.base.quote import cut, quoted
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.github.rest import artifacts
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import SourceRun
@@ -18,9 +21,6 @@ from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.pipeline.claimed_run import ITS_WORDS
-from raggate.text.files import scratch_directory
-from raggate.text.jsonio import fields, loads
-from raggate.text.quote import cut, quoted
 
 MOST_VERDICT_BYTES = 4 << 20
 """Of a `verdict.json` that is looked at, which is one of a run that measured nothing: a headline and lines of a log."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from raggate.errors import UsageError
-from raggate.text.quote import quoted
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 
 INPUT = "workflow"
 """The action's input that names the file."""

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
+from raggate.base import files
+from raggate.base.errors import UsageError
+from raggate.base.files import below
+from raggate.base.quote import quoted
 from raggate.inputs import git
 from raggate.inputs.git import Checkout
 from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
-from raggate.text import files
-from raggate.text.files import below
-from raggate.text.quote import quoted
 
 _MOST_LINK_BYTES = 4096
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
-from raggate.text.quote import quoted
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 
 MAX_LENGTH = 1000
 """Characters of an expression."""

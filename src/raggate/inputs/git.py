@@ -21,10 +21,10 @@ from typing import Any, Literal, Self
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
+from raggate.base import files
+from raggate.base.errors import UsageError
+from raggate.base.quote import cut, quoted
 from raggate.inputs.git_objects import Entry, Limits, Store, is_id, object_id, parse_tree, walk
-from raggate.text import files
-from raggate.text.quote import cut, quoted
 
 TIMEOUT_S = 60
 MAX_POINTER_BYTES = 4096

@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
-from raggate.text.quote import cut
+from raggate.base.errors import UsageError
+from raggate.base.quote import cut
 
 Kind = Literal["file", "link", "module", "tree"]
 

@@ -11,15 +11,15 @@ from typing import Annotated, Any, Literal
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from raggate.base import yamlio
+from raggate.base.errors import FileProblems, Problem, UsageError
+from raggate.base.headings import elements
+from raggate.base.jsonio import MERGE_MARKERS, as_dict, dumps, loads
+from raggate.base.numbers import counted
+from raggate.base.quote import Problems, cut, nearest, problems_of, quoted, suggestion
+from raggate.base.yamlio import Path
 from raggate.config.question_settings import QuestionChoice, asked_in
-from raggate.errors import FileProblems, Problem, UsageError
 from raggate.models.golden import Case, Golden, Selection, Support, digest, with_hash
-from raggate.text import yamlio
-from raggate.text.headings import elements
-from raggate.text.jsonio import MERGE_MARKERS, as_dict, dumps, loads
-from raggate.text.numbers import counted
-from raggate.text.quote import Problems, cut, nearest, problems_of, quoted, suggestion
-from raggate.text.yamlio import Path
 
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 1 << 20

@@ -10,10 +10,8 @@ from itertools import combinations, pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from raggate.errors import Problem
-from raggate.inputs.golden import SHOWN_PROBLEMS, GoldenProblems
-from raggate.models.golden import Case, Golden, Support, Vault
-from raggate.text.headings import (
+from raggate.base.errors import Problem
+from raggate.base.headings import (
     Elements,
     Same,
     closest,
@@ -27,7 +25,9 @@ from raggate.text.headings import (
     readings,
     written,
 )
-from raggate.text.quote import enumerated, nearest, quoted
+from raggate.base.quote import enumerated, nearest, quoted
+from raggate.inputs.golden import SHOWN_PROBLEMS, GoldenProblems
+from raggate.models.golden import Case, Golden, Support, Vault
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from raggate.base.errors import UsageError
+from raggate.base.headings import inside_place
+from raggate.base.jsonio import JsonObject
+from raggate.base.yamlio import parse
 from raggate.config.probe_settings import Principal, Private, bare_tag, marking
-from raggate.errors import UsageError
 from raggate.inputs.headings import front_matter_of
 from raggate.inputs.notes import Notes, bare, shingles, words
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Leak, LeakPart, Reference, Response, Run
-from raggate.text.headings import inside_place
-from raggate.text.jsonio import JsonObject
-from raggate.text.yamlio import parse
 
 ROW = 8
 """Words in a row by which a text is known to be of a note."""

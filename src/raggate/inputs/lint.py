@@ -11,17 +11,17 @@ from itertools import chain
 from math import ceil
 from typing import Any
 
+from raggate.base import yamlio
+from raggate.base.errors import UsageError
+from raggate.base.headings import elements, rendered, without_attributes
+from raggate.base.jsonio import fields
+from raggate.base.quote import enumerated, quoted
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.inputs import headings
 from raggate.inputs.headings import SectionNames
 from raggate.inputs.notes import words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.lint import LintFinding
-from raggate.text import yamlio
-from raggate.text.headings import elements, rendered, without_attributes
-from raggate.text.jsonio import fields
-from raggate.text.quote import enumerated, quoted
 
 QUOTED_WORDS = 3
 """Words of headings from which on a question that repeats them gives its answer away; fewer are names of things."""

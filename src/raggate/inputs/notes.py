@@ -18,10 +18,7 @@ from operator import eq
 
 from msgspec.structs import replace
 
-from raggate.inputs.headings import SectionNames, heading_paths
-from raggate.models.golden import Case, Support, Vault
-from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference, Response
-from raggate.text.headings import (
+from raggate.base.headings import (
     ATTRIBUTE_LIST,
     Citation,
     covers,
@@ -31,7 +28,10 @@ from raggate.text.headings import (
     parse,
     without_attributes,
 )
-from raggate.text.unicode import stream_safe, words as ascii_words
+from raggate.base.unicode import stream_safe, words as ascii_words
+from raggate.inputs.headings import SectionNames, heading_paths
+from raggate.models.golden import Case, Support, Vault
+from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference, Response
 
 SHINGLE = 3
 """Words in a row that must stand in the note to count."""

@@ -8,13 +8,13 @@ from heapq import nsmallest
 
 from msgspec.structs import replace
 
+from raggate.base.headings import Elements, inside_place
+from raggate.base.numbers import lot
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.inputs.headings import headings_with_text
 from raggate.models.golden import Case, Golden, Question, Vault
 from raggate.models.run import Probe
-from raggate.text.headings import Elements, inside_place
-from raggate.text.numbers import lot
 
 MAX_HEADING = 200
 """Characters of a heading that is asked as a question."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.files import MOST_LINE_BYTES, UNREACHABLE, below, content, opened, scratch_directory
+from raggate.base.quote import cut, quoted
 from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git import LocalObjects, Missing
 from raggate.inputs.git_objects import Store, is_id
-from raggate.text.files import MOST_LINE_BYTES, UNREACHABLE, below, content, opened, scratch_directory
-from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
     from raggate.models.provenance import Checkout

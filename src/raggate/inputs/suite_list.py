@@ -11,12 +11,12 @@ from pathlib import Path
 from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 
+from raggate.base import yamlio
+from raggate.base.errors import RaggateError, UsageError
+from raggate.base.quote import quoted
 from raggate.config.schema import Config
 from raggate.config.values import Name
-from raggate.errors import RaggateError, UsageError
 from raggate.inputs import sources
-from raggate.text import yamlio
-from raggate.text.quote import quoted
 
 MOST = 100
 """Configurations of one step."""

@@ -11,18 +11,18 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base import yamlio
+from raggate.base.dates import beside_notes, within
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file
+from raggate.base.numbers import fixed
 from raggate.config import schema
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.inputs import golden, headings, sources, vault
 from raggate.inputs.golden import check_must_pass_asked
 from raggate.models.baseline import MOST_BYTES
 from raggate.models.golden import Golden, Vault
-from raggate.text import yamlio
-from raggate.text.dates import beside_notes, within
-from raggate.text.files import read_file
-from raggate.text.numbers import fixed
 
 Accept = Callable[[Config, str], Config]
 """Gives the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""

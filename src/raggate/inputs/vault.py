@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from sys import getsizeof
 
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.inputs.git_objects import MOST_LEVELS
 from raggate.inputs.headings import line_of
 from raggate.models.golden import Malformed, Support, Vault

@@ -6,10 +6,10 @@ import asyncio
 
 from msgspec import Struct
 
+from raggate.base.jsonio import dumps
+from raggate.base.numbers import counted, setting
 from raggate.config.judge_settings import JudgeBudget
 from raggate.models.judging import JudgeRequest, Spending, Usage
-from raggate.text.jsonio import dumps
-from raggate.text.numbers import counted, setting
 
 PER_MESSAGE = 64
 """Tokens that a server may put around a message, at most."""

@@ -16,8 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from raggate.base.errors import UsageError
+from raggate.base.numbers import setting
+from raggate.base.quote import first_problem, quoted
 from raggate.config.judge_settings import JudgedScore
-from raggate.errors import UsageError
 from raggate.judges.prompts import Material, Passage
 from raggate.judges.replies import distinct
 from raggate.judges.scores import Panel, configured, names_of
@@ -25,8 +27,6 @@ from raggate.models.judging import CanaryAgreement, highest, scale_of
 from raggate.models.run import Reference, Response
 from raggate.scoring.agreement import weighted_kappa, weighted_kappa_interval
 from raggate.scoring.metrics.citations import has_citation
-from raggate.text.numbers import setting
-from raggate.text.quote import first_problem, quoted
 
 MOST_BYTES = 16 << 20
 """The largest canary set that is read."""

@@ -17,12 +17,12 @@ from typing import Annotated, cast
 
 from msgspec import Meta, Struct, convert
 
-from raggate.errors import FileError, UsageError
+from raggate.base.errors import FileError, UsageError
+from raggate.base.files import read_file, write_file, writing
+from raggate.base.jsonio import as_dict, dump_line, loads
+from raggate.base.quote import cut
 from raggate.judges.replies import distinct
 from raggate.models.judging import JudgeRequest, Reply
-from raggate.text.files import read_file, write_file, writing
-from raggate.text.jsonio import as_dict, dump_line, loads
-from raggate.text.quote import cut
 
 MOST_BYTES = 512 << 20
 """The largest cassette that is read."""

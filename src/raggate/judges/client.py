@@ -13,18 +13,18 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base.certificates import checked_by
+from raggate.base.dates import retry_after
+from raggate.base.errors import UsageError
+from raggate.base.http_client import httpx
+from raggate.base.jsonio import dumps
+from raggate.base.numbers import rounded, setting
+from raggate.base.quote import cut
+from raggate.base.redact import Scrubber, redact_cut
 from raggate.config.judge_settings import Judges
-from raggate.errors import UsageError
 from raggate.judges.budget import Budget
 from raggate.judges.providers import PROVIDERS
 from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
-from raggate.text.certificates import checked_by
-from raggate.text.dates import retry_after
-from raggate.text.http_client import httpx
-from raggate.text.jsonio import dumps
-from raggate.text.numbers import rounded, setting
-from raggate.text.quote import cut
-from raggate.text.redact import Scrubber, redact_cut
 
 _ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
 

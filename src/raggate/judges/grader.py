@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.jsonio import JsonObject, fields
 from raggate.judges.prompts import Frame, render
 from raggate.judges.replies import ReplyFormat, schema_of
 from raggate.judges.session import Asker, Opinion
 from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Parameters, Usage
-from raggate.text.jsonio import JsonObject, fields
 
 _QUOTES = ('"', "'", "`")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from raggate.base.jsonio import JsonObject
+from raggate.base.numbers import lot
 from raggate.config.judge_settings import MIN_COVERAGE, Combine, JudgedScore
 from raggate.judges import canary as canaries
 from raggate.judges.canary import CanarySet
@@ -25,8 +27,6 @@ from raggate.models.judging import (
     disagree,
 )
 from raggate.models.run import LabelledResult
-from raggate.text.jsonio import JsonObject
-from raggate.text.numbers import lot
 
 Judgements = tuple[tuple[Judgement, ...], ...]
 """By answer, in the order of the answers."""

@@ -9,10 +9,10 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
+from raggate.base.quote import cut
 from raggate.judges.prompts import Material, material_of
 from raggate.models.judging import LABELS, Judgement, Task
 from raggate.models.run import LabelledResult
-from raggate.text.quote import cut
 
 _SHOWN = 1000
 _TEXTS: dict[Task, tuple[str, ...]] = {

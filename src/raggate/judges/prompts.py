@@ -17,12 +17,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from raggate.base.jsonio import JsonObject, dumps, fields, printable
+from raggate.base.quote import cut
 from raggate.judges.replies import ReplyFormat, bounded, schema_of
 from raggate.models.judging import Message, Prompt
 from raggate.models.run import LabelledResult, Reference
 from raggate.scoring.metrics.citations import has_citation
-from raggate.text.jsonio import JsonObject, dumps, fields, printable
-from raggate.text.quote import cut
 
 Frame = Literal["first", "second", "question"]
 """The wording around the material. A spot check by the same model uses the second; `question` asks for no grade."""

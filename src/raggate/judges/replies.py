@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from raggate.text.jsonio import JsonObject
-from raggate.text.quote import cut
+from raggate.base.jsonio import JsonObject
+from raggate.base.quote import cut
 
 MOST_CHARACTERS = 200_000
 """The longest reply that is read."""

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.jsonio import JsonObject
 from raggate.config.judge_settings import Combine
 from raggate.judges.grader import Grader
 from raggate.judges.prompts import Material, template
@@ -38,7 +39,6 @@ from raggate.judges.replies import (
 )
 from raggate.judges.session import Opinion
 from raggate.models.judging import LABELS, NOT_ASKED, Judgement, NotJudged, NotJudgedReason, Usage, scale_of
-from raggate.text.jsonio import JsonObject
 
 MOST_CLAIMS = 60
 """Claims of one answer that are judged. An answer of more is not judged."""

@@ -10,13 +10,13 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base.quote import cut, quoted
 from raggate.config.judge_settings import MAX_TOKENS, JudgeModelSettings, Judges, is_immutable
 from raggate.judges.budget import Budget
 from raggate.judges.cassette import Cassette
 from raggate.judges.prompts import without_control_tokens
 from raggate.judges.replies import ReplyFormat, parse
 from raggate.models.judging import JudgeModel, JudgeRequest, Message, NotJudged, Reply, Spending, TokenPrice, Usage
-from raggate.text.quote import cut, quoted
 
 F_co = TypeVar("F_co", bound=ReplyFormat, covariant=True)
 F = TypeVar("F", bound=ReplyFormat)

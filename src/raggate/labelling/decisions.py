@@ -12,12 +12,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.files import reading, writing
+from raggate.base.jsonio import dumps, loads
+from raggate.base.quote import first_problem
 from raggate.inputs.golden import place_key
 from raggate.models.golden import Support
-from raggate.text.files import reading, writing
-from raggate.text.jsonio import dumps, loads
-from raggate.text.quote import first_problem
 
 GRADES = {
     0: "does not answer",

@@ -9,11 +9,11 @@ from typing import Annotated, NamedTuple
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps, loads
+from raggate.base.quote import first_problem
 from raggate.labelling.decisions import Name, Where
 from raggate.scoring.agreement import krippendorff_alpha, percent_agreement, weighted_kappa
-from raggate.text.jsonio import dumps, loads
-from raggate.text.quote import first_problem
 
 MAX_BYTES = 128 << 20
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from raggate.base.numbers import lot
 from raggate.inputs.authoring.passages import Passage, of_chunk, passages
 from raggate.inputs.golden import place_key
 from raggate.labelling.decisions import Where
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.run import Chunk
 from raggate.scoring.score import judged_places
-from raggate.text.numbers import lot
 
 MOST_TEXT = 20_000
 """Characters of a passage that are shown."""

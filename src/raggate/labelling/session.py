@@ -14,7 +14,11 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.errors import FileProblems, UsageError
+from raggate.base.dates import now
+from raggate.base.errors import FileProblems, UsageError
+from raggate.base.files import read_file, write_file
+from raggate.base.headings import covers
+from raggate.base.quote import quoted
 from raggate.inputs.authoring.golden_file import with_cases, with_changed
 from raggate.inputs.golden import broken_rule, complete, place_key
 from raggate.inputs.headings import check_anchors
@@ -28,10 +32,6 @@ from raggate.models.run import Chunk, Run
 from raggate.pipeline import authoring, run_directory
 from raggate.pipeline.authoring import Workbench
 from raggate.pipeline.request import Request
-from raggate.text.dates import now
-from raggate.text.files import read_file, write_file
-from raggate.text.headings import covers
-from raggate.text.quote import quoted
 
 Lists = dict[str, list[tuple[Chunk, ...]]]
 """By the id of a case, the lists of its question, best first."""

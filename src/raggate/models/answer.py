@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, Literal, Self, TypeVar
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 
@@ -38,7 +38,7 @@ class Answer(int, Generic[ResultT_co]):
     result: ResultT_co
 
     def __new__(cls, result: ResultT_co, exit_code: int = 0) -> Self:
-        """Make one of a result and an exit code; see `raggate.errors.ExitCode`."""
+        """Make one of a result and an exit code; see `raggate.base.errors.ExitCode`."""
         answer = super().__new__(cls, exit_code)
         answer.result = result
         return answer

@@ -8,9 +8,9 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base.jsonio import JsonObject
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue, Scorecard
-from raggate.text.jsonio import JsonObject
 
 MOST_BYTES = 256 << 20
 """Bytes of a baseline file: those of some 110,000 questions with ten chunks each."""

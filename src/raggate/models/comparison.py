@@ -8,11 +8,11 @@ from typing import Literal, Self
 
 from msgspec import Struct, field
 
+from raggate.base.jsonio import as_dict
+from raggate.base.numbers import counted
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
 from raggate.models.scorecard import EPSILON, ListEntry, MetricValue, Scorecard, oriented
-from raggate.text.jsonio import as_dict
-from raggate.text.numbers import counted
 
 CauseCode = Literal[
     "api-error",

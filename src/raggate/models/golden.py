@@ -11,8 +11,8 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.text.jsonio import dumps
-from raggate.text.numbers import counted
+from raggate.base.jsonio import dumps
+from raggate.base.numbers import counted
 
 MOST_NAMED = 20
 """Questions that a command line names one by one."""

@@ -13,9 +13,9 @@ from typing import Annotated, Literal, Self
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
+from raggate.base.jsonio import JsonObject, as_dict, dumps
 from raggate.config.judge_settings import IN_POINTS, Endpoint, JudgingMode
 from raggate.models.provenance import Fingerprint
-from raggate.text.jsonio import JsonObject, as_dict, dumps
 
 MOST_TOKENS = 1_000_000_000
 """The largest count of tokens that is believed of one reply."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from raggate.text.numbers import counted
+from raggate.base.numbers import counted
 
 HIT = "hit"
 RECALL_ALL = "recall_all"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from raggate.base.jsonio import JsonObject
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
-from raggate.text.jsonio import JsonObject
 
 NOTES = frozenset(("little-overlap", "below-floor", "noise", "slice-worse", "vanished"))
 """Codes of reasons that are told but need no permission."""

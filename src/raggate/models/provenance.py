@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from raggate.text.jsonio import JsonObject
-from raggate.text.quote import cut
+from raggate.base.jsonio import JsonObject
+from raggate.base.quote import cut
 
 RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
 """A command that makes a run."""

@@ -6,7 +6,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from raggate.errors import RaggateError
+from raggate.base.errors import RaggateError
 from raggate.models.waiver import WaiverStatus
 
 

@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
+from raggate.base.jsonio import JsonObject
 from raggate.config.imported import RunConfig
 from raggate.models.golden import Case, Golden, Selection
 from raggate.models.judging import Judgement, Judging
 from raggate.models.provenance import Fingerprint, Provenance
-from raggate.text.jsonio import JsonObject
 
 ProbeKind = Literal["private", "principal"]
 """What a probe is for: a private note, or one that the principal may not see."""

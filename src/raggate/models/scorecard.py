@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from raggate.base.jsonio import JsonObject, share_texts
 from raggate.models.provenance import Fingerprint
-from raggate.text.jsonio import JsonObject, share_texts
 
 Values = Mapping[str, float | None]
 """The values of one question by metric, in their order; None for a metric that does not apply."""

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from raggate.text.jsonio import JsonObject
-from raggate.text.redact import Guarded
+from raggate.base.jsonio import JsonObject
+from raggate.base.redact import Guarded
 
 
 class Workspace(Guarded, Struct, frozen=True, kw_only=True):

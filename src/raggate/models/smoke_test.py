@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 from raggate.models.golden import Case
 from raggate.models.run import Result
 

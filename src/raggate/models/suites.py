@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from raggate.errors import ExitCode, RaggateError
+from raggate.base.errors import ExitCode, RaggateError
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 

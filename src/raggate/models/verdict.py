@@ -7,15 +7,15 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from raggate.base.errors import ExitCode
+from raggate.base.numbers import counted
 from raggate.config.gate_settings import Gate
-from raggate.errors import ExitCode
 from raggate.models.answer import EXIT_CODES, VerdictKind
 from raggate.models.comparison import Comparison, Delta, Diagnosis, Finding, Flip, GoldenChanges, NoteChange
 from raggate.models.history import TrendPoint
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.waiver import WaiverStatus
-from raggate.text.numbers import counted
 
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated", "advisory"]
 Unproven = Literal["", "few cases", "no evidence"]

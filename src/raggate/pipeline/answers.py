@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base.numbers import counted
 from raggate.models.provenance import exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
 from raggate.models.service import IndexState, Started
 from raggate.scoring.repeats import KEY, Repeated
-from raggate.text.numbers import counted
 
 SERVER_ERROR = 500
 """The first HTTP status that says that the API itself failed."""

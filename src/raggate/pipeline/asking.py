@@ -12,10 +12,16 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base import redact, yamlio
+from raggate.base.errors import CannotTell, RaggateError, SettingError
+from raggate.base.files import read_file
+from raggate.base.http_client import httpx
+from raggate.base.numbers import counted, lot
+from raggate.base.quote import without_userinfo
+from raggate.base.redact import Guarded
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api, Readiness
-from raggate.errors import CannotTell, RaggateError, SettingError
 from raggate.inputs import probe_plan
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
@@ -34,12 +40,6 @@ from raggate.service.adapters import Adapter, made_of
 from raggate.service.adapters.mapped import filled_text, variables
 from raggate.service.ask import ended_early, questions_of
 from raggate.service.boot import Expected
-from raggate.text import redact, yamlio
-from raggate.text.files import read_file
-from raggate.text.http_client import httpx
-from raggate.text.numbers import counted, lot
-from raggate.text.quote import without_userinfo
-from raggate.text.redact import Guarded
 
 SPARE = 2
 """So many times the sample may be drawn from, as questions without an answer are not asked again."""

@@ -12,9 +12,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.dates import beside_notes, within
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.files import read_file, scratch_directory, write_file
 from raggate.config import schema
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline as baseline_file
 from raggate.gate.suite_checks import check_abstentions, check_headings
 from raggate.inputs import golden, headings, vault
@@ -30,8 +32,6 @@ from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import directions
-from raggate.text.dates import beside_notes, within
-from raggate.text.files import read_file, scratch_directory, write_file
 
 SHOWN = 10
 """Passages of an answer that are shown."""

@@ -14,10 +14,14 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base import dates
+from raggate.base.errors import CannotTell, ExitCode, RaggateError, UsageError
+from raggate.base.files import write_atomic
+from raggate.base.numbers import counted
+from raggate.base.quote import cut, listed, nearest_few, quoted, suggestion
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.config.service_settings import Api
-from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import completeness, promote, recheck as gate, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
@@ -41,10 +45,6 @@ from raggate.scoring import noise, score
 from raggate.scoring.score import slices_of
 from raggate.service import signals
 from raggate.service.ask import questions_of
-from raggate.text import dates
-from raggate.text.files import write_atomic
-from raggate.text.numbers import counted
-from raggate.text.quote import cut, listed, nearest_few, quoted, suggestion
 
 KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""

@@ -13,8 +13,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from raggate.base.dates import moment, now, stamp
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.jsonio import JsonObject, dumps, loads
+from raggate.base.numbers import counted, fixed
+from raggate.base.quote import cut, quoted
 from raggate.config.question_settings import asked_in
-from raggate.errors import CannotTell, UsageError
 from raggate.gate import waivers
 from raggate.gate.promote import OF_THE_SUITE
 from raggate.inputs import probe_plan, sources
@@ -30,10 +34,6 @@ from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.service.answer_limits import MAX_STEP_MS
-from raggate.text.dates import moment, now, stamp
-from raggate.text.jsonio import JsonObject, dumps, loads
-from raggate.text.numbers import counted, fixed
-from raggate.text.quote import cut, quoted
 
 MOST_COUNT = 1_000_000_000
 """The largest count that is."""

@@ -15,9 +15,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 
+from raggate.base import dates, jsonio
+from raggate.base.certificates import checked_by
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, quoted
 from raggate.config.mapped_settings import Stream
 from raggate.config.values import HttpUrl
-from raggate.errors import CannotTell, UsageError
 from raggate.pipeline import tool_discovery
 from raggate.pipeline.tool_discovery import Wanted, check_fields, chunks_of, shape_of
 from raggate.service.adapters.ask import fetch
@@ -26,11 +31,6 @@ from raggate.service.discovery import openapi
 from raggate.service.discovery.openapi import SIGNS, Reply, Request, engine_at
 from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
-from raggate.text import dates, jsonio
-from raggate.text.certificates import checked_by
-from raggate.text.http_client import httpx
-from raggate.text.numbers import setting
-from raggate.text.quote import cut, quoted
 
 SECONDS = 30.0
 """For everything that is asked of the API."""

@@ -10,8 +10,11 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file, write_file, writing
+from raggate.base.numbers import counted, dollars
+from raggate.base.redact import Guarded
 from raggate.config.judge_settings import MAX_TOKENS, Judges, in_git
-from raggate.errors import UsageError
 from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
 from raggate.judges.canary import CanarySet
@@ -34,9 +37,6 @@ from raggate.models.run import LabelledResult, Run
 from raggate.pipeline.request import Request
 from raggate.reports.parts.evidence import spot_check
 from raggate.service import signals
-from raggate.text.files import read_file, write_file, writing
-from raggate.text.numbers import counted, dollars
-from raggate.text.redact import Guarded
 
 T = TypeVar("T")
 

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
+from raggate.base import yamlio
+from raggate.base.dates import beside_notes, now, within
+from raggate.base.errors import ExitCode, FileProblems, RaggateError, UsageError
+from raggate.base.files import read_file
 from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_waivers, suite_outlook
 from raggate.gate.waivers import check_cases
 from raggate.inputs.leaks import visible
@@ -17,9 +20,6 @@ from raggate.models.baseline import Baseline
 from raggate.models.lint import LintFinding, LintReport, Outlook, in_order
 from raggate.pipeline.request import Request, RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
-from raggate.text import yamlio
-from raggate.text.dates import beside_notes, now, within
-from raggate.text.files import read_file
 
 
 def lint(request: Request) -> LintReport:

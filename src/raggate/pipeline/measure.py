@@ -11,8 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate import __version__
+from raggate.base import dates
+from raggate.base.dates import now
+from raggate.base.errors import Interrupted
+from raggate.base.numbers import rounded
 from raggate.config.schema import Config
-from raggate.errors import Interrupted
 from raggate.gate import calibration, wording
 from raggate.gate.other_systems import compat_scores
 from raggate.inputs import golden, leaks, sources, vault
@@ -35,9 +38,6 @@ from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import build_context, signals
 from raggate.service.ask import questions_of
-from raggate.text import dates
-from raggate.text.dates import now
-from raggate.text.numbers import rounded
 
 
 def measure(

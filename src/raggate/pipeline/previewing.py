@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from raggate.base.errors import ExitCode, RaggateError, UsageError
 from raggate.config import schema
-from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import preview, waivers, wording
 from raggate.gate.invariants import invariants, list_drift
 from raggate.inputs import sources

@@ -9,10 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.files import read_file
+from raggate.base.numbers import counted
+from raggate.base.quote import cut
+from raggate.base.redact import Guarded
 from raggate.config import schema
 from raggate.config.judge_settings import Judges, JudgingMode
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, UsageError
 from raggate.inputs.trusted import StoredFile
 from raggate.judges.cassette import Cassette
 from raggate.models.run import LabelledResult, Run
@@ -26,10 +30,6 @@ from raggate.pipeline.request import USUAL
 from raggate.reports import OF_REVIEW
 from raggate.scoring import score as scoring
 from raggate.scoring.metrics import METRICS
-from raggate.text.files import read_file
-from raggate.text.numbers import counted
-from raggate.text.quote import cut
-from raggate.text.redact import Guarded
 
 
 class Rejudging(Guarded, Struct, frozen=True, kw_only=True):

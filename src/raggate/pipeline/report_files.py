@@ -9,17 +9,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file, special, write_file
+from raggate.base.quote import quoted, suggestion
 from raggate.config import schema
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.models.verdict import Review
 from raggate.pipeline import check as pipeline, claimed_run
 from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.stored_runs import is_run
 from raggate.reports import encoded
 from raggate.reports.formats import FORMATS, is_report
-from raggate.text.files import read_file, special, write_file
-from raggate.text.quote import quoted, suggestion
 
 HINT = "Name another file for the report: what is there is neither removed nor replaced."
 NOTE = ".md"

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from raggate.base.errors import RaggateError
+from raggate.base.files import below
+from raggate.base.redact import Guarded
 from raggate.config.first_run import FirstRun
 from raggate.config.overrides import Overrides
-from raggate.errors import RaggateError
 from raggate.inputs.sources import Remote
 from raggate.models.golden import EVERYTHING, Choice, Selection, naming
 from raggate.models.publication import RunFailure
@@ -20,8 +22,6 @@ from raggate.models.run import Run
 from raggate.models.verdict import Review
 from raggate.models.waiver import WaiverStatus
 from raggate.reports.progress import Progress
-from raggate.text.files import below
-from raggate.text.redact import Guarded
 
 USUAL = "raggate.yml"
 """The configuration that is read where no other is named."""

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from raggate.base.errors import CannotTell, ExitCode, UsageError
+from raggate.base.files import read_file, write_atomic, write_file
+from raggate.base.jsonio import parse_object
+from raggate.base.quote import cut, quoted
 from raggate.config import schema
 from raggate.config.imported import RunConfig
-from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline as baseline_file, promote, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
@@ -35,9 +38,6 @@ from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.score import judged_places
-from raggate.text.files import read_file, write_atomic, write_file
-from raggate.text.jsonio import parse_object
-from raggate.text.quote import cut, quoted
 
 COMPARED = "compared"
 """Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""

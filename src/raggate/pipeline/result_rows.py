@@ -19,7 +19,11 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.files import MOST_LINE_BYTES, stored_lines, write_atomic, zipped, zipped_lines
+from raggate.base.jsonio import dump_line, dumps
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, quoted
 from raggate.models.golden import Case, Golden, by_id
 from raggate.models.judging import Judgement, highest
 from raggate.models.run import (
@@ -38,10 +42,6 @@ from raggate.models.run import (
 )
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
-from raggate.text.files import MOST_LINE_BYTES, stored_lines, write_atomic, zipped, zipped_lines
-from raggate.text.jsonio import dump_line, dumps
-from raggate.text.numbers import setting
-from raggate.text.quote import cut, quoted
 
 T = TypeVar("T")
 

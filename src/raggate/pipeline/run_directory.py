@@ -16,10 +16,15 @@ from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError as UnfitError
 from typing_extensions import TypedDict
 
+from raggate.base import files, jsonio
+from raggate.base.dates import now
+from raggate.base.errors import Interrupted, RaggateError, UsageError
+from raggate.base.files import read_file, stored_lines, write_atomic
+from raggate.base.jsonio import JsonObject, as_dict, dumps, fields, holds_more, parse_object
+from raggate.base.quote import cut, first_problem, quoted
 from raggate.config.imported import ImportedConfig, RunConfig, System
 from raggate.config.schema import Config
 from raggate.config.values import Name
-from raggate.errors import Interrupted, RaggateError, UsageError
 from raggate.gate import waivers
 from raggate.inputs import golden
 from raggate.models.golden import Golden, Selection
@@ -31,11 +36,6 @@ from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request, RunFailed
 from raggate.reports import OF_FAILURE, Reports, encoded
 from raggate.service import signals
-from raggate.text import files, jsonio
-from raggate.text.dates import now
-from raggate.text.files import read_file, stored_lines, write_atomic
-from raggate.text.jsonio import JsonObject, as_dict, dumps, fields, holds_more, parse_object
-from raggate.text.quote import cut, first_problem, quoted
 
 T = TypeVar("T")
 SCHEMA = "raggate/run/1"

@@ -18,7 +18,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell, Interrupted, UsageError
+from raggate.base.dates import now, stamp
+from raggate.base.errors import CannotTell, Interrupted, UsageError
+from raggate.base.numbers import lot, rounded, setting
+from raggate.base.quote import cut, quoted
 from raggate.inputs import probe_plan, sources
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
@@ -35,9 +38,6 @@ from raggate.pipeline.run_directory import failure_reports
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.service.ask import RETRIES, questions_of
-from raggate.text.dates import now, stamp
-from raggate.text.numbers import lot, rounded, setting
-from raggate.text.quote import cut, quoted
 
 MOST_SHARDS = 10_000
 MOST_ATTEMPTS = 1000

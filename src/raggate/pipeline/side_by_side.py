@@ -12,9 +12,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.quote import cut, quoted
 from raggate.config.overrides import Overrides
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, UsageError
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
@@ -33,7 +34,6 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports import OF_DIFF, OF_REVIEW
 from raggate.scoring import score
-from raggate.text.quote import cut, quoted
 
 WORKING_TREE = "."
 """Stands for the API as the working tree has it."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from raggate.base import dates
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file, scratch_directory
 from raggate.config import schema
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.gate.filled_fields import examine
 from raggate.inputs import golden, vault
 from raggate.inputs.notes import Notes
@@ -20,8 +22,6 @@ from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import label
-from raggate.text import dates
-from raggate.text.files import read_file, scratch_directory
 
 SECONDS = 10.0
 """For everything, where the API runs already; otherwise for the question alone."""

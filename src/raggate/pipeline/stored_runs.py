@@ -15,7 +15,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.base.errors import ExitCode, RaggateError, UsageError
+from raggate.base.files import read_file
+from raggate.base.jsonio import fields, parse_object
+from raggate.base.quote import cut, quoted
 from raggate.gate import history
 from raggate.gate.other_systems import MAX_VALUE
 from raggate.inputs import git
@@ -25,9 +28,6 @@ from raggate.models.history import History, Revision, TrendPoint
 from raggate.models.scorecard import OVERALL
 from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request
-from raggate.text.files import read_file
-from raggate.text.jsonio import fields, parse_object
-from raggate.text.quote import cut, quoted
 
 LATEST = "latest"
 """Stands for the newest run directory."""

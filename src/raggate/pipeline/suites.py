@@ -9,9 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from raggate.base.errors import ExitCode, RaggateError, UsageError
+from raggate.base.quote import cut, quoted
 from raggate.config import schema
 from raggate.config.schema import Config
-from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.inputs import sources, suite_list
 from raggate.inputs.git_objects import LINK
 from raggate.inputs.suite_list import SuiteFile
@@ -20,7 +21,6 @@ from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import report_files
 from raggate.pipeline.report_files import Files
 from raggate.pipeline.request import Request, RunFailed
-from raggate.text.quote import cut, quoted
 
 SUITE = "{suite}"
 """What stands for the name of a suite in the name of a report."""

@@ -12,9 +12,15 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from raggate.base import dates, redact
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.headings import Elements, fold, separator_of, set_apart_by
+from raggate.base.http_client import httpx
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, enumerated, quoted, suggestion
+from raggate.base.redact import Guarded
 from raggate.config.mapped_settings import ChunkFields
 from raggate.config.service_settings import CommandBackend
-from raggate.errors import CannotTell, UsageError
 from raggate.gate.filled_fields import prefix_of
 from raggate.models.service import Workspace
 from raggate.service.adapters.mapped import filled_json
@@ -29,12 +35,6 @@ from raggate.service.mcp.protocol import Message
 from raggate.service.mcp.session import Exchange, Session
 from raggate.service.misses import Missed
 from raggate.service.transport import WaitingTransport
-from raggate.text import dates, redact
-from raggate.text.headings import Elements, fold, separator_of, set_apart_by
-from raggate.text.http_client import httpx
-from raggate.text.numbers import setting
-from raggate.text.quote import cut, enumerated, quoted, suggestion
-from raggate.text.redact import Guarded
 
 _LONGEST = 500
 """Characters of the longest text that may be headings: a passage that begins with them is longer."""

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from raggate.base.errors import RaggateError, UsageError
+from raggate.base.quote import suggestion
 from raggate.config.first_run import STRICT
 from raggate.config.schema import Config
-from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline as baseline_file, evidence, waivers
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
 from raggate.pipeline.request import Request, RunFailed
 from raggate.scoring import figures, score
-from raggate.text.quote import suggestion
 
 
 @contextmanager

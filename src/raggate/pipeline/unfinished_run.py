@@ -20,8 +20,11 @@ from msgspec.json import Decoder
 from msgspec.structs import asdict, replace
 
 from raggate import __version__
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.files import naming, read_file, stored_lines, write_atomic
+from raggate.base.jsonio import dumps
+from raggate.base.quote import cut
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.asking import AskedApi, Asking, Ended, Means
@@ -33,9 +36,6 @@ from raggate.pipeline.answers import AnswersSoFar, index_counts, index_values
 from raggate.pipeline.request import Request, unheard
 from raggate.scoring.score import METRICS_VERSION
 from raggate.service.ask import questions_of
-from raggate.text.files import naming, read_file, stored_lines, write_atomic
-from raggate.text.jsonio import dumps
-from raggate.text.quote import cut
 
 HEADER = "asking.json"
 SCHEMA = "raggate/asking/2"

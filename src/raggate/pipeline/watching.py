@@ -10,11 +10,11 @@ from typing import NoReturn
 
 from msgspec import Struct
 
+from raggate.base.errors import RaggateError
+from raggate.base.files import read_file
 from raggate.config import schema
 from raggate.config.schema import Config
-from raggate.errors import RaggateError
 from raggate.pipeline.request import Request
-from raggate.text.files import read_file
 
 LOOK_S = 0.7
 """Seconds between two looks at all files. Editors and git write several, so that two looks have to be alike."""

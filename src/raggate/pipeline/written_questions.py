@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import JsonObject
+from raggate.base.numbers import counted
 from raggate.config.judge_settings import MAX_TOKENS, Judges
-from raggate.errors import UsageError
 from raggate.inputs.authoring.passages import Passage
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.inputs.authoring.written_questions import QuestionCheck, passages_to_ask, sifted
@@ -28,8 +30,6 @@ from raggate.pipeline.authoring import (
     in_time,
 )
 from raggate.pipeline.request import Request
-from raggate.text.jsonio import JsonObject
-from raggate.text.numbers import counted
 
 RUBRIC = "question"
 

@@ -14,9 +14,9 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.numbers import percent
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Failure, Response, Result
-from raggate.text.numbers import percent
 
 Note = tuple[str, str]
 """A note: vault and path in it."""

@@ -14,10 +14,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from raggate import __version__
+from raggate.base.dates import now
+from raggate.base.errors import CannotTell, Interrupted, UsageError
+from raggate.base.files import read_file, scratch_directory
+from raggate.base.numbers import counted, points, rounded, setting
+from raggate.base.quote import cut, enumerated, quoted
 from raggate.config.gate_settings import DeclaredFault
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api
-from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.gate import waivers, wording
 from raggate.gate.evidence import ALPHA, MARGIN
 from raggate.gate.statistics.distributions import beta_quantile
@@ -39,10 +43,6 @@ from raggate.reports import OF_PROOF
 from raggate.scoring import figures
 from raggate.service import ask
 from raggate.service.ask import AskResult
-from raggate.text.dates import now
-from raggate.text.files import read_file, scratch_directory
-from raggate.text.numbers import counted, points, rounded, setting
-from raggate.text.quote import cut, enumerated, quoted
 
 EXCUSED = frozenset(("few-cases", "no-evidence", "waived"))
 """Codes of warnings about a loss that would be red but for the policy or a waiver."""

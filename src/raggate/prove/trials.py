@@ -8,7 +8,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.inputs.notes import Notes

@@ -6,13 +6,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.escape import plain
 from raggate.config.schema import Config
 from raggate.models.comparison import Finding, Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
 from raggate.reports.parts import questions, reasons
 from raggate.reports.parts.reasons import greeted
-from raggate.text.escape import plain
 
 MESSAGE_CHARACTERS = 4096
 TITLE_CHARACTERS = 255

@@ -7,13 +7,13 @@ from math import ceil
 
 from msgspec import Struct
 
+from raggate.base.numbers import counted, fixed, often, percent
 from raggate.models.baseline import Calibration
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.reports.terminal import Screen
 from raggate.scoring import figures
 from raggate.scoring.noise import Band, Noise, share_not_seen
 from raggate.scoring.repeats import MAX_TIMES, Repeated
-from raggate.text.numbers import counted, fixed, often, percent
 
 _HEAD = ("metric", "mean", "lowest", "highest", "noise", "tolerance", "questions that differ")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from raggate.base.escape import markdown as safe, plain
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import failure
@@ -20,7 +21,6 @@ from raggate.reports.parts.document import (
     utf16_units,
 )
 from raggate.reports.parts.markup import commit_link, live_link
-from raggate.text.escape import markdown as safe, plain
 
 TOP = 3
 """What a loud comment names."""

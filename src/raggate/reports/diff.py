@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from raggate.base.escape import log_line, markdown as safe, plain
+from raggate.base.jsonio import as_dict, dumps
+from raggate.base.numbers import rounded_or_none
 from raggate.models.public_verdict import DiffDocument, MatrixCell, Side, SideBySide, SideRow
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric
@@ -11,9 +14,6 @@ from raggate.reports import comment as summary
 from raggate.reports.parts.markup import inert, table
 from raggate.reports.verdict_file import verdict_of
 from raggate.scoring import figures
-from raggate.text.escape import log_line, markdown as safe, plain
-from raggate.text.jsonio import as_dict, dumps
-from raggate.text.numbers import rounded_or_none
 
 SCHEMA = "raggate/diff/1"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
+from raggate.base.escape import plain
+from raggate.base.jsonio import as_dict, dumps
 from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Publication, RunFailure
 from raggate.reports.parts import header
 from raggate.reports.parts.document import KEPT, Paragraph, Part, Span, bold, line, page, utf8_bytes
 from raggate.reports.verdict_file import SCHEMA
-from raggate.text.escape import plain
-from raggate.text.jsonio import as_dict, dumps
 
 SHOWN_LINES = 30
 """Lines of a message of several problems."""

@@ -8,11 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from raggate.base.quote import cut
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
 from raggate.reports.terminal import Screen
 from raggate.scoring import figures
-from raggate.text.quote import cut
 
 Mark = Literal["▲", "▼"]
 BETTER: Mark = "▲"

@@ -14,13 +14,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
+from raggate.base.escape import plain
+from raggate.base.numbers import fixed
 from raggate.models.comparison import Flip
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting, questions, reasons
-from raggate.text.escape import plain
-from raggate.text.numbers import fixed
 
 Status = Literal["passed", "failed", "error", "skipped"]
 

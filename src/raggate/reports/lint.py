@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from raggate.base.escape import log_line
+from raggate.base.numbers import counted, points
+from raggate.base.quote import enumerated
 from raggate.models.lint import (
     CHECKS,
     LintDocument,
@@ -18,9 +21,6 @@ from raggate.models.lint import (
     Severity,
     in_order,
 )
-from raggate.text.escape import log_line
-from raggate.text.numbers import counted, points
-from raggate.text.quote import enumerated
 
 SHOWN = 10
 """Findings of one check that a terminal shows."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from raggate.base.jsonio import dumps
+from raggate.base.numbers import rounded, rounded_or_none
 from raggate.models.judging import JudgingSummary
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Operations, Scorecard
 from raggate.scoring.noise import Noise
 from raggate.scoring.repeats import Repeated
-from raggate.text.jsonio import dumps
-from raggate.text.numbers import rounded, rounded_or_none
 
 SCHEMA = "raggate/metrics/1"
 

@@ -6,6 +6,7 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
+from raggate.base.headings import as_read
 from raggate.models.golden import Support
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.publication import Links
@@ -16,7 +17,6 @@ from raggate.reports.page.details import Passages, Sides
 from raggate.reports.parts import questions
 from raggate.reports.parts.document import COMMENT_LIMIT, markdown_item, utf16_units
 from raggate.reports.parts.markup import inert, listed, table
-from raggate.text.headings import as_read
 
 PLACES = 10
 """Places of a list that are shown."""

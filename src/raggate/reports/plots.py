@@ -7,11 +7,11 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from raggate.base.numbers import rounded, setting
 from raggate.models.history import TrendPoint
 from raggate.models.scorecard import EPSILON, oriented
 from raggate.models.verdict import GatedMetric
 from raggate.scoring import figures
-from raggate.text.numbers import rounded, setting
 
 MAX_VALUE = 1e12
 """Larger values are left out, as are those that are no numbers."""

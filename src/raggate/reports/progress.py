@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self, TextIO
 
-from raggate.text.numbers import fixed
+from raggate.base.numbers import fixed
 
 STEPS = 10
 """Lines for a whole run where there is no terminal."""

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base.escape import markdown as safe, plain
+from raggate.base.numbers import counted
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence
@@ -36,8 +38,6 @@ from raggate.reports.parts.document import (
 )
 from raggate.reports.parts.markup import heading_alert, inert, link, table
 from raggate.scoring import figures
-from raggate.text.escape import markdown as safe, plain
-from raggate.text.numbers import counted
 
 LONGEST_TITLE = 256
 """Characters; GitHub refuses a pull request with a longer title."""

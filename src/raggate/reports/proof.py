@@ -6,7 +6,11 @@ import sys
 
 from msgspec.structs import replace
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
+from raggate.base.escape import plain
+from raggate.base.jsonio import dumps
+from raggate.base.numbers import counted, fixed, percent, points, rounded, rounded_or_none, setting
+from raggate.base.quote import cut
 from raggate.models.gate_proof import GateProof, Trial
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
@@ -14,10 +18,6 @@ from raggate.reports.parts.document import Bullets, Paragraph, Part, Table, bold
 from raggate.reports.parts.formatting import QUALITY
 from raggate.reports.terminal import Screen
 from raggate.scoring import figures
-from raggate.text.escape import plain
-from raggate.text.jsonio import dumps
-from raggate.text.numbers import counted, fixed, percent, points, rounded, rounded_or_none, setting
-from raggate.text.quote import cut
 
 SHOWN_ALARMS = 10
 TERMINAL_NOTES = 10

@@ -8,6 +8,8 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
+from raggate.base.escape import plain
+from raggate.base.jsonio import dumps
 from raggate.config.schema import Config
 from raggate.models.comparison import Flip
 from raggate.models.lint import CHECKS, LintFinding
@@ -16,8 +18,6 @@ from raggate.models.verdict import Review
 from raggate.reports import lint
 from raggate.reports.junit import about, of_failure
 from raggate.reports.parts import formatting, questions
-from raggate.text.escape import plain
-from raggate.text.jsonio import dumps
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
+from raggate.base.escape import log_line
+from raggate.base.numbers import counted, fixed
 from raggate.models.smoke_test import FilledField, SmokeTest
-from raggate.text.escape import log_line
-from raggate.text.numbers import counted, fixed
 
 _NOTHING = "-"
 _OUTCOMES = {

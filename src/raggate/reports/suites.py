@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from raggate.base.escape import log_line, markdown as safe
+from raggate.base.numbers import counted
 from raggate.models.publication import Links, Publication
 from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked, worst
 from raggate.reports import failure
@@ -24,8 +26,6 @@ from raggate.reports.parts.document import (
     with_folds,
 )
 from raggate.reports.parts.markup import inert, live_link
-from raggate.text.escape import log_line, markdown as safe
-from raggate.text.numbers import counted
 
 TOP = 3
 """Suites that a loud comment names."""

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from raggate.base import unicode
+from raggate.base.escape import log_line
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import (
     advice,
@@ -20,8 +22,6 @@ from raggate.reports.parts import (
 )
 from raggate.reports.parts.document import Block, Bullets, Cell, Command, Line, Paragraph, Part, Span, Table
 from raggate.scoring import figures
-from raggate.text import unicode
-from raggate.text.escape import log_line
 
 JOINT = " · "
 

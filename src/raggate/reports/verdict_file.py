@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from raggate.base.escape import plain
+from raggate.base.jsonio import as_dict, pieces
+from raggate.base.numbers import rounded, rounded_or_none
 from raggate.models import public_verdict as public
 from raggate.models.comparison import Cause, Diagnosis, Finding, Flip, to_stored
 from raggate.models.golden import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, RecheckOutcome, Review
 from raggate.reports.parts import evidence, formatting
 from raggate.scoring.repeats import Repeated
-from raggate.text.escape import plain
-from raggate.text.jsonio import as_dict, pieces
-from raggate.text.numbers import rounded, rounded_or_none
 
 if TYPE_CHECKING:
     from pathlib import Path

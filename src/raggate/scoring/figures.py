@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+from raggate.base.numbers import STORED_DECIMALS, fixed, rounded, setting
 from raggate.models.comparison import Delta
 from raggate.models.metric_names import at_parts
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import GatedMetric
 from raggate.scoring.metrics import METRICS
-from raggate.text.numbers import STORED_DECIMALS, fixed, rounded, setting
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self, TypeVar
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
 
+from raggate.base.numbers import STORED_DECIMALS, rounded
 from raggate.models.provenance import Fingerprint
 from raggate.models.scorecard import CaseScore, Scorecard
-from raggate.text.numbers import STORED_DECIMALS, rounded
 
 KEY = "noise"
 """What it is called in the fingerprint of a run, and so in its baseline."""

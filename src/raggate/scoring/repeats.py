@@ -10,13 +10,13 @@ from typing import Annotated, Any, Self
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from raggate.base.jsonio import as_dict
+from raggate.base.numbers import lot
 from raggate.models.metric_names import HIT, at_depth
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, Whole, read, stored_bands
-from raggate.text.jsonio import as_dict
-from raggate.text.numbers import lot
 
 PERSISTENCE = 0.9
 """The chance that a reader looks at the next rank too: the first ten ranks then make up 86% of the value."""

@@ -9,6 +9,8 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from raggate.base.headings import contains_snippet, covers, elements, fold, in_scope, inside_folder
+from raggate.base.unicode import words
 from raggate.config.imported import ImportedConfig
 from raggate.models.golden import Case, Support
 from raggate.models.judging import judged_scores
@@ -19,8 +21,6 @@ from raggate.scoring import noise, repeats
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
-from raggate.text.headings import contains_snippet, covers, elements, fold, in_scope, inside_folder
-from raggate.text.unicode import words
 
 JUDGED = 5
 """Chunks above the first match that are compared with it."""

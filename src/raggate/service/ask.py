@@ -15,6 +15,8 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.numbers import counted, setting
+from raggate.base.quote import cut
 from raggate.config.ask_settings import Ask
 from raggate.config.question_settings import asked_in
 from raggate.models.golden import Case, Question
@@ -22,8 +24,6 @@ from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Started
 from raggate.service import signals
 from raggate.service.misses import Miss, miss
-from raggate.text.numbers import counted, setting
-from raggate.text.quote import cut
 
 WATCH_SECONDS = 0.05
 """How often the API is looked at while questions are under way."""

@@ -15,18 +15,18 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from raggate.base.certificates import TRUST, checked_by, distrusted
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
+from raggate.base.numbers import counted, fixed, setting
+from raggate.base.quote import cut, quoted
 from raggate.config.service_settings import Api, Readiness
 from raggate.config.values import address_of
-from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.backends import BACKENDS, Start
 from raggate.service.transport import Exchange, Wire
-from raggate.text.certificates import TRUST, checked_by, distrusted
-from raggate.text.http_client import httpx
-from raggate.text.numbers import counted, fixed, setting
-from raggate.text.quote import cut, quoted
 
 _T = TypeVar("_T")
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)

@@ -15,6 +15,11 @@ from urllib.parse import urlencode
 import h11
 from msgspec import Struct
 
+from raggate.base import jsonio
+from raggate.base.certificates import authorities
+from raggate.base.http_client import httpx
+from raggate.base.quote import cut
+from raggate.base.redact import Guarded
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -24,11 +29,6 @@ from raggate.service import ask, misses
 from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
 from raggate.service.misses import Miss, miss
-from raggate.text import jsonio
-from raggate.text.certificates import authorities
-from raggate.text.http_client import httpx
-from raggate.text.quote import cut
-from raggate.text.redact import Guarded
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values, in the order in which they are sent or came."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from raggate.base.http_client import httpx
+from raggate.base.numbers import setting
+from raggate.base.quote import cut
 from raggate.models.run import Failure, FailureKind
 from raggate.service.answer_limits import MAX_BODY_BYTES
-from raggate.text.http_client import httpx
-from raggate.text.numbers import setting
-from raggate.text.quote import cut
 
 # how the HTTP library says that the other side hung up, as opposed to talking nonsense
 _HUNG_UP = ("Server disconnected", "peer closed connection", "peer unexpectedly closed connection")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from raggate.errors import RaggateError
+from raggate.base.errors import RaggateError
 
 _came: list[int] = []
 _settled = threading.Event()

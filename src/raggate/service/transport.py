@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 from msgspec import Struct
 
-from raggate.text.http_client import httpx
-from raggate.text.quote import cut
+from raggate.base.http_client import httpx
+from raggate.base.quote import cut
 
 WITHIN = "raggate.within"
 """The extension of a request that is given up sooner than others: after so many seconds."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from raggate.errors import FileError
+from raggate.base.errors import FileError
+from raggate.base.numbers import counted
 from raggate.models.baseline import Baseline, Restated, Slices
 from raggate.models.golden import Case
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
-from raggate.text.numbers import counted
 from raggate_interop.helloworld import metrics
 from raggate_interop.helloworld.read import MODE, RunFiles, check_metrics, read_config
 from raggate_interop.helloworld.write import run_config, to_rows

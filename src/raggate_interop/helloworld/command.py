@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from raggate.base.errors import ExitCode, UsageError
+from raggate.base.escape import log_line
+from raggate.base.jsonio import printable
+from raggate.base.numbers import counted, setting, written
 from raggate.cli.options import DIRECTORY, RUN, FiniteRange
 from raggate.config.schema import DESCRIPTION
-from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.jsonio import printable
-from raggate.text.numbers import counted, setting, written
 from raggate_interop.terminal import MODE, OUT, SUITE, refuse_existing, warn
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from raggate.base.numbers import fixed
 from raggate.models.scorecard import EPSILON, oriented
-from raggate.text.numbers import fixed
 from raggate_interop.helloworld.compare import DIRECTIONS
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
 def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExported]:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
-    from raggate.text.files import write_file
+    from raggate.base.files import write_file
     from raggate_interop.export import only_mode, whole
     from raggate_interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
     from raggate_interop.results import HelloworldExported

@@ -9,15 +9,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file
+from raggate.base.numbers import counted
+from raggate.base.quote import quoted
 from raggate.inputs import golden
 from raggate.models.golden import Case, Golden, digest
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.scoring import score
-from raggate.text.files import read_file
-from raggate.text.numbers import counted
-from raggate.text.quote import quoted
 from raggate_interop import golden_rows
 from raggate_interop.helloworld import baseline, judged, metrics as helloworld_metrics, read as reader
 from raggate_interop.helloworld.compare import Side

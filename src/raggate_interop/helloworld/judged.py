@@ -14,14 +14,14 @@ from typing import Any
 from msgspec.structs import replace
 from pydantic import ValidationError
 
+from raggate.base.errors import FileError, UsageError
+from raggate.base.jsonio import fields, parse_object
+from raggate.base.numbers import setting
+from raggate.base.quote import first_problem, quoted
 from raggate.config.imported import ImportedConfig
 from raggate.config.judge_settings import MIN_COVERAGE
-from raggate.errors import FileError, UsageError
 from raggate.models.judging import JUDGES, JUDGING, Coverage, Judgement, JudgingSummary, NotJudgedReason, judges_of
 from raggate.models.run import LabelledResult, Run
-from raggate.text.jsonio import fields, parse_object
-from raggate.text.numbers import setting
-from raggate.text.quote import first_problem, quoted
 from raggate_interop.helloworld.read import CACHE_LINE
 
 SCORES = ("groundedness", "correctness")

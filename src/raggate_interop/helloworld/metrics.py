@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 from raggate.models.golden import Case, Support
 from raggate.models.run import Result
-from raggate.text.quote import quoted
 
 MAX_ANSWER = 50_000
 """Characters of an answer that are read; no real answer is that long."""

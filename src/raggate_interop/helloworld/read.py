@@ -16,16 +16,16 @@ from msgspec import Struct
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file, reading
+from raggate.base.jsonio import parse_object
+from raggate.base.numbers import rounded
+from raggate.base.quote import cut, quoted
 from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
-from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
 from raggate.scoring.score import label
-from raggate.text.files import read_file, reading
-from raggate.text.jsonio import parse_object
-from raggate.text.numbers import rounded
-from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import check
 
 AGGREGATE: TypeAdapter[Any] = TypeAdapter(StrictFloat | None)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from raggate.base.escape import markdown, plain
+from raggate.base.files import write_file
 from raggate.config.imported import ImportedConfig
 from raggate.models.run import Chunk, LabelledResult, Response, Run
-from raggate.text.escape import markdown, plain
-from raggate.text.files import write_file
 from raggate_interop.helloworld import judged
 from raggate_interop.helloworld.read import REDACTED, STORED_TEXT, RunFiles
 

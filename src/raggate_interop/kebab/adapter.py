@@ -24,10 +24,17 @@ from typing import IO, Any, Literal, NoReturn
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base.errors import UsageError
+from raggate.base.field_paths import ABSENT, joined, kind_of
+from raggate.base.headings import written
+from raggate.base.http_client import httpx
+from raggate.base.jsonio import dumps, loads
+from raggate.base.numbers import setting
+from raggate.base.quote import cut
+from raggate.base.redact import Guarded
 from raggate.config.ask_settings import Ask
 from raggate.config.schema import Config, program_and_adapter
 from raggate.config.service_settings import Program, Readiness
-from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response, Result
 from raggate.models.service import IndexState, Started
@@ -35,13 +42,6 @@ from raggate.service import signals
 from raggate.service.adapters.ask import parsed
 from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
 from raggate.service.ask import GIVE_UP_AFTER, AskResult, OnResult
-from raggate.text.field_paths import ABSENT, joined, kind_of
-from raggate.text.headings import written
-from raggate.text.http_client import httpx
-from raggate.text.jsonio import dumps, loads
-from raggate.text.numbers import setting
-from raggate.text.quote import cut
-from raggate.text.redact import Guarded
 
 MAX_HITS = 1_000
 MAX_CITATIONS = 1_000

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.base.errors import CannotTell
+from raggate.base.escape import log_line
+from raggate.base.numbers import counted, fixed, written
 from raggate.cli.options import RUN, FiniteRange, choice
-from raggate.errors import CannotTell
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.numbers import counted, fixed, written
 from raggate_interop.terminal import MODE, OUT, SUITE, refuse_existing, warn
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def aggregate(
     *, source: str, golden_file: Path, as_json: bool, index: Path | None, check_ids: bool, **settings: Any
 ) -> Answer[SystemDocument]:
     """Compute the metrics of a run as kebab does."""
-    from raggate.text.jsonio import dumps
+    from raggate.base.jsonio import dumps
     from raggate_interop.kebab import inputs, metrics
 
     golden, queries = _golden(golden_file)
@@ -190,7 +190,7 @@ def runs(*, database: Path, as_json: bool) -> Answer[KebabRuns]:
     """List the runs of kebab's SQLite file, oldest first."""
     from msgspec.structs import asdict
 
-    from raggate.text.jsonio import dumps
+    from raggate.base.jsonio import dumps
     from raggate_interop.kebab.sqlite import open_store
     from raggate_interop.results import KebabRuns
 
@@ -266,7 +266,7 @@ def import_run(
 @MODE
 def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExported]:
     """Write a raggate run as a per_query.jsonl of kebab."""
-    from raggate.text.files import write_file
+    from raggate.base.files import write_file
     from raggate_interop.export import whole
     from raggate_interop.kebab import inputs
     from raggate_interop.kebab.rows import write_rows
@@ -298,8 +298,8 @@ def _stored(source: str, golden: GoldenFile) -> StoredRun:
 
 
 def _give(report: dict[str, Any], render: Callable[..., str], file: Path | None, *, as_json: bool) -> None:
-    from raggate.text.files import write_file
-    from raggate.text.jsonio import dumps
+    from raggate.base.files import write_file
+    from raggate.base.jsonio import dumps
 
     if file is not None:
         write_file(file, render(report).encode())

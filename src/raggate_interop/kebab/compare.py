@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from raggate.errors import CannotTell, ExitCode
-from raggate.text.numbers import counted, fixed, percent, setting
-from raggate.text.quote import cut
+from raggate.base.errors import CannotTell, ExitCode
+from raggate.base.numbers import counted, fixed, percent, setting
+from raggate.base.quote import cut
 from raggate_interop.kebab.golden import GoldenQuery
 from raggate_interop.kebab.metrics import (
     ANSWER_LEVEL,

@@ -10,13 +10,13 @@ import yaml
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from raggate.errors import UsageError
+from raggate.base import yamlio
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps
+from raggate.base.numbers import counted
+from raggate.base.quote import Problems, cut, nearest, problems_of, quoted
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case
-from raggate.text import yamlio
-from raggate.text.jsonio import dumps
-from raggate.text.numbers import counted
-from raggate.text.quote import Problems, cut, nearest, problems_of, quoted
 
 SHOWN_PROBLEMS = 10
 

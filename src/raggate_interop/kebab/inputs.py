@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.files import read_file
+from raggate.base.quote import cut, quoted
 from raggate.models.golden import Golden, digest
 from raggate.models.run import Run
-from raggate.text.files import read_file
-from raggate.text.quote import cut, quoted
 from raggate_interop import export
 from raggate_interop.kebab import golden as kebab_golden, run as kebab_run
 from raggate_interop.kebab.golden import GoldenFile, Unlabelled

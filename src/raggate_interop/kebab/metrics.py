@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from raggate.text.numbers import setting
+from raggate.base.numbers import setting
 from raggate_interop.kebab.golden import GoldenQuery
 
 Row = Mapping[str, Any]

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from raggate.errors import CannotTell
-from raggate.text.escape import markdown, plain
+from raggate.base.errors import CannotTell
+from raggate.base.escape import markdown, plain
 from raggate_interop.kebab.metrics import CUTOFFS, Queries, Row, answer_ok, doc_recall, shortest, single
 
 NARROW = 10

@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from pydantic import Field, StrictBool, StrictFloat, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
-from raggate.errors import UsageError
-from raggate.text.jsonio import dumps, parse
-from raggate.text.quote import quoted
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps, parse
+from raggate.base.quote import quoted
 from raggate_interop.json_shapes import check
 
 MAX_BYTES = 512 << 20

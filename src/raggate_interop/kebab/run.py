@@ -13,18 +13,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from raggate.base.dates import stamp
+from raggate.base.errors import UsageError
+from raggate.base.headings import written
+from raggate.base.numbers import rounded
+from raggate.base.quote import cut, quoted
 from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
 from raggate.config.question_settings import mode_name
-from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, LabelledResult, Reference, Response, Result, Run
 from raggate.scoring.score import label
-from raggate.text.dates import stamp
-from raggate.text.headings import written
-from raggate.text.numbers import rounded
-from raggate.text.quote import cut, quoted
 from raggate_interop.kebab.metrics import CUTOFFS
 from raggate_interop.kebab.rows import StoredRun
 

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
-from raggate.text.jsonio import parse
-from raggate.text.quote import cut, quoted
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import parse
+from raggate.base.quote import cut, quoted
 from raggate_interop.kebab.rows import StoredRun, read_row
 
 MAGIC = b"SQLite format 3\0"

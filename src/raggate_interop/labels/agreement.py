@@ -10,11 +10,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from math import fsum
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.quote import cut, quoted
 from raggate.models.judging import LABELS
 from raggate.scoring.agreement import Unit, alpha_of_counts, krippendorff_alpha, percent_agreement
 from raggate.scoring.intervals import DEFAULT, Interval, Sampling, bootstrap, check_level
-from raggate.text.quote import cut, quoted
 from raggate_interop.labels.models import Judgment, LabelAgreement, PairAgreement
 
 

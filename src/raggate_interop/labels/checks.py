@@ -7,13 +7,13 @@ from math import fsum
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
+from raggate.base.dates import moment
+from raggate.base.errors import UsageError
+from raggate.base.headings import fold
+from raggate.base.quote import cut, quoted
 from raggate.models.judging import Task
 from raggate.models.scorecard import EPSILON, oriented
 from raggate.scoring.intervals import DEFAULT, Interval, Sampling
-from raggate.text.dates import moment
-from raggate.text.headings import fold
-from raggate.text.quote import cut, quoted
 from raggate_interop.labels.agreement import bootstrap_mean, paired
 from raggate_interop.labels.metrics import LABEL_METRICS
 from raggate_interop.labels.models import (

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.base.dates import now
+from raggate.base.errors import ExitCode, UsageError
+from raggate.base.escape import log_line
+from raggate.base.numbers import counted, percent, written
 from raggate.cli.options import DIRECTORY, PATH, RUN, FiniteRange, choice
-from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
-from raggate.text.dates import now
-from raggate.text.escape import log_line
-from raggate.text.numbers import counted, percent, written
 from raggate_interop.terminal import warn
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def interval(ends: Interval | None) -> str:
 
 def _time(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Check an ISO 8601 time."""
-    from raggate.text.dates import moment
+    from raggate.base.dates import moment
 
     if value is not None and moment(value) is None:
         raise click.BadParameter(f"{value!r} is no ISO 8601 time such as 2026-05-01", context, parameter)
@@ -116,8 +116,8 @@ def agreement(
     in annotation/exports. Of a .labels.jsonl, which `raggate label` writes, it is told whether a passage answers
     (grade 1 or more), and kappa of the grades with quadratic weights. Exits 3 when no row is left to compare.
     """
+    from raggate.base.files import read_file
     from raggate.labelling import label_file
-    from raggate.text.files import read_file
     from raggate_interop.labels import agreement as agreement_metrics, checks
     from raggate_interop.labels.models import TaskAgreement
     from raggate_interop.pragmata.files import read_sheets, write_agreement

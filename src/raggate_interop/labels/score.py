@@ -14,12 +14,12 @@ from typing import Literal, TypeVar, cast
 
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.headings import fold
+from raggate.base.numbers import percent
+from raggate.base.quote import cut, quoted
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.scoring.intervals import DEFAULT, Sampling, wilson
-from raggate.text.headings import fold
-from raggate.text.numbers import percent
-from raggate.text.quote import cut, quoted
 from raggate_interop.labels.agreement import bootstrap_mean
 from raggate_interop.labels.metrics import LABEL_METRICS, ChunkLabels, answer_value, retrieval_values
 from raggate_interop.labels.models import METRICS, Joined, Judgment, LabelScores, MetricScore, RetrievalJudgment

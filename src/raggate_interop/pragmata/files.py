@@ -7,15 +7,15 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from raggate.errors import UsageError
+from raggate.base.csv_table import parse_json
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file, write_file
+from raggate.base.headings import fold
+from raggate.base.jsonio import dumps, parse_object
+from raggate.base.quote import cut, quoted
 from raggate.models.judging import Task
 from raggate.models.run import LabelledResult
 from raggate.scoring.intervals import Interval, Sampling
-from raggate.text.csv_table import parse_json
-from raggate.text.files import read_file, write_file
-from raggate.text.headings import fold
-from raggate.text.jsonio import dumps, parse_object
-from raggate.text.quote import cut, quoted
 from raggate_interop import export
 from raggate_interop.json_shapes import check_keys
 from raggate_interop.labels.models import (

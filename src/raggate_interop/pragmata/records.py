@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
+from raggate.base.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
+from raggate.base.errors import UsageError
+from raggate.base.headings import fold
+from raggate.base.jsonio import parse
+from raggate.base.quote import quoted
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case, Support
-from raggate.text.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
-from raggate.text.headings import fold
-from raggate.text.jsonio import parse
-from raggate.text.quote import quoted
 from raggate_interop.golden_rows import Note, note
 from raggate_interop.json_shapes import check_keys
 from raggate_interop.labels.metrics import grade

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from raggate.errors import UsageError
+from raggate.base.csv_table import Row, Table, read_table
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 from raggate.models.judging import LABELS, Task
-from raggate.text.csv_table import Row, Table, read_table
-from raggate.text.quote import quoted
 from raggate_interop.labels.models import TASKS, Discarded, Judgment, RetrievalJudgment, Sheet
 
 META = ".meta.json"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.base.errors import UsageError
+from raggate.base.escape import log_line
+from raggate.base.files import write_file
+from raggate.base.jsonio import loads, printable
+from raggate.base.numbers import counted, setting
 from raggate.cli.options import RUN, FiniteRange, choice
-from raggate.errors import UsageError
 from raggate.models.answer import Answer
-from raggate.text.escape import log_line
-from raggate.text.files import write_file
-from raggate.text.jsonio import loads, printable
-from raggate.text.numbers import counted, setting
 from raggate_interop.terminal import warn
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def results(directory: Path, out: Path | None) -> Answer[Lines]:
 
 
 def _say_comparison(comparison: Comparison) -> None:
-    from raggate.text.numbers import written
+    from raggate.base.numbers import written
 
     names = ("Mode", "Difficulty", "Metric")
     click.echo(f"{_columns(names)} {'Baseline':>9} {'Current':>9} {'Delta':>9}  Status")
@@ -258,7 +258,7 @@ def _say_comparison(comparison: Comparison) -> None:
 
 
 def _say_table(table: Table) -> None:
-    from raggate.text.numbers import written
+    from raggate.base.numbers import written
 
     for mode, buckets in table.items():
         for name, bucket in buckets.items():

@@ -13,10 +13,10 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
+from raggate.base.jsonio import as_dict
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, improvement, oriented
 from raggate.scoring.metrics import METRICS, Metric
-from raggate.text.jsonio import as_dict
 from raggate_interop.substrate.metrics_files import Bucket, Table
 
 Limits = Mapping[str, Mapping[str, Mapping[str, float]]]

@@ -16,12 +16,12 @@ from msgspec import Struct, field
 from pydantic import Field, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.base.errors import UsageError
+from raggate.base.files import write_atomic
+from raggate.base.quote import quoted
 from raggate.config.question_settings import mode_name
-from raggate.errors import UsageError
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case, Support
-from raggate.text.files import write_atomic
-from raggate.text.quote import quoted
 from raggate_interop.json_shapes import Name, check
 from raggate_interop.substrate.records import read_json, read_lines
 

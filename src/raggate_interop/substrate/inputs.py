@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.models.golden import Golden, digest
 from raggate_interop import export
 from raggate_interop.substrate import gate, metrics as substrate_metrics, records

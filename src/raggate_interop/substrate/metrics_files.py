@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import key_twice, loads, parse
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, quoted
 from raggate.config.question_settings import mode_name
-from raggate.errors import UsageError
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.text.jsonio import key_twice, loads, parse
-from raggate.text.numbers import setting
-from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import Number, check
 from raggate_interop.substrate.records import read_bytes, script_mode
 

@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import StrictBool, StrictInt, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.base.errors import UsageError
+from raggate.base.files import opened, read_file, reading
+from raggate.base.jsonio import parse
 from raggate.config.question_settings import ALIASES
-from raggate.errors import UsageError
-from raggate.text.files import opened, read_file, reading
-from raggate.text.jsonio import parse
 from raggate_interop.json_shapes import check
 
 MAX_BYTES = 256 << 20

@@ -17,17 +17,17 @@ from msgspec.structs import replace
 from pydantic import StrictBool, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.base.errors import UsageError
+from raggate.base.numbers import counted
+from raggate.base.quote import cut, quoted
 from raggate.config.imported import ImportedConfig
 from raggate.config.question_settings import asked_in, mode_name
-from raggate.errors import UsageError
 from raggate.models.baseline import Baseline, Restated, Slices
 from raggate.models.golden import Case, Golden
 from raggate.models.provenance import cutoffs_of
 from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.scoring.score import body_of, label
-from raggate.text.numbers import counted
-from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import Name, Number, Rank, check
 from raggate_interop.substrate import metrics
 from raggate_interop.substrate.golden import DEFAULT_DIFFICULTY, Document, from_cases

@@ -16,12 +16,12 @@ from msgspec import Struct
 from pydantic import StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dump_line, parse
+from raggate.base.quote import cut, quoted
 from raggate.config.question_settings import mode_name
-from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult, Run
-from raggate.text.jsonio import dump_line, parse
-from raggate.text.quote import cut, quoted
 from raggate_interop.json_shapes import Name, Number, Rank, check
 from raggate_interop.substrate.records import read_lines, script_mode
 

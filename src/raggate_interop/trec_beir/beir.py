@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from raggate.errors import UsageError
-from raggate.text.quote import cut, quoted
+from raggate.base.errors import UsageError
+from raggate.base.quote import cut, quoted
 from raggate_interop.trec_beir.rankings import Grades, bad_grade, open_binary, write_whole
 
 CORPUS = "corpus.jsonl"

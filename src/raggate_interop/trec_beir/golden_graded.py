@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case, Support
-from raggate.text.quote import quoted
 from raggate_interop.golden_rows import Note, note
 from raggate_interop.trec_beir import beir, trec
 from raggate_interop.trec_beir.rankings import open_binary, write_whole

@@ -18,10 +18,10 @@ from typing import IO, Any, BinaryIO, NamedTuple
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from raggate.errors import UsageError
-from raggate.text import files
-from raggate.text.files import reading
-from raggate.text.quote import quoted
+from raggate.base import files
+from raggate.base.errors import UsageError
+from raggate.base.files import reading
+from raggate.base.quote import quoted
 
 MAX_GRADE = 1000
 """The largest grade, up or down: twice this power of two would no longer be a float."""

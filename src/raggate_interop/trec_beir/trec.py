@@ -16,8 +16,8 @@ from operator import gt, itemgetter
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from raggate.errors import UsageError
-from raggate.text.quote import quoted
+from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 from raggate_interop.trec_beir.rankings import Grades, QueryGrades, Ranking, bad_grade, open_binary, ranked, write_whole
 
 QRELS = ("query", "iteration", "document", "grade")

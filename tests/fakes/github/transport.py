@@ -18,7 +18,7 @@ from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
 
 from fakes.github.calls import Request, Response
-from raggate.text.http_client import httpx
+from raggate.base.http_client import httpx
 
 Answer = Callable[[Request], tuple[Response, bool]]
 """Gives the answer, and whether the connection breaks in its place."""

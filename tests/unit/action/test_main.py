@@ -14,7 +14,7 @@ from e2e import grammar
 from here import Done, called
 from preloaded import start
 from raggate.action import main
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.github.publish import StepReporter
 from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import check as pipeline

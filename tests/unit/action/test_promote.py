@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raggate.action import promote
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from tables import each_row
 
 TYPED = {

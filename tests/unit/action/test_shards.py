@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from raggate.action import main, shards
-from raggate.errors import RaggateError
+from raggate.base.errors import RaggateError
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState

@@ -9,8 +9,8 @@ import pytest
 
 from raggate.action import steps
 from raggate.action.gate import gate
+from raggate.base.errors import CannotTell, UsageError
 from raggate.config.overrides import Overrides
-from raggate.errors import CannotTell, UsageError
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from builders import make_case_score, make_scorecard
 from checkouts import git
 from here import called
+from raggate.base.errors import UsageError
 from raggate.cli.baseline import baseline
 from raggate.cli.main import run_command
-from raggate.errors import UsageError
 from raggate.gate import baseline as gate_baseline
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.scorecard import OVERALL

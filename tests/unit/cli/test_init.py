@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raggate.base.errors import UsageError
 from raggate.cli.init import write_example
 from raggate.cli.main import cli
 from raggate.config.json_schema import FILE, json_schema
-from raggate.errors import UsageError
 
 OWNERS = ".github/CODEOWNERS"
 SHIPPED = json.loads(files("raggate.config").joinpath(FILE).read_bytes())

@@ -24,8 +24,8 @@ from builders import make_case, make_failure, make_result
 from here import called
 from label_builders import export_csv
 from labelling_project import make_label_project
+from raggate.base.errors import ExitCode
 from raggate.cli import main
-from raggate.errors import ExitCode
 from raggate.models.baseline import Calibration
 from raggate.models.golden import Selection
 from raggate.models.public_verdict import Side, SideBySide

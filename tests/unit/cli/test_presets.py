@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from raggate.base.errors import UsageError
 from raggate.cli import first_config
 from raggate.config import schema
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.service.adapters.mapped import MappedAdapter, filled_json, values_of

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_support
+from raggate.base.errors import UsageError
 from raggate.cli import golden
-from raggate.errors import UsageError
 from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.models.golden import Vault

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from raggate.base.errors import UsageError
 from raggate.config import schema
 from raggate.config.first_run import SETTINGS, FirstRun
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from tables import each_row
 
 HEAD = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\n"

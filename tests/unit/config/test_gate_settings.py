@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from raggate.base.errors import UsageError
 from raggate.config import schema
 from raggate.config.gate_settings import DeclaredFault
-from raggate.errors import UsageError
 from tables import each_row
 
 MINIMAL = "vault: {notes: vault}\napi: {url: 'http://127.0.0.1:9000'}\n"

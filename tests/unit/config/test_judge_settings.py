@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from raggate.base.errors import UsageError
 from raggate.config.judge_settings import JudgeModelSettings, Judges
 from raggate.config.schema import load
-from raggate.errors import UsageError
 from tables import each_row
 
 LOCAL = {"model": "qwen2.5-14b", "base_url": "http://127.0.0.1:8081"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from raggate.base.errors import UsageError
 from raggate.config import schema
 from raggate.config.overrides import Overrides
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from tables import each_row
 
 COMMAND = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}, ready: {timeout: 7}}\n"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps
 from raggate.config.schema import load
-from raggate.errors import UsageError
-from raggate.text.jsonio import dumps
 from tables import each_row
 
 BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}}

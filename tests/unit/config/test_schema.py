@@ -9,11 +9,11 @@ from importlib.resources import files
 import pytest
 from hypothesis import given, strategies as st
 
+from raggate.base.errors import UsageError
 from raggate.config import schema as config
 from raggate.config.gate_settings import DEFAULT_GATED, Rule
 from raggate.config.json_schema import FILE
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from tables import each_row
 
 MINIMAL = "vault: {notes: vault}\napi: {url: 'http://127.0.0.1:9000'}\n"

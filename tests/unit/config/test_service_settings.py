@@ -8,9 +8,9 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from raggate.base.errors import UsageError
 from raggate.config import schema
 from raggate.config.service_settings import Api, ContainerBackend, Service
-from raggate.errors import UsageError
 from tables import each_row
 
 

@@ -10,12 +10,12 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from builders import make_case_score, make_metric, make_scorecard
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps
 from raggate.gate import baseline
 from raggate.gate.baseline import digest
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
-from raggate.text.jsonio import dumps
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}

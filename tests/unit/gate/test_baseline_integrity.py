@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case_score, make_scorecard
-from raggate.errors import ExitCode, UsageError
+from raggate.base.errors import ExitCode, UsageError
+from raggate.base.jsonio import dumps
 from raggate.gate import baseline
 from raggate.gate.baseline import digest
 from raggate.models.scorecard import OVERALL, Direction
-from raggate.text.jsonio import dumps
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "wrong_rate": "lower"}

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_comparison, make_scorecard
+from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate
-from raggate.errors import UsageError
 from raggate.gate.evidence import ScoredPair, check_names, paired_scores
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import CaseScore

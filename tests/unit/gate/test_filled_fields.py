@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_config, make_failure, make_labelled, make_result
 from mapped_api import example
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 from raggate.gate.filled_fields import examine, prefix_of
 from raggate.inputs.notes import Notes
 from raggate.models.golden import Vault

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders import make_case_score, make_scorecard
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.gate import baseline, history
 from raggate.models.history import History
 from raggate.models.scorecard import OVERALL

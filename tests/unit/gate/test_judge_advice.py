@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
 from judged_cards import AGREEMENT, QUESTIONS, card, codes, summary, verdict
+from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate
-from raggate.errors import UsageError
 from raggate.gate import promote
 from raggate.gate.compare import compare
 from raggate.gate.judge_advice import why_unfit

@@ -20,7 +20,7 @@ from builders import (
     make_scorecard,
     make_support,
 )
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.other_systems import compat_scores
 from raggate.models.baseline import Baseline

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_golden
+from raggate.base.errors import CannotTell, ExitCode
 from raggate.config.gate_settings import Gate, Waiver
-from raggate.errors import CannotTell, ExitCode
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.models.golden import Selection

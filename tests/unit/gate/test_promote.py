@@ -19,8 +19,8 @@ from builders import (
     make_run,
     make_scorecard,
 )
+from raggate.base.errors import CannotTell, UsageError
 from raggate.config.gate_settings import Gate, Rule
-from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline
 from raggate.gate.promote import (
     MEND_FIRST,

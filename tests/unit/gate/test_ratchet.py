@@ -22,9 +22,9 @@ from builders import (
     make_run,
     make_scorecard,
 )
+from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate, Rule
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.gate import baseline, promote
 from raggate.gate.completeness import obstacles
 from raggate.gate.evaluation import evaluate_run

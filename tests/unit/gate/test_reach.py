@@ -19,8 +19,8 @@ from builders import (
     make_scorecard,
     make_support,
 )
+from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate
-from raggate.errors import UsageError
 from raggate.gate.compare import compare
 from raggate.gate.reach import (
     modes_without_match,

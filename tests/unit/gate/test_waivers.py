@@ -20,9 +20,9 @@ from builders import (
     make_run,
     make_scorecard,
 )
+from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate, Rule, Waiver
 from raggate.config.schema import Config
-from raggate.errors import UsageError
 from raggate.gate import compare, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.verdict import Circumstances, decide

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github import bases
 from tables import each_row
 

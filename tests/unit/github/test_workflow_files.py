@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github import workflow_files
 from tables import each_row
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs.expressions import compiled
 from tables import each_row
 

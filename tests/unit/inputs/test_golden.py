@@ -11,12 +11,12 @@ from hypothesis import example, given, strategies as st
 from msgspec.structs import replace
 
 from builders import make_case, make_golden
+from raggate.base.errors import UsageError
+from raggate.base.yamlio import Path, dotted
 from raggate.config.question_settings import QuestionChoice
-from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.inputs.golden import part_of
 from raggate.models.golden import Case, Golden, Support, with_hash
-from raggate.text.yamlio import Path, dotted
 from tables import each_row
 
 GOLD = {"rel_path": "a.md", "heading_path": "# A"}

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.headings import elements, written
 from raggate.inputs import headings
 from raggate.inputs.headings import SectionNames, check_anchors, heading_paths
 from raggate.models.golden import Support, Vault
-from raggate.text.headings import elements, written
 from tables import each_row
 
 Paths = set[tuple[str, ...]]

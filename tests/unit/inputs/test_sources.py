@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs import git_objects, sources
 from raggate.models.provenance import Checkout
 

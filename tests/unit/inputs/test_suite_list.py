@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkouts import commit_all, git, write_files
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs import suite_list
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from raggate.base.errors import FileProblems, UsageError
 from raggate.config.schema import Config
-from raggate.errors import FileProblems, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, InputSource, load_change, load_trusted
 from stored_objects import StoredObjects

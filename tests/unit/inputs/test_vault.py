@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders import make_support
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.inputs import vault
 from raggate.models.golden import Support
 from raggate.models.verdict import SourceLine

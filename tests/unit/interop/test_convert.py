@@ -13,8 +13,8 @@ from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_result, make_support
 from here import called
+from raggate.base.errors import UsageError
 from raggate.cli.main import run_command
-from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Case, Support
 from raggate.scoring import score

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Case, Support
 from raggate_interop.convert import FORMATS, Options, through

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from raggate import plugins
+from raggate.base import plugins
 from raggate.gate.other_systems import installed
 from tables import each_row
 

@@ -17,7 +17,7 @@ import pytrec_eval
 from hypothesis import given, strategies as st
 
 from builders import make_ranked
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.scoring.metrics import retrieval
 from raggate_interop.evaluate import (
     BATCH,

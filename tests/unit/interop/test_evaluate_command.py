@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate_interop.evaluate_command import evaluate
 
 TABLE = """\

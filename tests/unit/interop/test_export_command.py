@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run
-from raggate.errors import RaggateError, UsageError
+from raggate.base.errors import RaggateError, UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.export_command import export
 from raggate_interop.trec_beir import beir, trec

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from helloworld_files import CASES, make_chunk_row, make_row
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Golden, Support
 from raggate.scoring import score

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from builders import make_case, make_chunk, make_chunks, make_failure, make_labelled, make_result, make_run
+from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate, Rule
-from raggate.errors import UsageError
 from raggate.gate import baseline, compare, promote, verdict
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_golden, make_labelled, make_result, make_run
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
 from raggate.models.golden import Choice, Selection
 from raggate.models.run import Run
 from raggate.pipeline import run_directory

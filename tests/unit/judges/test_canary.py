@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judging import as_written, canary_line, make_canary, make_grader, make_panel
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.judges import canary
 from raggate.judges.canary import agreement, read
 from tables import each_row

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from judging import make_judge, make_request
-from raggate.errors import FileError, UsageError
+from raggate.base.errors import FileError, UsageError
 from raggate.judges import cassette
 from raggate.judges.cassette import Cassette, Line
 from raggate.models.judging import JudgeRequest, Reply

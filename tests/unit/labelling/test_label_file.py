@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.labelling import label_file
 from raggate.labelling.decisions import Where
 from raggate.labelling.label_file import Unit, Vote, agreement, consensus, is_split

@@ -12,14 +12,13 @@ import pytest
 
 from builders import make_chunk
 from labelling_project import CONFIG, DOUGH, NOTE, LabelProject, grade, make_label_project
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.inputs.golden import load
-from raggate.labelling import decisions as journals, session as sessions
+from raggate.labelling import decisions as journals, label_page, session as sessions
 from raggate.labelling.decisions import Decision, Where
 from raggate.labelling.label_file import Unit, Vote
 from raggate.labelling.progress import progress
 from raggate.labelling.session import Session
-from raggate.web import label_page
 
 OVEN = "# Bread > ## Oven"
 

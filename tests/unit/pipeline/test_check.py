@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from builders import make_case, make_config, make_golden, make_run, make_scorecard
 from hostile_git import Hostile
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.models.golden import EVERYTHING, Choice, Selection
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run

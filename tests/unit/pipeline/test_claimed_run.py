@@ -20,7 +20,7 @@ from builders import (
     make_result,
     make_run,
 )
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
 from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import probe_plan
 from raggate.inputs.trusted import Inputs

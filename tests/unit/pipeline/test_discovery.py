@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
+from raggate.base.yamlio import block
 from raggate.config import schema
-from raggate.errors import CannotTell, UsageError
 from raggate.pipeline.discovery import Wanted, discover
-from raggate.text.http_client import httpx
-from raggate.text.yamlio import block
 from tables import each_row
 from tries import tried
 

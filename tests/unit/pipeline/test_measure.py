@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from builders import make_case, make_result
 from fakes.ask_api import FakeAskApi, Reply, ask_body
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 from raggate.inputs.trusted import Inputs, InputSource, load_change
 from raggate.models.run import Result
 from raggate.pipeline import asking, run_directory

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.models.publication import RunFailure
 from raggate.pipeline.report_files import refusals
 from raggate.reports.formats import FORMATS

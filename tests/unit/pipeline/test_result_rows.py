@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from probed import make_probe
-from raggate.errors import FileError, UsageError
+from raggate.base.errors import FileError, UsageError
 from raggate.models.run import Leak, ProbeAnswer
 from raggate.pipeline import result_rows, run_directory
 from raggate.service.answer_limits import MAX_NAME

@@ -24,10 +24,11 @@ from builders import (
     make_run,
     make_support,
 )
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps
 from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
-from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.comparison import NoteChange
 from raggate.models.judging import Judgement, Judging, Spending, Usage
@@ -35,7 +36,6 @@ from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.models.verdict import Preview, Recheck, ReportContext, SourceLine
 from raggate.pipeline import run_directory
-from raggate.text.jsonio import dumps
 from stored_rows import plain_rows
 from tables import each_row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import make_case, make_golden
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.pipeline.shards import Shard, cases_of, shard_of, written_shard
 from tables import each_row
 

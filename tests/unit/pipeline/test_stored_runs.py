@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from checkouts import git
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.pipeline.stored_runs import broken, named, remove, stored_runs
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from checkouts import commit_all, git, write_files
+from raggate.base.errors import CannotTell, UsageError
 from raggate.config.overrides import Overrides
-from raggate.errors import CannotTell, UsageError
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.waiver import WaiverStatus
 from raggate.pipeline import suites

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
 from raggate.models.service import Workspace
 from raggate.pipeline.discovery import discover
 from raggate.pipeline.tool_discovery import Wanted, check_fields, chunks_of, discover_started, shape_of
 from raggate.service.discovery.given import headers_of
-from raggate.text.http_client import httpx
 from tables import each_row
 
 URL = "http://api.example:8000"

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_case, make_metric, make_support
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.models.gate_proof import Trial, Watch
 from raggate.models.golden import Vault
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Reason

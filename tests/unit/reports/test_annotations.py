@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from builders import make_flip
+from raggate.base.escape import plain
 from raggate.models.golden import Golden
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
 from raggate.reports.annotations import Annotation, annotations, for_log
-from raggate.text.escape import plain
 from reviews import HOSTILE, foreign, hostile_everywhere, passing, review
 from tables import each_row
 

@@ -24,11 +24,11 @@ from comments import (
     STICKY,
     USAGE,
 )
+from raggate.base.escape import plain
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.reports import comment
 from raggate.reports.parts.document import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
 from raggate.reports.parts.questions import rank_change
-from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review
 from tables import each_row

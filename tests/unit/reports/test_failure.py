@@ -7,11 +7,11 @@ import json
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
+from raggate.base.errors import CannotTell, Interrupted, RaggateError, UsageError
+from raggate.base.escape import plain
 from raggate.models.publication import Publication, RunFailure
 from raggate.models.waiver import WaiverStatus
 from raggate.reports import comment, failure, verdict_file
-from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, passing
 from tables import each_row

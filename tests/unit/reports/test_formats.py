@@ -14,8 +14,8 @@ from hypothesis import example, given, strategies as st
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
+from raggate.base.errors import CannotTell, Interrupted, UsageError
 from raggate.cli.options import FORMAT_NAMES
-from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.models.golden import Selection
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review

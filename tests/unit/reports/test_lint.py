@@ -11,10 +11,10 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from own_source import MODULES, source
+from raggate.base.jsonio import as_dict
 from raggate.models.lint import CHECKS, LintFinding, LintReport, ModeOutlook, Outlook, in_order
 from raggate.reports import lint, sarif
 from raggate.reports.lint import _outlook as render
-from raggate.text.jsonio import as_dict
 from tries import tried
 
 MODE = ModeOutlook(

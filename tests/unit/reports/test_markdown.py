@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_flip
+from raggate.base.escape import plain
 from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Reason, Review
 from raggate.reports import comment
 from raggate.reports.parts import questions
-from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import (
     BESIDE,

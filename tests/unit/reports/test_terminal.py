@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_flip
+from raggate.base import unicode
 from raggate.models.verdict import Reason
 from raggate.reports import terminal
-from raggate.text import unicode
 from reviews import REVIEWS, from_elsewhere, hostile, passing, regression, review
 from tables import each_row
 

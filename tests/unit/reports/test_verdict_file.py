@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from raggate.base.escape import plain
+from raggate.base.jsonio import as_dict
 from raggate.models.provenance import Provenance
 from raggate.models.verdict import Review
 from raggate.reports import verdict_file
 from raggate.reports.parts import formatting
 from raggate.reports.verdict_file import verdict_of
-from raggate.text.escape import plain
-from raggate.text.jsonio import as_dict
 from reviews import HOSTILE, REVIEWS, bare, cannot_tell, first_run, hostile, passing, regression, review
 from tables import each_row
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
 from raggate.config.service_settings import Api, CommandBackend, Readiness
-from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Workspace
 from raggate.service import boot
 from raggate.service.boot import Clock, Expected, Growth, check_size, why_it_ended
-from raggate.text.http_client import httpx
 from tables import each_row
 
 SETTLE = 3.0

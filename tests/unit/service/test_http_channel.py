@@ -18,10 +18,10 @@ from unittest import mock
 import pytest
 from hypothesis import given, strategies as st
 
+from raggate.base.http_client import httpx
 from raggate.service import http_channel, misses
 from raggate.service.http_channel import Connections, Reply, Request
 from raggate.service.misses import Miss
-from raggate.text.http_client import httpx
 from tables import each_row
 from tries import tried
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.service import signals
 from tables import each_row
 

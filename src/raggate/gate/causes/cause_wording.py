@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from raggate.base.numbers import SHOWN_DECIMALS, counted, decimals_apart, fixed
+from raggate.base.quote import cut
 from raggate.models.comparison import SAME_SCORE, Cause, CauseCode, Range, same_score
 from raggate.models.scorecard import ListEntry
-from raggate.text.numbers import SHOWN_DECIMALS, counted, decimals_apart, fixed
-from raggate.text.quote import cut
 
 SHOWN_FOLDERS = 4
 

@@ -11,6 +11,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from raggate.base.headings import as_read, covers, is_end_of
+from raggate.base.quote import cut, nearest
 from raggate.gate.causes.cause_evidence import shared
 from raggate.gate.causes.folder_causes import folder_cause, unsearched_folder, unselected_folder
 from raggate.gate.causes.passages import (
@@ -41,8 +43,6 @@ from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import short_hash
-from raggate.text.headings import as_read, covers, is_end_of
-from raggate.text.quote import cut, nearest
 
 SHOWN_SNIPPET = 100
 """Characters of a gold snippet that a cause shows."""

@@ -12,6 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from raggate.base.numbers import counted, fixed
+from raggate.base.quote import cut, enumerated
 from raggate.gate.causes.cause_evidence import PARTS
 from raggate.gate.causes.cause_wording import between, number, threshold_change, writer
 from raggate.gate.causes.folder_causes import first_is_skipped
@@ -21,8 +23,6 @@ from raggate.gate.causes.signs import Lists, find_signs, in_common, lists_by_mod
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Comparison, Diagnosis, Flip, ListEvidence
 from raggate.models.run import Run
 from raggate.models.verdict import Verdict
-from raggate.text.numbers import counted, fixed
-from raggate.text.quote import cut, enumerated
 
 OTHER_WEIGHT = 0.005
 """Difference of a weight from which on it is another one."""

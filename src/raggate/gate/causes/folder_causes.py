@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from raggate.base.headings import in_scope, inside_folder
 from raggate.gate.causes.passages import vaults_with_notes
 from raggate.models.comparison import Cause, CauseEvidence, FolderKind
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult, Response
-from raggate.text.headings import in_scope, inside_folder
 
 KINDS: tuple[FolderKind, ...] = ("available", "selected")
 

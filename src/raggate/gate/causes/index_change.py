@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
+from raggate.base.numbers import counted
+from raggate.base.quote import cut
 from raggate.gate.causes.cause_wording import number
 from raggate.models.comparison import Comparison
 from raggate.models.provenance import Fingerprint
 from raggate.models.verdict import Reason
-from raggate.text.numbers import counted
-from raggate.text.quote import cut
 
 WHOLE = 0.9
 """Share of the text, in tokens, that must still be there for other chunks to be another cut of the same notes."""

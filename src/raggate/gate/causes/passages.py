@@ -9,13 +9,13 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base.headings import as_read
 from raggate.models.comparison import CauseEvidence, ListEvidence
 from raggate.models.golden import Case, Support
 from raggate.models.provenance import notes_of
 from raggate.models.run import Chunk, LabelledResult, Reference, Run
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.score import list_entries, short_hash
-from raggate.text.headings import as_read
 
 Ranked = tuple[int, int, Chunk]
 """Rank, position in the answer, and the chunk."""

@@ -15,13 +15,13 @@ from math import comb
 
 from msgspec import Struct
 
+from raggate.base.numbers import counted
 from raggate.gate.causes.cause_evidence import same_questions
 from raggate.models.comparison import CauseCode, same_score
 from raggate.models.provenance import notes_of
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
 from raggate.scoring.score import short_hash
-from raggate.text.numbers import counted
 
 NEARLY_ALL = 0.8
 """Share of the lists that must agree."""

@@ -10,6 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from raggate.base.headings import inside_place
+from raggate.base.numbers import counted
+from raggate.base.quote import cut, quoted
 from raggate.config.probe_settings import Principal
 from raggate.config.schema import Config
 from raggate.gate import noise, wording
@@ -17,9 +20,6 @@ from raggate.gate.causes import passages
 from raggate.models.provenance import notes_of
 from raggate.models.run import Chunk, LabelledResult, Leak, ProbeAnswer, Reference, Response, Run
 from raggate.scoring.repeats import Repeated
-from raggate.text.headings import inside_place
-from raggate.text.numbers import counted
-from raggate.text.quote import cut, quoted
 
 
 class Answer(Struct, frozen=True):

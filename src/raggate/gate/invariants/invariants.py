@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from typing import Literal
 
+from raggate.base.numbers import counted, setting
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants, sentences
 from raggate.config.schema import Config
@@ -14,7 +15,6 @@ from raggate.models.comparison import Finding
 from raggate.models.run import ProbeAnswer, Run
 from raggate.models.scorecard import EPSILON
 from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import counted, setting
 
 SHOWN_EXAMPLES = 5
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from raggate.base.numbers import counted, fixed, rounded
 from raggate.config.invariant_settings import Invariants, sentences
 from raggate.gate.causes.cause_evidence import Renumbered, same_questions
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
@@ -14,7 +15,6 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.provenance import cutoffs_of
 from raggate.models.scorecard import ListEntry, Scorecard
-from raggate.text.numbers import counted, fixed, rounded
 
 ALIKE = 0.8
 """Mean overlap below which the lists as a whole count as others, and share of their length below which as shorter."""

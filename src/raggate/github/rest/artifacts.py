@@ -17,13 +17,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell
+from raggate.base.dates import days_between
+from raggate.base.errors import CannotTell
+from raggate.base.files import unzipped
+from raggate.base.quote import cut, quoted
 from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository
 from raggate.pipeline import result_rows
-from raggate.text.dates import days_between
-from raggate.text.files import unzipped
-from raggate.text.quote import cut, quoted
 
 RESULTS, PACKED_RESULTS = result_rows.PLAIN, result_rows.RESULTS
 """The answers of a run: what is packed in the artifact is given unpacked."""

@@ -14,14 +14,14 @@ from typing import Any
 from msgspec import Struct
 
 from raggate import __version__
-from raggate.errors import CannotTell, UsageError
-from raggate.text.certificates import checked_by
-from raggate.text.dates import retry_after
-from raggate.text.http_client import httpx
-from raggate.text.jsonio import dumps, fields, loads
-from raggate.text.numbers import fixed, often, setting
-from raggate.text.quote import cut, quoted
-from raggate.text.redact import Guarded, redact_cut
+from raggate.base.certificates import checked_by
+from raggate.base.dates import retry_after
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
+from raggate.base.jsonio import dumps, fields, loads
+from raggate.base.numbers import fixed, often, setting
+from raggate.base.quote import cut, quoted
+from raggate.base.redact import Guarded, redact_cut
 
 API_VERSION = "2022-11-28"
 """What the requests are written for. Servers from Enterprise Server 3.9 on know it, earlier ones ignore the header."""

@@ -9,13 +9,13 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
+from raggate.base.jsonio import fields
+from raggate.base.quote import cut, quoted
 from raggate.github.rest.client import GitHubError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository, sha_of
 from raggate.inputs.git_objects import is_id
-from raggate.text.jsonio import fields
-from raggate.text.quote import cut, quoted
 
 _REFUSED = (
     "The branch is protected, or a rule of the repository refuses the commit. Let no rule restrict branches named "

@@ -7,12 +7,12 @@ from copy import copy
 from functools import cached_property
 from typing import Any, Protocol
 
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.jsonio import fields
+from raggate.base.quote import cut
 from raggate.github.rest.client import RAW, GitHubError, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content, walk
-from raggate.text.jsonio import fields
-from raggate.text.quote import cut
 
 MOST_ENTRIES = 50_000
 """Entries of trees, directories among them, that are looked at below one directory."""

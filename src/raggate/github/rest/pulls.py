@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
+from raggate.base.jsonio import fields
+from raggate.base.quote import quoted
 from raggate.github import workflow_files
 from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository
-from raggate.text.jsonio import fields
-from raggate.text.quote import quoted
 
 
 class Pull(Struct, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from raggate.base.jsonio import fields
 from raggate.github.rest.client import GitHub, GitHubError, unexpected
 from raggate.inputs.git_objects import is_id
-from raggate.text.jsonio import fields
 
 
 class Repository(Struct, frozen=True):

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from raggate.base.jsonio import fields
 from raggate.github.rest.client import GitHub, GitHubError, address, encodable, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.reports.parts.document import COMMENT_UNITS, utf16_units
-from raggate.text.jsonio import fields
 
 _OPENING = "<!-- raggate:"
 _GONE = frozenset((404, 410))

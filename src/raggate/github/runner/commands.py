@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from raggate.text.redact import forms
+from raggate.base.redact import forms
 
 SUMMARY_BYTES = 1 << 20
 """The runner drops the summary of a step that is larger."""

@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
 
-from raggate.errors import UsageError
+from raggate.base.dates import stamp
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import parse_object
+from raggate.base.quote import cut
+from raggate.base.redact import Guarded
 from raggate.models.publication import Links
-from raggate.text.dates import stamp
-from raggate.text.jsonio import parse_object
-from raggate.text.quote import cut
-from raggate.text.redact import Guarded
 
 MOST_EVENT_BYTES = 32 << 20
 """GitHub sends no event larger than 25 MB."""

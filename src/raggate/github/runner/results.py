@@ -10,11 +10,11 @@ from typing import Any
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
-from raggate.errors import FileError, RaggateError, UsageError
+from raggate.base.errors import FileError, RaggateError, UsageError
+from raggate.base.escape import markdown as safe
+from raggate.base.files import read_file
+from raggate.base.jsonio import fields, loads
 from raggate.models.answer import EXIT_CODES
-from raggate.text.escape import markdown as safe
-from raggate.text.files import read_file
-from raggate.text.jsonio import fields, loads
 
 KILLED = (
     "\n## ⏹️ raggate: killed\n\n> [!WARNING]\n> The step was killed before it had ended: nothing was decided. "

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from raggate.base.errors import UsageError
+from raggate.base.quote import nearest, quoted
 from raggate.config import first_run
-from raggate.errors import UsageError
 from raggate.github import workflow_files
-from raggate.text.quote import nearest, quoted
 
 
 class Input(Struct, frozen=True):

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from raggate.base.jsonio import as_dict
 from raggate.inputs import golden
 from raggate.inputs.notes import words
 from raggate.models.golden import Case, Support
-from raggate.text.jsonio import as_dict
 
 ID_WORDS = 6
 ID_CHARACTERS = 60

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps
+from raggate.base.quote import cut
 from raggate.inputs import headings
 from raggate.inputs.authoring.golden_file import id_of_words, with_cases
 from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, WordSearch, passages
@@ -20,8 +22,6 @@ from raggate.inputs.authoring.question_sets import Needed, Question
 from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
 from raggate.inputs.notes import words
 from raggate.models.golden import Case, Golden, Support, Vault
-from raggate.text.jsonio import dumps
-from raggate.text.quote import cut
 
 SURE_WORDS = 4
 """Words from which on a text alone names its place: fewer stand somewhere by chance."""

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.headings import Elements, closest, elements, fold, is_path, without_attributes, written
+from raggate.base.quote import enumerated, nearest, quoted
 from raggate.inputs import headings
 from raggate.inputs.notes import bare, has_text, words
 from raggate.models.golden import Golden, Support, Vault
 from raggate.models.run import CUT, Chunk
-from raggate.text.headings import Elements, closest, elements, fold, is_path, without_attributes, written
-from raggate.text.quote import enumerated, nearest, quoted
 
 MOST_SNIPPET = 100
 """Characters of a snippet that is proposed: the longer it is, the sooner a chunk ends within it."""

@@ -17,15 +17,15 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import dumps, loads
+from raggate.base.quote import cut
 from raggate.inputs import golden
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
 from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
 from raggate.inputs.lint import ALIKE, alike, leaks
 from raggate.inputs.notes import bare, words
 from raggate.models.golden import Case, Golden, Support, Vault
-from raggate.text.jsonio import dumps, loads
-from raggate.text.quote import cut
 
 MOST_KEY_WORDS = 5
 MOST_ANSWER = 300

@@ -13,13 +13,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from raggate import plugins
-from raggate.errors import UsageError
-from raggate.text import yamlio
-from raggate.text.csv_table import decode, parse_json, read_table
-from raggate.text.files import read_file
-from raggate.text.jsonio import loads
-from raggate.text.quote import cut
+from raggate.base import plugins, yamlio
+from raggate.base.csv_table import decode, parse_json, read_table
+from raggate.base.errors import UsageError
+from raggate.base.files import read_file
+from raggate.base.jsonio import loads
+from raggate.base.quote import cut
 
 Needed = Literal["any", "all"]
 Record = Mapping[str, Any]

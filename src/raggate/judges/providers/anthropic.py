@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from raggate.base.jsonio import dumps, fields
+from raggate.base.quote import quoted
 from raggate.judges.providers.http_call import HttpCall, answer_of, endpoint_url, text_of, tokens_of
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
-from raggate.text.jsonio import dumps, fields
-from raggate.text.quote import quoted
 
 API_VERSION = "2023-06-01"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from raggate.base.jsonio import JsonObject, fields, loads
+from raggate.base.redact import Guarded
 from raggate.models.judging import MOST_TOKENS, NotJudged
-from raggate.text.jsonio import JsonObject, fields, loads
-from raggate.text.redact import Guarded
 
 
 class HttpCall(Guarded, Struct, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from raggate.base.jsonio import fields
+from raggate.base.quote import cut, quoted
 from raggate.judges.providers.http_call import HttpCall, answer_of, endpoint_url, text_of, tokens_of
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
-from raggate.text.jsonio import fields
-from raggate.text.quote import cut, quoted
 
 
 class OpenAIChat:

@@ -10,6 +10,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from raggate.base.escape import plain
+from raggate.base.headings import elements
+from raggate.base.jsonio import written
+from raggate.base.numbers import rounded_or_none
 from raggate.models.comparison import Flip
 from raggate.models.golden import Support
 from raggate.models.provenance import notes_of
@@ -18,10 +22,6 @@ from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Review
 from raggate.reports.parts import questions, reasons
 from raggate.scoring.score import first_answers, heading_hash, short_hash
-from raggate.text.escape import plain
-from raggate.text.headings import elements
-from raggate.text.jsonio import written
-from raggate.text.numbers import rounded_or_none
 
 LONGEST_NAME = 300
 """Characters of a name of a note, and of a heading."""

@@ -14,8 +14,8 @@ from hashlib import sha256
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from raggate.text.escape import in_script, plain
-from raggate.text.jsonio import dumps
+from raggate.base.escape import in_script, plain
+from raggate.base.jsonio import dumps
 
 if TYPE_CHECKING:
     from jinja2 import Environment

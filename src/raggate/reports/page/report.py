@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 from urllib.parse import quote
 
+from raggate.base.escape import plain
+from raggate.base.numbers import counted
 from raggate.models.comparison import Delta, Flip
 from raggate.models.history import TrendPoint
 from raggate.models.publication import RunFailure
@@ -23,8 +25,6 @@ from raggate.reports.parts.document import Part
 from raggate.reports.plots import ChangePlot, Trend
 from raggate.scoring import figures
 from raggate.scoring.figures import title as metric_title
-from raggate.text.escape import plain
-from raggate.text.numbers import counted
 
 Tone = Literal["bad", "warn", "good", "soft", ""]
 """What a value comes to, as the class of an element; words or signs beside it say the same."""

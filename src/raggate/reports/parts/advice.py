@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from raggate.base.quote import cut
 from raggate.config.schema import Config
 from raggate.models.comparison import Flip
 from raggate.models.run import Run
 from raggate.models.verdict import Review
 from raggate.reports.parts import reasons
-from raggate.text.quote import cut
 
 RED = ("regression", "failed in part")
 

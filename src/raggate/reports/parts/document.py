@@ -10,9 +10,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from raggate.base.escape import markdown as safe
 from raggate.models.publication import Links
 from raggate.reports.parts.markup import code_block, commit_address, folded, inert, is_commit, keyed, link, table
-from raggate.text.escape import markdown as safe
 
 COMMENT_UNITS = 65_536
 """GitHub refuses a comment of more UTF-16 units."""

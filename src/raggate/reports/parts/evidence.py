@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from raggate.base.jsonio import as_dict
+from raggate.base.numbers import chance, counted, dollars, often, percent, points, rounded, setting, written
+from raggate.base.quote import enumerated
 from raggate.config.judge_settings import IN_POINTS
 from raggate.models.judging import Canary, CanaryAgreement, JudgingSummary, Spending, SpotCheck, judges_of
 from raggate.models.metric_names import UNJUDGED, at_depth, depth
@@ -13,9 +16,6 @@ from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.scoring.figures import title
 from raggate.scoring.repeats import Repeated, noisy
-from raggate.text.jsonio import as_dict
-from raggate.text.numbers import chance, counted, dollars, often, percent, points, rounded, setting, written
-from raggate.text.quote import enumerated
 
 
 def sentence(scorecard: Scorecard) -> str:

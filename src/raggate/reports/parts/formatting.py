@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from raggate.base.numbers import counted, fixed, often
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.schema import DESCRIPTION
 from raggate.models.comparison import Comparison, Flip
@@ -12,7 +13,6 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
 from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import counted, fixed, often
 
 BAD = frozenset(("worse", "below floor", "vanished"))
 """Statuses of rows that make a verdict red."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.base.numbers import counted
 from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.publication import Publication
 from raggate.models.scorecard import OVERALL
@@ -25,7 +26,6 @@ from raggate.reports.parts.document import (
 )
 from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
-from raggate.text.numbers import counted
 
 MOST = 5
 """Metrics of a line."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
+from raggate.base.escape import markdown as safe, plain
 from raggate.models.publication import Links
 from raggate.models.verdict import SourceLine
-from raggate.text.escape import markdown as safe, plain
 
 LONGEST_TARGET = 1500
 """A link to a longer address is left out; its text stays."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.base.numbers import counted
 from raggate.models.comparison import Delta
 from raggate.models.metric_names import counted_metrics
 from raggate.models.scorecard import EPSILON, MetricValue, Scorecard
@@ -13,7 +14,6 @@ from raggate.reports.parts.document import KEPT, Block, Cell, Part, Span, Table,
 from raggate.reports.parts.formatting import BAD
 from raggate.reports.parts.reasons import greeted
 from raggate.scoring import figures
-from raggate.text.numbers import counted
 
 COURSE = "baseline → now"
 DECIDING = ("metric", "change", COURSE, "questions")

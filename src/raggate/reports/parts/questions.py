@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from raggate.base.quote import enumerated
 from raggate.config.ask_settings import TRACE_ID
 from raggate.config.schema import Config
 from raggate.models.comparison import Flip
@@ -26,7 +27,6 @@ from raggate.reports.parts.document import (
 )
 from raggate.reports.parts.markup import source_address
 from raggate.scoring import figures
-from raggate.text.quote import enumerated
 
 SHOWN = 200
 """Questions on a page; the rest is in verdict.json."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.base.numbers import often
 from raggate.models.comparison import GROUPS, Diagnosis, Finding, Flip
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.document import KEPT, Bullets, Part, Span, bold, line
-from raggate.text.numbers import often
 
 _MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-outdated"))
 """What stands above any good news, because a merge ends the gate."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import comb
 
+from raggate.base.dates import days_between
+from raggate.base.numbers import counted
 from raggate.models.comparison import GoldenChanges, NoteChange
 from raggate.models.publication import Links, Publication
 from raggate.models.scorecard import EPSILON, OVERALL
@@ -28,8 +30,6 @@ from raggate.reports.parts.document import (
 from raggate.reports.parts.markup import link
 from raggate.reports.parts.reasons import greeted
 from raggate.scoring import figures
-from raggate.text.dates import days_between
-from raggate.text.numbers import counted
 
 CHANCE = 0.05
 """How likely chance alone may be to give a gain that is told as one."""

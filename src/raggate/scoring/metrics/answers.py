@@ -6,9 +6,9 @@ value, as everywhere.
 
 from __future__ import annotations
 
+from raggate.base.headings import fold
 from raggate.models.run import LabelledResult, Response
 from raggate.scoring.metrics.citations import cited_supports, has_citation
-from raggate.text.headings import fold
 
 
 def attribution_hit_rate(item: LabelledResult) -> float | None:

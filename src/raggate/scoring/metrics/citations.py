@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from raggate.base.headings import Citation, covers, is_end_of, parse
 from raggate.models.golden import Case, Support
 from raggate.models.run import LabelledResult, Reference, Response
-from raggate.text.headings import Citation, covers, is_end_of, parse
 
 _MARKER = re.compile(r"\[(\d{1,3}(?:, ?\d{1,3}){0,20})\]", re.ASCII)
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil, fsum
 
+from raggate.base.jsonio import JsonObject
 from raggate.models.run import FailureKind, Response, Result
 from raggate.models.scorecard import MetricValue, Operations
 from raggate.scoring.metrics.documents import DocumentTypes
-from raggate.text.jsonio import JsonObject
 
 
 def operations(results: Iterable[Result], *, retrieval_only: bool = False) -> Operations:

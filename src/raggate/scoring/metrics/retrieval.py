@@ -5,9 +5,9 @@ All are None for a case without gold supports (unanswerable), and a failed call 
 
 from __future__ import annotations
 
+from raggate.base.headings import in_scope
 from raggate.models.run import LabelledResult
 from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains_of, labelled, ranking
-from raggate.text.headings import in_scope
 
 
 def hit(item: LabelledResult, k: int) -> float | None:

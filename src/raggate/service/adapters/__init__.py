@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from raggate import plugins
+from raggate.base import plugins
+from raggate.base.http_client import httpx
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -15,7 +16,6 @@ from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.mapped import MappedAdapter
 from raggate.service.ask import AskResult, OnResult
 from raggate.service.http_channel import OverHttp
-from raggate.text.http_client import httpx
 
 
 class Adapter(Protocol):

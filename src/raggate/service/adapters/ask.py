@@ -10,6 +10,12 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
 
+from raggate.base import jsonio
+from raggate.base.field_paths import joined, kind_of
+from raggate.base.http_client import httpx
+from raggate.base.jsonio import loads
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, quoted
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -17,12 +23,6 @@ from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import Call, IndexState
 from raggate.service.answer_limits import MAX_BODY_BYTES, MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.http_channel import Dialogue
-from raggate.text import jsonio
-from raggate.text.field_paths import joined, kind_of
-from raggate.text.http_client import httpx
-from raggate.text.jsonio import loads
-from raggate.text.numbers import setting
-from raggate.text.quote import cut, quoted
 
 MAX_COVERAGE = 100
 

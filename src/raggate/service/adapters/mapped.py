@@ -9,10 +9,14 @@ from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
+from raggate.base import jsonio
+from raggate.base.errors import UsageError
+from raggate.base.field_paths import ABSENT, Entry
+from raggate.base.http_client import httpx
+from raggate.base.quote import quoted
 from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import ChunkRequest, IndexRequest
 from raggate.config.service_settings import ENVIRONMENT, PLACEHOLDER, Readiness, names
-from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.models.service import Call, IndexState
@@ -29,10 +33,6 @@ from raggate.service.adapters.mapped_response import (
     text_at,
 )
 from raggate.service.http_channel import Dialogue
-from raggate.text import jsonio
-from raggate.text.field_paths import ABSENT, Entry
-from raggate.text.http_client import httpx
-from raggate.text.quote import quoted
 
 MAX_CHUNKS = 200
 """Chunks of one question that are asked for one by one."""

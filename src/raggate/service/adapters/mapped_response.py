@@ -7,6 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
+from raggate.base import headings, jsonio
+from raggate.base.field_paths import ABSENT, Entry, WrongShape, below, find, find_all, nearest_there, parse
+from raggate.base.jsonio import dumps, loads
+from raggate.base.numbers import number_in
+from raggate.base.quote import cut, quoted
 from raggate.config.mapped_settings import (
     ChunkFields,
     Condition,
@@ -20,11 +25,6 @@ from raggate.models.service import IndexState
 from raggate.service.adapters.ask import generated, parsed
 from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.transport import UNNAMED, Events
-from raggate.text import headings, jsonio
-from raggate.text.field_paths import ABSENT, Entry, WrongShape, below, find, find_all, nearest_there, parse
-from raggate.text.jsonio import dumps, loads
-from raggate.text.numbers import number_in
-from raggate.text.quote import cut, quoted
 
 MAX_HEADINGS = 100
 MAX_PIECES = 100_000  # of an answer that comes in parts

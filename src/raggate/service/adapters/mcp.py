@@ -10,11 +10,14 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
+from raggate.base.quote import cut, quoted
+from raggate.base.redact import Guarded
 from raggate.config.ask_settings import Ask
 from raggate.config.mcp_settings import Mcp
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
-from raggate.errors import CannotTell, UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import IndexState, Started
@@ -29,9 +32,6 @@ from raggate.service.mcp.protocol import Disagreed, Message, root_of
 from raggate.service.mcp.session import Exchange, Session, transport_to
 from raggate.service.misses import Miss, Missed, miss
 from raggate.service.transport import WaitingTransport
-from raggate.text.http_client import httpx
-from raggate.text.quote import cut, quoted
-from raggate.text.redact import Guarded
 
 
 class McpAdapter(Guarded, Struct, frozen=True):

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from raggate.base.errors import CannotTell, SettingError, UsageError
+from raggate.base.quote import cut, quoted
+from raggate.base.redact import Guarded
 from raggate.config.service_settings import BUILD_SECONDS, CommandBackend, Service
-from raggate.errors import CannotTell, SettingError, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.group import Filler, Group
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
-from raggate.text.quote import cut, quoted
-from raggate.text.redact import Guarded
 
 KEY = "api.command"
 _MOST_PORTS = 32

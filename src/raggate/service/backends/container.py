@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.quote import cut
 from raggate.config.service_settings import ContainerBackend
-from raggate.errors import CannotTell, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.service.backends.group import Filler, Group, Part, Running
-from raggate.text.quote import cut
 
 _API = "api"
 

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
+from raggate.base.quote import cut
 from raggate.service import signals
-from raggate.text.quote import cut
 
 OLDEST_API = (1, 41)
 """Docker 20.10; older engines lack private IPC by default."""

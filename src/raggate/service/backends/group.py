@@ -15,8 +15,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.certificates import checked_by
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, nearest
+from raggate.base.redact import Guarded
 from raggate.config.service_settings import Contained, Service, ServiceReady
-from raggate.errors import CannotTell, UsageError
 from raggate.models.service import ProcessExit, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, images, networking
@@ -24,11 +29,6 @@ from raggate.service.backends.engine import Client, connected, engine_errors, re
 from raggate.service.backends.images import declared_volumes
 from raggate.service.backends.networking import IMPATIENT, NO_RESOLVER, Own
 from raggate.service.backends.processes import Log
-from raggate.text.certificates import checked_by
-from raggate.text.http_client import httpx
-from raggate.text.numbers import setting
-from raggate.text.quote import cut, nearest
-from raggate.text.redact import Guarded
 
 _DRAIN = 0.5
 _MOST_PROCESSES = 1024

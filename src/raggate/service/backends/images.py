@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from raggate.base.errors import CannotTell, SettingError
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, quoted
 from raggate.config.service_settings import BUILD_SECONDS, Build, Contained
-from raggate.errors import CannotTell, SettingError
 from raggate.models.service import Workspace
 from raggate.service import build_context, signals
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.service.backends.processes import Log
-from raggate.text.numbers import setting
-from raggate.text.quote import cut, quoted
 
 _TEMPORARY = re.compile(
     r"no such host|dial tcp|\b(?:timeout|timed out|deadline|refused|reset|50[0234])\b|(?-i:\bEOF\b)", re.IGNORECASE

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.service import signals
 from raggate.service.backends.engine import Client, engine_errors, reason
 

@@ -16,10 +16,10 @@ from secrets import token_hex
 from types import TracebackType
 from typing import IO, Self
 
+from raggate.base.redact import Redactor
 from raggate.models.service import ProcessExit
 from raggate.service import signals
 from raggate.service.backends.watchdog import MARK, kill
-from raggate.text.redact import Redactor
 
 KEPT_LINES = 400
 LINE_CHARACTERS = 2000

@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import Struct, field
 from pydantic import TypeAdapter, ValidationError
 
+from raggate.base import jsonio
+from raggate.base.errors import UsageError
+from raggate.base.redact import Guarded
 from raggate.config.mapped_settings import leaves
 from raggate.config.service_settings import ENVIRONMENT, SentVariable, check_headers, names
-from raggate.errors import UsageError
 from raggate.service.adapters.mapped import filled_text, variables
-from raggate.text import jsonio
-from raggate.text.redact import Guarded
 
 _EXAMPLE = """Such as --body '{"utterance": "{question}", "page": {"size": "{k}"}}'."""
 _KNOWN = {"question", "k"}

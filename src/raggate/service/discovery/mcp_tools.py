@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from raggate.base import jsonio
+from raggate.base.quote import cut
 from raggate.config.mcp_settings import Blocks
 from raggate.service.discovery.openapi import MAX_PROPERTIES, filled, is_name, listed, mapping
 from raggate.service.discovery.shapes import ENDPOINTS, WRITES, words_in
 from raggate.service.mcp.protocol import Message, root_of
-from raggate.text import jsonio
-from raggate.text.quote import cut
 
 _WRITES = WRITES | {"build", "execute", "move", "post", "put", "set"}
 NO_QUESTION = "takes no question, or something else that nobody knows here"

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from raggate.base import jsonio, redact
+from raggate.base.quote import cut
 from raggate.config.mapped_settings import Stream
 from raggate.service.adapters.mapped_response import body_of
 from raggate.service.discovery.shapes import (
@@ -26,8 +28,6 @@ from raggate.service.discovery.shapes import (
     words_in,
 )
 from raggate.service.transport import UNNAMED
-from raggate.text import jsonio, redact
-from raggate.text.quote import cut
 
 MAX_PATHS = 1_000
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from raggate.text.field_paths import find, find_all, parse
-from raggate.text.numbers import number_in
+from raggate.base.field_paths import find, find_all, parse
+from raggate.base.numbers import number_in
 
 MAX_DEPTH = 8
 MAX_VALUES = 2_000

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import IO, Any
 
+from raggate.base import jsonio
+from raggate.base.http_client import httpx
+from raggate.base.quote import cut
 from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.mcp import protocol
 from raggate.service.mcp.protocol import Message, is_answered
 from raggate.service.misses import Missed, miss
-from raggate.text import jsonio
-from raggate.text.http_client import httpx
-from raggate.text.quote import cut
 
 MAX_UNSENT = 1_000
 """Messages that may wait for a server that does not read; answers to what it asks are dropped beyond that."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from raggate.base.field_paths import kind_of
+from raggate.base.jsonio import loads
+from raggate.base.quote import cut, nearest, quoted
 from raggate.config.mcp_settings import Between, Blocks
 from raggate.service.misses import Missed, miss
-from raggate.text.field_paths import kind_of
-from raggate.text.jsonio import loads
-from raggate.text.quote import cut, nearest, quoted
 
 Message = dict[str, Any]
 

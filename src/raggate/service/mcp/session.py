@@ -10,6 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from raggate.base import jsonio
+from raggate.base.certificates import checked_by
+from raggate.base.http_client import httpx
+from raggate.base.quote import cut, quoted
 from raggate.models.service import Started
 from raggate.service import ask, misses
 from raggate.service.answer_limits import MAX_BODY_BYTES
@@ -26,10 +30,6 @@ from raggate.service.mcp.protocol import (
 )
 from raggate.service.misses import CONNECT_SECONDS, Missed, miss
 from raggate.service.transport import WITHIN, Events
-from raggate.text import jsonio
-from raggate.text.certificates import checked_by
-from raggate.text.http_client import httpx
-from raggate.text.quote import cut, quoted
 
 MAX_ASKED_BACK = 100
 """Requests of the server's own during one of raggate's."""

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import CannotTell
+from raggate.base.errors import CannotTell
 from raggate.github.rest import artifacts
 from raggate.github.rest.artifacts import FILES, unpack, write_run
 from tables import each_row

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.escape import plain
+from raggate.base.http_client import httpx
 from raggate.github.rest import client as module
 from raggate.github.rest.client import GitHub, GitHubError, permission, wait_after
-from raggate.text.escape import plain
-from raggate.text.http_client import httpx
 from tables import each_row
 
 API = "https://api.example.org"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from e2e import grammar
+from raggate.base import escape
 from raggate.github.runner import commands
-from raggate.text import escape
 
 TOKEN = "ghs_anExampleThatOpensNothing0123456789"  # noqa: S105
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,20}", fullmatch=True)

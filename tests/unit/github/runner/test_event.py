@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github.runner import event, event as payloads
 
 EVENTS = Path(__file__).parents[3] / "fakes" / "github" / "events"

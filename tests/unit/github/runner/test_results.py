@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 from raggate.github.runner import results
 
 ACTION = yaml.load((Path(__file__).parents[4] / "action.yml").read_text(), yaml.CSafeLoader)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.github.runner import step_inputs
 from tables import each_row
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden
-from raggate.errors import RaggateError
+from raggate.base.errors import RaggateError
+from raggate.base.jsonio import loads
 from raggate.inputs import golden, headings
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.importing import Imported, Undecided, anchored, lines
 from raggate.inputs.authoring.passages import of_anchor
 from raggate.inputs.authoring.question_sets import READERS, Question
 from raggate.models.golden import Golden, Support, Vault
-from raggate.text.jsonio import loads
 from tables import each_row
 from tries import tried
 

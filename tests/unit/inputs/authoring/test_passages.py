@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from builders import make_chunk, make_support
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
+from raggate.base.headings import contains_snippet
 from raggate.inputs.authoring.passages import (
     MOST_SNIPPET,
     Passage,
@@ -19,7 +20,6 @@ from raggate.inputs.authoring.passages import (
     snippet_of,
 )
 from raggate.models.golden import Support, Vault
-from raggate.text.headings import contains_snippet
 from tables import each_row
 
 QUESTION = "How long does the dough rest?"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs import golden
 from raggate.inputs.authoring import proposals
 from raggate.inputs.authoring.golden_file import with_cases

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from raggate.base.errors import UsageError
 from raggate.cli.golden import FORMATS
-from raggate.errors import UsageError
 from raggate.inputs.authoring import question_sets
 from raggate.inputs.authoring.question_sets import READERS, detect, texts
 from tables import each_row

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from builders import make_labelled, make_result, make_run
 from helloworld_files import CASES, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
+from raggate.base.errors import RaggateError, UsageError
 from raggate.cli.main import run_command
-from raggate.errors import RaggateError, UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.helloworld.command import helloworld
 from raggate_interop.helloworld.compare import LEVELS

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from helloworld_files import make_chunk_row, make_row, write_golden, write_run
-from raggate.errors import FileError, RaggateError, UsageError
+from raggate.base.errors import FileError, RaggateError, UsageError
 from raggate.models.judging import Judgement
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline import run_directory

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_response, make_result, make_support
 from helloworld_files import make_chunk_row, make_row
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate_interop.helloworld import metrics
 from raggate_interop.helloworld.baseline import failed_calls
 from raggate_interop.helloworld.metrics import citations

@@ -21,10 +21,10 @@ from builders import (
     make_run,
 )
 from helloworld_files import CASES, CONFIG, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
+from raggate.base.errors import UsageError
 from raggate.config.ask_settings import Ask
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
-from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.invariants import invariants
 from raggate.inputs import golden

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kebab_builders import hit, jsonl, query, row, three_queries, three_queries_later, write_database
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate.pipeline import result_rows
 from raggate_interop.kebab import golden as kebab_golden
 from raggate_interop.kebab.command import kebab

@@ -24,10 +24,10 @@ from builders import (
 )
 from kebab_builders import SCHEMA, SNAPSHOT, answer, hit, jsonl, query, row, three_queries, write_database
 from kebab_reader import QueryResult
+from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Score
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
-from raggate.errors import UsageError
 from raggate.inputs import golden as raggate_golden
 from raggate.models.run import Reference
 from raggate.scoring.score import score

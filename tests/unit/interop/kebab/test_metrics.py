@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kebab_builders import answer, hit, queries, query, row, three_queries, three_queries_later
-from raggate.errors import CannotTell, ExitCode
+from raggate.base.errors import CannotTell, ExitCode
 from raggate_interop.kebab import (
     compare,
     compare as kebab_verdict,

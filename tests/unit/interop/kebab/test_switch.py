@@ -23,7 +23,7 @@ from kebab_builders import (
     three_queries_later,
     write_database,
 )
-from raggate.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell, UsageError
 from raggate_interop.kebab import golden as kebab_golden, metrics
 from raggate_interop.kebab.command import kebab
 

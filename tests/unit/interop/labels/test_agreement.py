@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from label_builders import make_generation, make_retrieval
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.scoring.intervals import Interval, Sampling, bootstrap
 from raggate_interop.labels.agreement import (
     alpha_interval,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run
 from label_builders import export_csv
-from raggate.errors import CannotTell, RaggateError, UsageError
+from raggate.base.errors import CannotTell, RaggateError, UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.labels import checks
 from raggate_interop.labels.command import labels

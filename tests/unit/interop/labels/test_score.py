@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from label_builders import make_generation, make_grounding, make_panel, make_retrieval
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.models.judging import LABELS
 from raggate.scoring.intervals import Interval, Sampling
 from raggate_interop.labels import score

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from label_builders import to_csv
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate_interop.pragmata.records import CanonicalRecord, read_records
 from tables import each_row
 

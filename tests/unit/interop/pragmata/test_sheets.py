@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from label_builders import COMMON, EXPORT, export_csv, to_csv
-from raggate.errors import UsageError
+from raggate.base.csv_table import MAX_FIELD
+from raggate.base.errors import UsageError
+from raggate.base.escape import plain
 from raggate.models.judging import LABELS, Task
 from raggate.scoring.intervals import Sampling
-from raggate.text.csv_table import MAX_FIELD
-from raggate.text.escape import plain
 from raggate_interop.labels import checks, score as label_scores
 from raggate_interop.labels.models import METRICS, TASKS, RetrievalJudgment, ScoreReport, ScoreSource
 from raggate_interop.pragmata.files import file_name, read_scores, write_scores

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
-from raggate.errors import CannotTell, RaggateError, UsageError
+from raggate.base.errors import CannotTell, RaggateError, UsageError
 from raggate.models.golden import Support
 from raggate.pipeline import run_directory
 from raggate_interop.substrate.command import substrate

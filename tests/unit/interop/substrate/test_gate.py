@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from raggate.errors import ExitCode
+from raggate.base.errors import ExitCode
 from raggate_interop.substrate import gate
 from raggate_interop.substrate.gate import Policy
 from tables import each_row

@@ -20,7 +20,7 @@ from builders import (
     make_run,
     make_support,
 )
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Support
 from raggate.scoring import score

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from raggate.errors import ExitCode, RaggateError
+from raggate.base.errors import ExitCode, RaggateError
+from raggate.base.jsonio import as_dict
 from raggate.inputs import golden
-from raggate.text.jsonio import as_dict
 from raggate_interop.substrate import (
     gate,
     golden as substrate_golden,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.inputs.authoring import question_sets
 from raggate.inputs.authoring.question_sets import Question, detect
 

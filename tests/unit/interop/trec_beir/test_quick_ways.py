@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate_interop.trec_beir import trec
 from raggate_interop.trec_beir.rankings import QueryGrades, Ranking
 from tables import each_row

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate_interop.trec_beir import trec
 from raggate_interop.trec_beir.rankings import QueryGrades, Ranking, ranked
 

@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from pages import Elements, data_of
+from raggate.base.escape import in_script
+from raggate.base.jsonio import dumps
 from raggate.reports.page import frame
-from raggate.text.escape import in_script
-from raggate.text.jsonio import dumps
 from tries import tried
 
 MARKS = ("</script>", "<!--", "<script>", "]]>", "&lt;", "\u2028", '"', "'", "<img src=x onerror=alert(1)>", "\\u003c")

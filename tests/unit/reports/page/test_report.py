@@ -20,6 +20,7 @@ from builders import (
     make_support,
 )
 from pages import Elements, data_of
+from raggate.base.escape import plain
 from raggate.gate.evaluation import evaluate_run
 from raggate.models.golden import Selection, with_hash
 from raggate.models.scorecard import ListEntry
@@ -28,7 +29,6 @@ from raggate.reports.page import details as listing, report
 from raggate.reports.page.details import Passages
 from raggate.reports.parts import header
 from raggate.scoring.score import heading_hash, score, short_hash
-from raggate.text.escape import plain
 from reviews import (
     BESIDE,
     CUTOFFS,

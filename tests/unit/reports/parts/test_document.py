@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, strategies as st
 from msgspec.structs import replace
 
+from raggate.base.escape import plain
 from raggate.models.publication import Links, Publication
 from raggate.reports import comment
 from raggate.reports.parts import formatting
@@ -29,7 +30,6 @@ from raggate.reports.parts.document import (
     with_folds,
 )
 from raggate.scoring.figures import title
-from raggate.text.escape import plain
 from rendered import problems, visible
 from reviews import foreign
 from tables import each_row

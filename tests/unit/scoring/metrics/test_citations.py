@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from builders import make_case, make_labelled, make_response, make_result, make_support
+from raggate.base.headings import parse
 from raggate.models.run import Reference
 from raggate.scoring.metrics.citations import cited_supports, has_citation
-from raggate.text.headings import parse
 from tables import each_row
 
 

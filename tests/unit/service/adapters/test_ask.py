@@ -12,14 +12,14 @@ from hypothesis import given, strategies as st
 
 from builders import make_case
 from mapped_api import adapter as mapped_adapter, mapped
+from raggate.base.escape import log_line
+from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import MAX_STATE_BYTES, AskAdapter
-from raggate.text.escape import log_line
-from raggate.text.http_client import httpx
 from tables import each_row
 
 VAULTS = ("personal", "work")

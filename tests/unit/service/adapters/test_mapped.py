@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from mapped_api import MappedAsk, adapter, mapped
+from raggate.base.errors import UsageError
 from raggate.config.ask_settings import Ask
-from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.service.adapters.mapped import MappedAdapter

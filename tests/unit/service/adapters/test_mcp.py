@@ -13,15 +13,15 @@ import pytest
 
 from builders import make_case
 from played_server import played
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
-from raggate.errors import CannotTell, UsageError
 from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.service.adapters import mcp
 from raggate.service.adapters.mcp import McpAdapter
 from raggate.service.transport import Wire
-from raggate.text.http_client import httpx
 from tables import each_row
 
 READY = Readiness()

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from raggate import plugins
+from raggate.base import plugins
 from raggate.config.ask_settings import ADAPTER_NAMES, Ask
 from raggate.config.json_schema import FILE
 from raggate.service.adapters import ADAPTERS

@@ -8,8 +8,8 @@ from typing import Any
 import docker
 import pytest
 
+from raggate.base.errors import CannotTell, UsageError
 from raggate.config.service_settings import Service
-from raggate.errors import CannotTell, UsageError
 from raggate.service.backends import command, images
 from tables import each_row
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from raggate.base.errors import UsageError
 from raggate.config.service_settings import ContainerBackend
-from raggate.errors import UsageError
 from raggate.models.service import Workspace
 from raggate.service.backends import container
 

@@ -13,8 +13,8 @@ from typing import Any
 import docker
 import pytest
 
+from raggate.base.errors import CannotTell
 from raggate.config.service_settings import ContainerBackend
-from raggate.errors import CannotTell
 from raggate.models.service import Workspace
 from raggate.service.backends import images
 from tables import each_row

@@ -8,7 +8,7 @@ from typing import Any
 import docker
 import pytest
 
-from raggate.errors import UsageError
+from raggate.base.errors import UsageError
 from raggate.service.backends import networking
 from raggate.service.backends.engine import STEP_VARIABLE, labels, step_label
 from raggate.service.backends.networking import Own, own

@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
+from raggate.base.field_paths import find_all, parse
 from raggate.config.mapped_settings import ChunkFields
 from raggate.service.discovery.shapes import recognise
-from raggate.text.field_paths import find_all, parse
 from tables import each_row
 from tries import tried
 

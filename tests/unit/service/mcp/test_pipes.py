@@ -12,10 +12,10 @@ from hypothesis import given, strategies as st
 
 from bounds import bounds
 from played_server import SECONDS, Played, played
+from raggate.base.http_client import httpx
 from raggate.service.mcp import protocol
 from raggate.service.mcp.pipes import PipeTransport
 from raggate.service.misses import Missed
-from raggate.text.http_client import httpx
 from tables import each_row
 from tries import tried
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from bounds import bounds
+from raggate.base.http_client import httpx
 from raggate.service.mcp.protocol import STATELESS
 from raggate.service.mcp.session import MAX_PAGES, Exchange, Session
 from raggate.service.misses import Missed
-from raggate.text.http_client import httpx
 from tables import each_row
 
 STREAM = {"content-type": "text/event-stream"}

@@ -1,0 +1,1 @@
+"""What all else stands on: errors, plug-ins, and texts and files read strictly, written whole, made harmless."""

@@ -1,0 +1,344 @@
+"""Files: read within bounds, written whole or not at all, and one wording for what the system refuses.
+
+Every command loads this module, so what few need is loaded at its first use.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import io
+import os
+import posixpath
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import BinaryIO
+
+from raggate.base.errors import CannotTell, FileError, UsageError
+from raggate.base.numbers import fixed
+
+MOST_BYTES = 1 << 30
+"""Bytes of a file that is read whole and has no smaller bound of its own."""
+
+MOST_LINE_BYTES = 32 << 20
+"""Bytes of a line; a whole answer of the API has 8 MiB at most, unless the configuration allows for more."""
+
+_PIECE = 1 << 18
+
+UNREACHABLE = frozenset((errno.ELOOP, errno.ENAMETOOLONG))
+"""A link that leads to itself, and a name that no file can have."""
+
+
+def unreachable(error: OSError) -> UsageError | None:
+    """Return what to tell of a path that names nothing; None for another error."""
+    return UsageError(f"{error.filename}: {error.strerror}") if error.errno in UNREACHABLE else None
+
+
+def read_file(
+    path: Path, hint: str = "", *, most_bytes: int = MOST_BYTES, name: Path | None = None, follow: bool = True
+) -> bytes:
+    """Return the content of a file; `hint` is what to do if that fails, `name` what messages call it.
+
+    Do not `follow` a link in a directory that others write to: a report could publish any file of this machine.
+    """
+    with reading(name or path, hint), opened(path, hint, name=name, follow=follow) as stream:
+        return content(stream, str(name or path), hint, most_bytes=most_bytes)
+
+
+def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
+    """Yield the lines of a file, each with its end; see `read_file`. A link is not followed."""
+    with reading(name or path, hint), opened(path, hint, name=name, follow=False) as stream:
+        number = 1
+        while line := stream.readline(MOST_LINE_BYTES + 1):
+            if len(line) > MOST_LINE_BYTES:
+                place = f"{name or path}:{number}"
+                raise FileError(place, f"a line of more than {MOST_LINE_BYTES} bytes", hint=hint)
+            yield line
+            number += 1
+
+
+def opened(path: Path, hint: str = "", *, name: Path | None = None, follow: bool = True) -> BinaryIO:
+    """Open a file without waiting for anyone; see `read_file`."""
+    opener = partial(_without_waiting, 0 if follow else os.O_NOFOLLOW)
+    try:
+        stream = open(path, "rb", opener=opener)  # noqa: SIM115 - Path.open() takes no opener
+    except OSError as error:
+        if follow or error.errno != errno.ELOOP:
+            raise
+        raise FileError(str(name or path), "a link, which is not followed: copy the file there", hint=hint) from None
+    if kind := special(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
+    return stream
+
+
+def content(stream: BinaryIO, place: str, hint: str = "", *, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the content of a file that was `opened`; messages call it `place`."""
+    whole = io.BytesIO()
+    large = os.fstat(stream.fileno()).st_size > most_bytes
+    while not large and (piece := stream.read(_PIECE)):
+        whole.write(piece)
+        large = whole.tell() > most_bytes
+    if large:
+        raise FileError(place, f"larger than {most_bytes} bytes", hint=hint)
+    return whole.getvalue()
+
+
+def _without_waiting(more: int, path: str, flags: int) -> int:
+    # opening a pipe waits until somebody writes to it
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | more)
+
+
+def special(mode: int) -> str:
+    """Name what has this mode and is neither a file nor a directory; empty for these two."""
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return ""
+    return {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}.get(stat.S_IFMT(mode), "a device")
+
+
+def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file whole or not at all: temporary file beside it, fsync, rename. `data` may come in pieces."""
+    with beside(path, data) as file:
+        file.replace(path)
+
+
+@contextmanager
+def beside(path: Path, data: bytes | Iterable[bytes]) -> Iterator[Path]:
+    """Write a temporary file beside the place that it is for, where only a rename is left to do, and give its path.
+
+    It is removed when something fails meanwhile.
+    """
+    import tempfile
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = ""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.writelines([data] if isinstance(data, bytes) else data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp makes files private; what raggate leaves behind is meant to be read by the next step
+        Path(name).chmod(0o644)
+        yield Path(name)
+    except BaseException as error:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise naming(error, path) from error
+        raise
+
+
+def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file whole or not at all; `data` may come in pieces.
+
+    Raises:
+        CannotTell: when there is no space left for it.
+    """
+    with writing(path):
+        write_atomic(path, data)
+
+
+@contextmanager
+def reading(path: Path, hint: str = "") -> Iterator[None]:
+    """Say of a file that is read meanwhile why the system refuses to; see `read_file`."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(str(path), error.strerror or str(error), hint=hint) from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say of a file, or a folder of files, that is written meanwhile why the system refuses to; see `write_file`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and (full := unwritable(error)) is not None:
+            raise full from None
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def below(folder: str, path: str) -> str:
+    """Name a path in a folder; the folder has no name where people are in it."""
+    return posixpath.normpath(posixpath.join(folder, path)) if folder else path
+
+
+FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+"""No space, a quota that is used up, and a file that would be larger than the process may make it."""
+
+_CLOSED = frozenset((errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO))
+_ELSEWHERE = "or name another place: --out for run directories, TMPDIR for what is unpacked on the way."
+
+
+def unwritable(error: OSError) -> CannotTell | None:
+    """Return what to tell of an error of the system's disks; None when it is another one, which may be a bug."""
+    if error.errno not in FULL | _CLOSED:
+        return None
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
+    message = f"{path or 'the output'}: {error.strerror or error}{_space_left(path) if error.errno in FULL else ''}"
+    if error.errno == errno.EFBIG:
+        return CannotTell(message, hint=f"Raise the limit on the size of files (`ulimit -f`), {_ELSEWHERE}")
+    if error.errno in FULL:
+        return CannotTell(message, hint=f"Free some space, {_ELSEWHERE}")
+    return CannotTell(message, hint=f"Let the user that raggate runs as read and write there, {_ELSEWHERE}")
+
+
+def naming(error: OSError, path: Path) -> OSError:
+    """Return the error with the file that was meant, where it names none or a temporary one."""
+    return OSError(error.errno, error.strerror or str(error), str(path))
+
+
+def _space_left(path: Path | None) -> str:
+    # a directory may be a disk of its own, as that of temporary files often is
+    place = next((part for part in (path, *path.absolute().parents) if part.is_dir()), None) if path else None
+    if place is None:
+        return ""
+    try:
+        room = os.statvfs(place)
+    except OSError:
+        return ""
+    free = fixed(room.f_bavail * room.f_frsize / (1 << 20), 1)
+    return f"; {free} MiB and room for {room.f_favail} files are left there"
+
+
+_PREFIX = "raggate-"
+_HELD = "held-by-raggate"
+"""The file that is locked for as long as the process lives that made it, however that ends."""
+
+_YOUNG_S = 3600.0
+"""Seconds in which a directory is left alone: between making and locking it, nobody holds it."""
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """Make an empty directory that only this user can read; on leaving it is removed with all that is in it.
+
+    Those that earlier processes have left are removed first, once in a process.
+    """
+    import tempfile
+
+    _sweep(tempfile.gettempdir())
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        held = os.open(Path(name, _HELD), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        try:
+            _lock(held, Path(name, _HELD))
+            files = Path(name, "files")
+            files.mkdir()
+            yield files.resolve()
+        finally:
+            os.close(held)
+
+
+def _lock(held: int, path: Path) -> None:
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        # a file system without locks: what has no mark is never removed by others
+        path.unlink()
+
+
+@cache
+def _sweep(parent: str) -> None:
+    with suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX):
+                # folders can lie deeper inside one another than Python calls functions
+                with suppress(OSError, RecursionError):
+                    _remove_left(Path(entry.path))
+
+
+def _remove_left(place: Path) -> None:
+    """Remove a directory that is surely raggate's and nobody's any more; a link is none."""
+    import shutil
+
+    status = place.lstat()
+    private = stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o077
+    if not private or status.st_uid != os.geteuid() or time.time() - status.st_mtime < _YOUNG_S:
+        return
+    held = os.open(place / _HELD, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        mark = os.fstat(held)
+        if stat.S_ISREG(mark.st_mode) and mark.st_uid == os.geteuid():
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(place)
+    finally:
+        os.close(held)
+
+
+MOST_UNZIPPED = 256 << 20
+"""Unpacked bytes that are taken however few they are packed in."""
+
+MOST_RATIO = 200
+"""The most unpacked bytes for each packed one that are taken beyond these."""
+
+_GZIP = 31
+"""What zlib calls the format of gzip. Its header has no time in it."""
+
+_LEVEL = 1
+"""Takes a quarter of the CPU of the usual level, and a quarter more bytes."""
+
+
+def zipped(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Pack lines, each with its end, into pieces of one file."""
+    import zlib
+
+    packer = zlib.compressobj(level=_LEVEL, wbits=_GZIP)
+    for line in lines:
+        yield packer.compress(line)
+    yield packer.flush()
+
+
+def zipped_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
+    """Read such a file line by line, each with its end. Nothing in it is trusted, and a link is not followed."""
+    import gzip
+    import zlib
+
+    shown = str(name or path)
+    with reading(name or path, hint), opened(path, hint, name=name, follow=False) as packed:
+        size = os.fstat(packed.fileno()).st_size
+        most = max(MOST_UNZIPPED, MOST_RATIO * size)
+        try:
+            _refuse_nothing(size)
+            with gzip.open(packed) as stream:
+                # never more than one byte too many, whatever a line says of its length
+                while line := stream.readline(most + 1):
+                    most -= len(line)
+                    if most < 0:
+                        raise FileError(shown, f"it would grow to more than {MOST_RATIO} times its size", hint=hint)
+                    yield line
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FileError(shown, f"not a whole gzip file: {error}", hint=hint) from None
+
+
+def unzipped(data: bytes, most: int) -> bytes:
+    """Unpack the content of such a file.
+
+    Args:
+        most: bytes that it may unpack to.
+
+    Raises:
+        ValueError: when it is broken or cut short, or unpacks to more.
+    """
+    import gzip
+    import zlib
+
+    try:
+        _refuse_nothing(len(data))
+        with gzip.open(io.BytesIO(data)) as stream:
+            content = stream.read(most + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"not a whole gzip file: {error}") from None
+    if len(content) > most:
+        raise ValueError(f"it unpacks to more than {most} bytes")
+    return content
+
+
+def _refuse_nothing(size: int) -> None:
+    # which the library takes for a file without lines
+    if not size:
+        raise EOFError("it is empty")

@@ -1,0 +1,292 @@
+"""YAML with line numbers: YAML 1.2's core schema, without duplicate keys, bounded; and errors that say where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+import yaml
+from msgspec import Struct, field
+
+from raggate.base.dates import within
+from raggate.base.errors import FileProblems, Problem, UsageError
+from raggate.base.numbers import rounded, setting
+from raggate.base.quote import cut, nearest, quoted
+
+MAX_BYTES = 64 << 10
+"""The largest configuration."""
+
+MAX_SUITE_BYTES = 1 << 20
+"""The largest golden set in YAML."""
+
+MAX_DEPTH = 30
+MAX_LISTED = 200
+"""Characters of a text whose words a message writes as a list."""
+MAX_NODES = 50_000
+START_S, S_PER_MIB = 20.0, 160.0
+"""Seconds that a parse may take, and further ones per MiB: ten times what the slowest text measured takes."""
+
+Path = tuple[int | str, ...]
+
+_PLAIN, _STR = "", "tag:yaml.org,2002:str"
+_COLLECTIONS: dict[type[yaml.Node], str] = {
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+}
+_DECIMAL = re.compile(r"[-+]?[0-9]+\Z")
+_BASED = re.compile(r"(?:0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+_REAL = re.compile(
+    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+)
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_KINDS: dict[str, type] = {
+    "tag:yaml.org,2002:int": int,
+    "tag:yaml.org,2002:float": float,
+    "tag:yaml.org,2002:bool": bool,
+    "tag:yaml.org,2002:null": type(None),
+}
+
+
+_WIDTH = 100_000
+
+
+class Document(Struct, frozen=True):
+    """A parsed file: its value, by path the line (from 1) of every key and item, and the letters of every scalar."""
+
+    name: str
+    value: Any
+    lines: dict[Path, int]
+    texts: dict[Path, str] = field(default_factory=dict)
+
+    def line(self, path: Path) -> int:
+        """Return the line of the nearest enclosing node that is in the file."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def parse(data: bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
+    """Parse one YAML document. The same bytes are parsed once, whoever asks for them and by which name."""
+    if len(data) > max_bytes:
+        raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {max_bytes}")
+    read = _read(data)
+    if isinstance(read, _Refused):
+        raise FileProblems("invalid-config", [Problem(name, read.line, read.message)], hint=read.hint)
+    # a copy, as what is remembered is everybody's
+    return Document(name=name, value=deepcopy(read[0]), lines=read[1], texts=read[2])
+
+
+class _Refused(Exception):
+    """A document that is refused: the line or 0, what is wrong, what to do."""
+
+    def __init__(self, line: int | None, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.line = line or 0
+        self.message = message
+        self.hint = hint
+
+
+@lru_cache(maxsize=4)
+def _read(data: bytes) -> tuple[Any, dict[Path, int], dict[Path, str]] | _Refused:
+    seconds = START_S + S_PER_MIB * len(data) / (1 << 20)
+    try:
+        allowed = setting(rounded(seconds, 2))
+        with within(seconds, UsageError(f"not read within {allowed} s, which no YAML of its size needs")):
+            reader = _Reader()
+            node = _node(data)
+            return (None if node is None else reader.read(node, ())), reader.lines, reader.texts
+    except _Refused as refused:
+        return refused
+    except UsageError as late:
+        return _Refused(None, late.message)
+
+
+def _node(data: bytes) -> yaml.Node | None:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _Refused(line, f"not valid UTF-8 at byte {error.start}", "Save the file as UTF-8.") from None
+    for number, line_text in enumerate(text.splitlines(), 1):
+        if line_text.startswith(("<<<<<<<", ">>>>>>>")):
+            raise _Refused(number, "unresolved merge conflict", "Resolve it and commit again.")
+    try:
+        return yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        raise _Refused(mark.line + 1 if mark else None, f"not valid YAML: {cut(problem)}") from None
+    except (ValueError, OverflowError) as error:
+        # PyYAML lets these through for numbers out of range in an escape or a directive:
+        # https://github.com/yaml/pyyaml/issues/634 and https://github.com/yaml/pyyaml/issues/843
+        raise _Refused(None, f"not valid YAML: {error}") from None
+    except RecursionError:
+        raise _Refused(None, f"nested too deeply, expected at most {MAX_DEPTH} levels") from None
+
+
+def explain(document: Document, path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]) -> str:
+    """Turn one pydantic problem into `file:line: key: what was expected; what was found`."""
+    return f"{document.name}:{document.line(path)}: {sentence(path, problem, known_keys)}"
+
+
+def sentence(path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]) -> str:
+    """Say what is wrong with one key: what was expected, what was found, and the nearest of the known keys."""
+    key = dotted(path)
+    if problem["type"] == "extra_forbidden":
+        close = nearest(str(path[-1]), known_keys)
+        advice = f"did you mean {close!r}?" if close else f"known here: {', '.join(known_keys)}"
+        return f"unknown key {quoted(key)}; {advice}"
+    if problem["type"] == "missing":
+        return f"key {quoted(key)} is missing"
+    # the whole document is no value to show
+    value = f"; found {one_line(problem['input'], limit=80)}" if path else ""
+    return f"{cut(key)}: {_expectation(problem)}{value}"
+
+
+def one_line(value: object, *, limit: int) -> str:
+    """Show a value that was found, in one line."""
+    try:
+        return cut(repr(value), limit=limit)
+    except RecursionError:
+        return "something nested too deeply"
+
+
+def _expectation(problem: Mapping[str, Any]) -> str:
+    limits = problem.get("ctx", {})
+    if problem["type"] in {"model_type", "dict_type"}:
+        return "expected a mapping"
+    if problem["type"] == "list_type":
+        return f"expected a list{_as_list(problem['input'])}"
+    if problem["type"] == "too_short":
+        return f"expected at least {limits['min_length']} item(s)"
+    if problem["type"] == "string_too_short":
+        return f"expected at least {limits['min_length']} character(s)"
+    if problem["type"] == "string_pattern_mismatch":
+        return f"expected text that matches {limits['pattern']}"
+    message = str(problem["msg"])
+    for opening in ("Value error, ", "Input should be ", "Input should "):
+        message = message.removeprefix(opening)
+    return message if message.startswith("expected") else f"expected {message}"
+
+
+def _as_list(value: object) -> str:
+    """Write the words of a text as the list that was probably meant, in YAML and JSON; nothing for any other value."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_LISTED or re.search(r'["\\]', value):
+        return ""
+    return ", such as [" + ", ".join(f'"{word}"' for word in value.split()) + "]"
+
+
+def dotted(path: Path) -> str:
+    """Write a path as people write it: `api.command.build[0]`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.lstrip(".") or "the document"
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes every plain word for text: what it means is told by `_value`, not by YAML 1.1."""
+
+    def resolve(self, kind: type[yaml.Node], value: str | None, implicit: Any) -> str:
+        """Return the tag of a node that names none."""
+        if kind is yaml.ScalarNode:
+            return _PLAIN if implicit[0] else _STR
+        return _COLLECTIONS[kind]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.lines: dict[Path, int] = {}
+        self.texts: dict[Path, str] = {}
+        self._nodes = 0
+
+    def read(self, node: yaml.Node, path: Path) -> Any:
+        self._nodes += 1
+        line = node.start_mark.line + 1
+        self.lines.setdefault(path, line)
+        # aliases make one node stand in many places, so what is bounded is the expanded size
+        if len(path) > MAX_DEPTH or self._nodes > MAX_NODES:
+            raise _Refused(line, "too large or too deep once aliases are expanded")
+        if isinstance(node, yaml.ScalarNode):
+            self.texts[path] = str(node.value)
+            return _scalar(node, line)
+        if node.tag != _COLLECTIONS[type(node)]:
+            raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            # `off:` or `1:` as a key would silently become something else than what stands in the file
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _Refused(line, "expected a plain key")
+            key = str(key_node.value)
+            if key in result:
+                raise _Refused(line, f"key {quoted(dotted((*path, key)))} occurs twice")
+            self.lines[(*path, key)] = line
+            result[key] = self.read(value_node, (*path, key))
+        return result
+
+
+def _scalar(node: yaml.ScalarNode, line: int) -> Any:
+    text = str(node.value)
+    if node.tag == _STR:
+        return text
+    try:
+        value = _value(text)
+    except ValueError as error:
+        # Python does not read a number of thousands of digits, which would take it long
+        raise _Refused(line, str(error)) from None
+    kind = _KINDS.get(node.tag)
+    if node.tag != _PLAIN and kind is None:
+        raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind is not None and type(value) is not kind:
+        raise _Refused(line, f"expected {kind.__name__}, as the tag says; found {quoted(text, limit=80)}")
+    return value
+
+
+def _value(text: str) -> Any:
+    """Read a plain word as the core schema of YAML 1.2 does."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _DECIMAL.match(text):
+        return int(text)
+    if _BASED.match(text):
+        return int(text, 0)
+    if _REAL.match(text):
+        return float(text.replace(".", "") if text[-1] in "fFnN" else text)
+    return text
+
+
+def block(value: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
+    """Write a mapping."""
+    return "".join(f"{line}\n" for line in _lines(value, levels))
+
+
+def _lines(value: Mapping[str, Any], levels: Mapping[str, Any]) -> Iterator[str]:
+    for key, inner in value.items():
+        if key in levels and isinstance(inner, Mapping):
+            yield f"{one_yaml_line(key)}:"
+            yield from (f"  {line}" for line in _lines(inner, levels[key]))
+        else:
+            yield f"{one_yaml_line(key)}: {one_yaml_line(inner)}"
+
+
+def one_yaml_line(value: Any, *, unescaped: bool = False) -> str:
+    """Write a value on one line; letters beyond ASCII as they are if they are to be read by people alone."""
+    written: str = yaml.safe_dump(
+        value, default_flow_style=True, width=_WIDTH, sort_keys=False, allow_unicode=unescaped
+    )
+    return written.removesuffix("...\n").strip()

@@ -1,1 +1,0 @@
-"""Text and files: read strictly, written whole, made harmless."""

@@ -1,0 +1,191 @@
+"""JSON: strict in, byte-stable out, files whole or not at all."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, strategies as st
+from msgspec import Struct, field
+
+from raggate.base import files, jsonio
+from raggate.base.jsonio import as_dict
+from tables import each_row
+from tries import tried
+
+
+def test_dumps_is_byte_stable() -> None:
+    """The same value gives the same bytes whatever the order of its keys, and `pretty` ends in a newline."""
+    assert (
+        jsonio.dumps({"b": 1, "a": [1.5, None]})
+        == jsonio.dumps({"a": [1.5, None], "b": 1})
+        == b'{"a":[1.5,null],"b":1}'
+    )
+    assert jsonio.dumps({"b": 1, "a": 2}, pretty=True) == b'{\n  "a": 2,\n  "b": 1\n}\n'
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), VALUES, max_size=4), st.lists(VALUES, max_size=3))
+@example({}, [])
+@example({"##[": "##[\u202e\n"}, [{}, [], {"a": {"b": []}}])
+@tried(100)
+def test_pieces_are_those_of_the_whole(value: dict[str, object], rows: list[object]) -> None:
+    """What is written in pieces is what `dumps` writes, and each iterator in it is a list."""
+    whole = {"rows": rows, "in": {**value, "rows": rows}, **value}
+    pieces = {"rows": iter(rows), "in": {**value, "rows": iter(rows)}, **value}
+    assert "".join(jsonio.pieces(pieces)).encode() == jsonio.dumps(whole, pretty=True)
+
+
+def test_dumps_writes_nan_as_null() -> None:
+    """NaN and infinities become null, as JSON has neither."""
+    assert jsonio.dumps([math.nan, math.inf, -math.inf]) == b"[null,null,null]"
+
+
+@each_row(
+    "data",
+    [b"NaN", b"[Infinity]", b"{'a': 1}", b'{"a": 1,}', b'"\xff"', b"", b'"\\ud800"', b"1 2", b"[" * 5000],
+    ids=["nan", "infinity", "quotes", "comma", "utf-8", "empty", "surrogate", "two values", "depth"],
+)
+def test_loads_refuses(data: bytes) -> None:
+    """What is not strict JSON is a ValueError."""
+    with pytest.raises(ValueError):  # noqa: PT011 - the parser's message is its own
+        jsonio.loads(data)
+
+
+@each_row(
+    ("data", "where"),
+    [
+        pytest.param(b'{"a": x}', "at column 7", id="one line"),
+        pytest.param(b'{"a": x}\r\n', "at column 7", id="one line with its end"),
+        pytest.param(b'{\n"a": x}', "at line 2, column 6", id="several lines"),
+        pytest.param(b'\n\n{"a": x}', "at line 3, column 7", id="empty lines before"),
+        pytest.param('{"ä": x}', "at column 7", id="text"),
+        pytest.param(b'{"a": "\xff"}', "not valid UTF-8 at byte 7", id="no UTF-8"),
+    ],
+)
+def test_where_loads_stopped(data: bytes | str, where: str) -> None:
+    """A text of one line, which may be the third of its file, is not said to be line 1."""
+    with pytest.raises(ValueError, match=f"{where}$"):
+        jsonio.loads(data)
+
+
+@each_row(("opened", "closed"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_loads_takes_no_more_levels_than_can_be_written(opened: str, closed: str) -> None:
+    """200 levels are read and can be written within other values, 201 are refused, and so are 10,000."""
+
+    def nested(levels: int) -> str:
+        times = levels // len(closed)
+        return opened * times + "[" * (levels % len(closed)) + "1" + "]" * (levels % len(closed)) + closed * times
+
+    jsonio.dumps({"row": [{"value": jsonio.loads(nested(200))}]})
+    with pytest.raises(ValueError, match="nested too deeply, expected at most 200 levels"):
+        jsonio.loads(nested(201))
+    with pytest.raises(ValueError, match="depth limit exceeded"):
+        jsonio.loads(nested(10_000))
+
+
+def test_write_atomic_keeps_the_old_file_on_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the new file cannot be put in place, the old one is untouched and no temporary file stays behind."""
+    path = tmp_path / "b.json"
+    path.write_bytes(b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        files.write_atomic(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["b.json"]
+
+
+def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
+    """A writer that is killed at any moment leaves a file that is whole: one of the two contents, never a part."""
+    target = tmp_path / "file"
+    contents = (b"a" * 300_000, b"b" * 300_000)
+    target.write_bytes(contents[0])
+    body = (
+        "import itertools, sys\nfrom pathlib import Path\nfrom raggate.base.files import write_atomic\n"
+        "print('ready', flush=True)\n"
+        "for letter in itertools.cycle((b'b', b'a')):\n    write_atomic(Path(sys.argv[1]), letter * 300_000)\n"
+    )
+    for milliseconds in range(0, 12, 2):
+        with subprocess.Popen([sys.executable, "-c", body, str(target)], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(milliseconds / 500)
+            writer.kill()
+        assert target.read_bytes() in contents
+
+
+@given(st.dictionaries(st.text(), st.text() | st.lists(st.text(), max_size=3), max_size=4))
+@example({"##[error]": "##[group]\u009b31m\u202e\u2028\x7f\U000e0001"})
+@example({"\\": "\\##[x]"})
+def test_pretty_json_is_harmless_in_a_log(value: dict[str, object]) -> None:
+    """What is written for programs shows every character and has no runner's command, and says the same."""
+    document = jsonio.dumps(value, pretty=True).decode()
+    assert "##[" not in document
+    assert not re.search(r"^\s*::", document, re.MULTILINE)
+    assert all(character.isprintable() or character == "\n" for character in document)
+    assert jsonio.loads(document) == value
+
+
+@given(st.dictionaries(st.text(), st.text(), max_size=4))
+@example({"##[error]": "##[group]"})
+@example({"a": "\x7f\x00\n"})
+@example({"a": "\u2028é"})
+def test_a_line_is_one_harmless_line(value: dict[str, str]) -> None:
+    """A line of a file shows every character, has no runner's command and one line break, and says the same."""
+    line = jsonio.dump_line(value).decode()
+    assert line.removesuffix("\n").isprintable()
+    assert line.endswith("\n")
+    assert "##[" not in line
+    assert jsonio.loads(line) == value
+
+
+class Leaf(Struct, frozen=True):
+    """A noun within others."""
+
+    name: str
+    score: float | None = None
+
+
+class Tree(Struct):
+    """One that holds all that ours hold."""
+
+    leaf: Leaf
+    leaves: tuple[Leaf, ...] = ()
+    by_name: dict[str, list[Leaf]] = field(default_factory=dict)
+    rows: list[tuple[int, bool]] = field(default_factory=list)
+
+
+def test_all_the_way_down() -> None:
+    """Nouns in lists, tuples and mappings become dicts, their fields in order; lists and tuples stay what they are."""
+    given = as_dict(Tree(Leaf("a", 0.5), (Leaf("b"), Leaf("c")), {"d": [Leaf("d")]}, [(1, True)]))
+    assert repr(given) == repr(
+        {
+            "leaf": {"name": "a", "score": 0.5},
+            "leaves": ({"name": "b", "score": None}, {"name": "c", "score": None}),
+            "by_name": {"d": [{"name": "d", "score": None}]},
+            "rows": [(1, True)],
+        }
+    )
+
+
+@each_row("named", ["raggate/run/0", "raggate/run/10", "raggate/plan/2", 2, None])
+def test_another_schema(named: object) -> None:
+    """One sentence names both schemas."""
+    assert (
+        jsonio.schema_problem(named, "raggate/run/1") == f"schema is '{named}', and this raggate reads 'raggate/run/1'"
+    )

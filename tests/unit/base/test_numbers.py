@@ -1,0 +1,146 @@
+"""Numbers: one rounding rule, half away from zero, for whatever is written."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, strategies as st
+
+from raggate.base import numbers
+from tables import each_row
+
+
+@each_row(
+    ("value", "decimals", "expected"),
+    [
+        pytest.param(0.12345, 4, 0.1235, id="half goes up, although the float lies below it"),
+        pytest.param(0.00005, 4, 0.0001, id="smallest half"),
+        pytest.param(0.000049999, 4, 0.0, id="below a half"),
+        pytest.param(-0.12345, 4, -0.1235, id="half goes away from zero"),
+        pytest.param(2.5, 0, 3.0, id="not to even"),
+        pytest.param(1.005, 2, 1.01, id="the decimal people see decides"),
+        pytest.param(1 / 3, 4, 0.3333, id="a third"),
+        pytest.param(0.1 + 0.2, 12, 0.3, id="stored precision drops the noise of sums"),
+        pytest.param(7, 4, 7.0, id="whole number"),
+        pytest.param(1e300, 4, 1e300, id="too large to have decimals"),
+        pytest.param(-1e17, 12, -1e17, id="too large for the stored decimals"),
+        pytest.param(math.inf, 4, math.inf, id="infinity stays"),
+    ],
+)
+def test_rounded(value: float, decimals: int, expected: float) -> None:
+    """Rounding is half away from zero on the shortest decimal of the float."""
+    assert numbers.rounded(value, decimals) == expected
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([numbers.SHOWN_DECIMALS, 12]))
+def test_rounded_is_near_and_stable(value: float, decimals: int) -> None:
+    """Rounding moves a number by at most half a step, is symmetric, and a second time changes nothing."""
+    once = numbers.rounded(value, decimals)
+    distance = abs(Decimal(repr(once)) - Decimal(repr(value)))
+    # beyond 2^53 / 10^decimals the floats themselves lie further apart than a step
+    assert distance <= max(Decimal("0.5").scaleb(-decimals), Decimal(math.ulp(value)))
+    assert numbers.rounded(once, decimals) == once
+    assert numbers.rounded(-value, decimals) == -once
+
+
+@each_row(
+    ("value", "sign", "expected"),
+    [
+        (0.03125, False, "0.0313"),
+        (-0.03125, True, "-0.0313"),
+        (0.00005, True, "+0.0001"),
+        (1, False, "1.0000"),
+        (0.0, True, "+0.0000"),
+        (None, False, "–"),
+        (None, True, "–"),
+    ],
+)
+def test_written(value: float | None, expected: str, *, sign: bool) -> None:
+    """A value is written with 4 decimals, half away from zero, and a dash where there is none."""
+    assert numbers.written(value, sign=sign) == expected
+
+
+@each_row(
+    ("value", "beside", "expected"),
+    [
+        (0.8, 0.75, "0.8000"),
+        (0.8, 0.79997, "0.80000"),
+        (0.79997, 0.8, "0.79997"),
+        (-0.0500004, -0.05, "-0.0500004"),
+        (0.8, 0.8 + 1e-12, "0.8000"),
+        (0.8, None, "0.8000"),
+        (None, 0.8, "–"),
+    ],
+)
+def test_written_beside_another(value: float | None, beside: float | None, expected: str) -> None:
+    """A value beside another has as many decimals more as tell the two apart, where they are not the same."""
+    assert numbers.written(value, beside=beside) == expected
+
+
+@given(values=st.lists(st.floats(0, 1), min_size=2, max_size=5), margin=st.sampled_from((1e-9, 1e-5)))
+def test_decimals_apart(values: list[float], margin: float) -> None:
+    """Two values further apart than the margin never look the same, and nothing has less than 4 decimals."""
+    decimals = numbers.decimals_apart(values, margin)
+    assert 4 <= decimals <= 12
+    assert all(
+        numbers.fixed(one, decimals) != numbers.fixed(other, decimals)
+        for one in values
+        for other in values
+        if abs(one - other) > margin
+    )
+
+
+@each_row(
+    ("value", "decimals", "expected"),
+    [(0.5, 0, "1"), (2.5, 0, "3"), (1.25, 1, "1.3"), (-0.04, 1, "0.0"), (12, 1, "12.0"), (0.28125, 4, "0.2813")],
+)
+def test_fixed(value: float, decimals: int, expected: str) -> None:
+    """A half goes away from zero at any number of decimals, and none is left out."""
+    assert numbers.fixed(value, decimals) == expected
+
+
+@each_row(
+    ("share", "expected"), [(0.285, "29%"), (0.005, "1%"), (0.125, "13%"), (1, "100%"), (0.0, "0%"), (0.0049, "0%")]
+)
+def test_percent(share: float, expected: str) -> None:
+    """A share is rounded as it is written down, not as the float a hundred times as large would be."""
+    assert numbers.percent(share) == expected
+
+
+@each_row(
+    ("value", "expected"),
+    [(0.03, "0.03"), (5.0, "5"), (0.1234567, "0.1234567"), (1234567.0, "1234567"), (0.0, "0"), (1e-05, "1e-05")],
+)
+def test_setting(value: float, expected: str) -> None:
+    """What somebody set is told with every digit of it, and no other."""
+    assert numbers.setting(value) == expected
+
+
+@each_row(
+    ("p", "expected"),
+    [(0.04976, "p = 0.0498"), (0.001, "p = 0.001"), (0.00099, "p < 0.001"), (0.0, "p < 0.001"), (1.0, "p = 1")],
+)
+def test_chance(p: float, expected: str) -> None:
+    """A p-value has three digits that count; below a thousandth it makes no difference."""
+    assert numbers.chance(p) == expected
+
+
+@each_row(
+    ("share", "expected"),
+    [
+        (0.0605, "7 points"),
+        (0.06, "6 points"),
+        (0.02, "2 points"),
+        (0.0199, "2 points"),
+        (0.0151, "1.6 points"),
+        (0.01, "1 point"),
+        (0.0005, "0.1 points"),
+        (1.0, "100 points"),
+        (0.07, "7 points"),
+    ],
+)
+def test_points(share: float, expected: str) -> None:
+    """A share is written in points, rounded up: what is said to be seen is never less than what is."""
+    assert numbers.points(share) == expected

@@ -1,0 +1,154 @@
+"""How whatever ends a front end becomes an exit code, and what is said of it."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+from unittest import mock
+
+import click
+import pytest
+
+from raggate.base.errors import CannotTell, Interrupted, RaggateError, UsageError
+from raggate.cli import main
+from raggate.frontends import console
+from raggate.pipeline.request import RunResult
+
+
+def raising(error: BaseException) -> Callable[[], NoReturn]:
+    """Return work that ends with an error."""
+
+    def work() -> NoReturn:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize("code", [0, 1, 4])
+def test_a_verdict_is_said_by_whoever_has_it(code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Work that ends keeps its exit code, and nothing is printed."""
+    assert console.guarded(lambda: code, {}) == (code, None)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("error", [UsageError("no"), CannotTell("no"), Interrupted("no")])
+def test_an_expected_end(error: RaggateError, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error of raggate is printed with its label, and given back with its exit code."""
+    assert console.guarded(raising(error), {}) == (error.exit_code, error)
+    assert capsys.readouterr() == ("", f"raggate: {error.label}: no\n")
+
+
+def test_a_signal(capsys: pytest.CaptureFixture[str]) -> None:
+    """An interrupt is no error, and says so in one line."""
+    assert console.guarded(raising(KeyboardInterrupt()), {}) == (130, None)
+    assert capsys.readouterr() == ("", "raggate: interrupted\n")
+
+
+def test_a_disk_that_is_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file that cannot be written is no bug: cannot tell, with the file's name."""
+    code, error = console.guarded(raising(OSError(errno.ENOSPC, "full", str(tmp_path / "x"))), {})
+    assert code == 3
+    assert isinstance(error, CannotTell)
+    assert str(tmp_path / "x") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("x"), OSError(errno.ENOENT, "gone"), click.Abort()])
+def test_a_bug(
+    error: Exception, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anything else is a bug of raggate: 70, no error that a report could tell, and the details in a file."""
+    monkeypatch.chdir(tmp_path)
+    assert console.guarded(raising(error), {}) == (70, None)
+    assert f"raggate: internal error: {type(error).__name__}" in capsys.readouterr().err
+    assert (tmp_path / ".raggate" / "crash.log").exists()
+
+
+def test_the_log_of_an_error_is_fenced(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines of a foreign log are printed inside the fence, the message and the hint outside."""
+
+    @contextmanager
+    def fence():  # type: ignore[no-untyped-def]
+        click.echo("[", err=True)
+        yield
+        click.echo("]", err=True)
+
+    console.guarded(raising(CannotTell("no", hint="Do.", log=("one", "two"))), {}, fence)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "raggate: cannot tell: no"
+    assert lines[2:] == ["[", "  | one", "  | two", "]", "  Do."]
+
+
+def test_a_mistake_in_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    """What click refuses is a usage error as any other, with the help to look at, and no command of a runner."""
+    assert main.run_command(["labels", "score", "x", "--task", "y\n  ::error::z"]) == 2
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first.startswith("raggate: usage error: Invalid value for '--task': 'y")
+    assert rest[-1] == "  See `raggate labels score --help`."
+    assert not any(line.lstrip().startswith("::error::") for line in rest)
+
+
+def test_a_run_directory_with_a_hostile_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A path is one line, and none that a runner takes for a command."""
+    run = mock.Mock(stopped=None, results=(), selection=None)
+    console.show_run(RunResult(run=run, directory=tmp_path / "o\n::add-mask::pass\u202e##[error]x"))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "::add-mask" not in line
+    assert "##[" not in line
+    assert "\u202e" not in line
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        ImportError("x.so: failed to map segment from shared object"),
+    ],
+)
+def test_too_little_memory(error: Exception, capfd: pytest.CaptureFixture[str]) -> None:
+    """However the system refuses memory, it is 70 and says so, without a report of a bug."""
+    with mock.patch.object(console, "_report_crash", raising(AssertionError())):
+        assert console.guarded(raising(error), {}) == (70, None)
+    err = capfd.readouterr().err
+    assert err.startswith("raggate: internal error: too little memory")
+    assert "AssertionError" not in err
+
+
+def test_too_little_memory_on_the_way_to_another_error(capfd: pytest.CaptureFixture[str]) -> None:
+    """An error that was made of a lack of memory is one."""
+    error = ValueError("x")
+    error.__cause__ = MemoryError()
+    assert console.guarded(raising(error), {}) == (70, None)
+    assert "too little memory" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("second", "said"), [(MemoryError(), "too little memory"), (KeyError("x"), "ZeroDivisionError, and KeyError")]
+)
+def test_a_crash_report_that_fails(second: Exception, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """A report of a bug that fails itself changes no exit code, and its own failure is said."""
+    with mock.patch.object(console, "_report_crash", side_effect=second):
+        assert console.guarded(raising(ZeroDivisionError("y")), {}) == (70, None)
+    assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "missing"), [(("label", "--as", "ann"), "uvicorn")])
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    missing: str,
+) -> None:
+    """Without the libraries of its extra a command ends with exit 2, and says what to install."""
+    find = importlib.util.find_spec
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else find(name))
+    assert main.run_command([*arguments]) == 2
+    shown = capsys.readouterr().err
+    assert f"{missing}, which the basic installation leaves out\n  Install it: python3 -m pip install " in shown
