@@ -101,12 +101,19 @@ def test_runs_behind_a_link_stay(checked: Project) -> None:
     assert len(list(kept.iterdir())) == 3
 
 
-def test_a_damaged_copy_of_the_baseline_is_named(checked: Project) -> None:
-    """If the copy of the baseline in a run directory is damaged, the message names the copy, not the file in git."""
+def test_a_damaged_file_is_named(checked: Project) -> None:
+    """A damaged file of a run directory is named: its copy of the baseline, and files that `compare` can do without."""
     name = json.loads(checked.command("runs", "--json").out)["result"]["runs"][1]["id"]
-    copy = checked.root / ".raggate" / "runs" / name / "baseline.json"
-    copy.write_text("")
-    done = checked.command("compare", name)
-    assert done.code == 2
-    assert f"runs/{name}/baseline.json" in done.err
-    assert "baselines/small.json" not in done.err
+    for file in ("verdict.json", "aside.json", "baseline.json"):
+        path = checked.root / ".raggate" / "runs" / name / file
+        before = path.read_bytes()
+        path.write_text("")
+        done = checked.command("compare", name)
+        assert done.code == 2
+        assert f"runs/{name}/{file}" in done.err
+        assert ("Delete this file" in done.err) == (file != "baseline.json")
+        assert "baselines/small.json" not in done.err
+        path.write_bytes(before)
+    path = checked.root / ".raggate" / "runs" / name / "verdict.json"
+    path.write_text("")
+    assert f"verdict.json is damaged. Delete the run: `rm -r .raggate/runs/{name}`" in checked.command("runs").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -40,7 +41,8 @@ def runs(context: click.Context, *, config_file: Path) -> Answer[RunList] | None
 def prune(config_file: Path, *, keep: int, dry_run: bool) -> Answer[RunsPruned]:
     """Delete all run directories but the newest N.
 
-    Only directories that raggate made are deleted, none that git tracks, and no link is followed.
+    Only directories that raggate made are deleted: none that git tracks, and none with damaged files. No link is
+    followed.
     """
     from raggate.frontends.answers import RunsPruned
     from raggate.inputs import git
@@ -51,7 +53,7 @@ def prune(config_file: Path, *, keep: int, dry_run: bool) -> Answer[RunsPruned]:
     stored = stored_runs.stored_runs(place)
     # what came with a commit goes with one, and counts for none of the newest
     committed = git.tracked(place, [run.name for run in stored])
-    kept = [run for run in stored if run.name not in committed]
+    kept = [run for run in stored if run.name not in committed and not run.damaged]
     gone = kept[keep:]
     for run in gone:
         if not dry_run:
@@ -80,6 +82,10 @@ def _show(out: Path) -> Answer[RunList]:
         click.echo("\n".join(_aligned(table)))
         total = f"{counted(len(stored), 'run')}, {_size(sum(run.size for run in stored))}"
         click.echo(log_line(f"{total} in {console.short_path(out)}"))
+        for run in stored:
+            if run.damaged:
+                place = console.short_path(run.directory)
+                click.echo(log_line(f"{place / run.damaged} is damaged. Delete the run: `rm -r {quote(str(place))}`"))
         if committed:
             names = ", ".join(sorted(committed, reverse=True))
             click.echo(log_line(f"tracked by git, so never taken as `latest`: {names}"))

@@ -256,7 +256,10 @@ def _stored_verdict(directory: Path) -> str:
     path = directory / "verdict.json"
     if not path.exists():
         return ""
-    verdict = parse_object(read_file(path, follow=False), str(path))
+    try:
+        verdict = parse_object(read_file(path, follow=False), str(path))
+    except UsageError as error:
+        raise UsageError(error.message, hint=run_directory.DELETE_IT) from None
     return "" if stored_runs.exit_code_of(verdict) == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
 
 

@@ -359,6 +359,7 @@ def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed
     return failed
 
 
+DELETE_IT = "Delete this file: `raggate compare` works without it."
 ASIDE_FILE = "aside.json"
 """What reports tell beside a run."""
 
@@ -376,4 +377,4 @@ def read_context(directory: Path) -> ReportContext:
     try:
         return replace(Decoder(ReportContext).decode(read_file(path, HINT)), forge="")
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: {cut(error)}") from None
+        raise UsageError(f"{path}: {cut(error)}", hint=DELETE_IT) from None

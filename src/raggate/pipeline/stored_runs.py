@@ -64,6 +64,7 @@ class StoredRun(Struct, frozen=True, kw_only=True):
         size: bytes of its files.
         command: the command that made it; empty where that is not known.
         build: the build that it is of, where that is not the API of the configuration; else empty.
+        damaged: the first of its files that cannot be read; else empty.
     """
 
     directory: Path
@@ -76,6 +77,7 @@ class StoredRun(Struct, frozen=True, kw_only=True):
     size: int
     command: str = ""
     build: str = ""
+    damaged: str = ""
 
     @property
     def name(self) -> str:
@@ -108,7 +110,9 @@ def _closed(folder: Path, error: OSError) -> UsageError:
 
 def is_run(directory: Path) -> bool:
     """Return whether a directory is one of a run: it has such a name, or what only a run leaves."""
-    return _started(directory.name) is not None or any(_own(directory, name) for name in ("config.json", "proof.json"))
+    return _started(directory.name) is not None or any(
+        _own_or_damaged(directory, name)[0] for name in ("config.json", "proof.json")
+    )
 
 
 def _order(name: str) -> tuple[str, int]:
@@ -131,12 +135,16 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         raise _closed(path, error) from None
     except OSError:
         pass  # what is not there makes it no run directory, see below
-    config, verdict, proof, asking = (_own(path, name) for name in _SCHEMAS)
-    if config is None and verdict is None and proof is None and (asking is None or _asked_now(path)):
+    read = [_own_or_damaged(path, name) for name in _SCHEMAS]
+    config, verdict, proof, asking = (own for own, _ in read)
+    damaged = next((name for (_, is_damaged), name in zip(read, _SCHEMAS, strict=True) if is_damaged), "")
+    none_ended = config is None and verdict is None and proof is None
+    if none_ended and not damaged and (asking is None or _asked_now(path)):
         return None
     decided = verdict or _NOTHING
     of_run = config or decided or fields((asking or _NOTHING).get("means"))
     kind = decided.get("verdict", "") if verdict is not None or proof is None else "proof"
+    kind = f"damaged: {damaged}" if damaged else kind
     settings = fields(of_run.get("config"))
     return StoredRun(
         directory=path,
@@ -149,6 +157,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         size=sum(_sizes(path)),
         command=cut(settings.get("command") or "", limit=20),
         build=cut(settings.get("build") or "", limit=80),
+        damaged=damaged,
     )
 
 
@@ -166,16 +175,16 @@ def _asked_now(path: Path) -> bool:
     return False
 
 
-def _own(path: Path, name: str) -> Mapping[str, Any] | None:
-    """Read a file by which a run directory is known; None when it is not there, or not raggate's."""
+def _own_or_damaged(path: Path, name: str) -> tuple[Mapping[str, Any] | None, bool]:
+    """Read a file by which a run directory is known: None if it is not raggate's; and whether it is damaged."""
     file = path / name
     if file.is_symlink() or not file.is_file():
-        return None
+        return None, False
     try:
         stored = parse_object(read_file(file), name)
     except RaggateError:
-        return None
-    return stored if str(stored.get("schema")).startswith(_SCHEMAS[name]) else None
+        return None, True
+    return (stored if str(stored.get("schema")).startswith(_SCHEMAS[name]) else None), False
 
 
 def _partial(stored: object) -> tuple[int, int] | None:
@@ -199,12 +208,15 @@ def named(name: str, out: Path) -> Path:
         return path
     runs = stored_runs(out)
     if name == LATEST:
-        # what `raggate diff` asked of another build says nothing of this one
-        newest = next((run for run in runs if run.measured and not run.build), None)
+        # what `raggate diff` asked of another build says nothing of this one;
+        # and a damaged run is not passed over for an older one
+        newest = next((run for run in runs if run.damaged == "config.json" or (run.measured and not run.build)), None)
         if newest is None:
             what = "run that has answers" if runs else "run"
             what = "run but of other builds" if any(run.measured for run in runs) else what
             raise UsageError(f"latest: there is no {what} in {out}", hint="Make one: `raggate check`.")
+        if newest.damaged == "config.json":
+            raise _damaged(newest, LATEST)
         refuse_committed(out, [newest.name], LATEST)
         return newest.directory
     fitting = [run for run in runs if run.name.startswith(name)]
@@ -218,6 +230,12 @@ def named(name: str, out: Path) -> Path:
             hint="Write more of the name.",
         )
     raise UsageError(f"{quoted(name)}: no such directory, and no run in {out} has a name that begins so", hint=_HINT)
+
+
+def _damaged(run: StoredRun, what: str) -> UsageError:
+    command = f"rm -r {shlex.quote(str(run.directory))}"
+    hint = f"Delete the run (`{command}`), or make a new one: `raggate check`."
+    return UsageError(f"{what}: {run.directory / run.damaged} is damaged", hint=hint)
 
 
 def refuse_committed(out: Path, names: Sequence[str], what: str) -> None:
@@ -239,7 +257,9 @@ def broken(out: Path, suite: str) -> frozenset[str]:
     status: dict[str, bool] = {}
     names = []
     for run in stored_runs(out):
-        verdict = _own(run.directory, "verdict.json") if run.measured and run.suite == suite else None
+        if run.damaged and run.suite in {suite, ""}:
+            raise _damaged(run, "--failed")
+        verdict = _own_or_damaged(run.directory, "verdict.json")[0] if run.measured and run.suite == suite else None
         if verdict is None:
             continue
         fails, decided = _fails(verdict), exit_code_of(verdict) in _DECIDED
@@ -284,7 +304,7 @@ def _fails(verdict: Mapping[str, Any]) -> set[str]:
 
 def remove(run: StoredRun) -> None:
     """Delete a run directory. A link in it goes, and what it leads to stays."""
-    if run.directory.is_symlink() or _run(run.directory, run.started) is None:
+    if run.damaged or run.directory.is_symlink() or _run(run.directory, run.started) is None:
         raise UsageError(f"{run.directory}: not a run directory any more; nothing of it was deleted")
     try:
         shutil.rmtree(run.directory)

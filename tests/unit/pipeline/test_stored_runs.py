@@ -69,6 +69,27 @@ def test_what_is_no_run_directory(tmp_path: Path) -> None:
     assert stored_runs(tmp_path / "nowhere") == []
 
 
+@pytest.mark.parametrize("content", ["", '{"schema": "raggate/', "\x00"])
+def test_a_damaged_run_is_named(tmp_path: Path, content: str) -> None:
+    """Neither `latest` nor `--failed` passes a damaged run over for an older one, and pruning leaves it."""
+    make(tmp_path, FIRST, verdict={})
+    newest = make(tmp_path, SECOND, verdict={"flips": [flip("a")]})
+    (newest / "verdict.json").write_text(content)
+    assert stored_runs(tmp_path)[0].verdict == "damaged: verdict.json"
+    assert named("latest", tmp_path) == newest
+    with pytest.raises(UsageError, match=f"^--failed: {newest}/verdict.json is damaged$") as error:
+        broken(tmp_path, "small")
+    assert f"`rm -r {newest}`" in error.value.hint
+    with pytest.raises(UsageError, match="nothing of it was deleted"):
+        remove(stored_runs(tmp_path)[0])
+    (newest / "verdict.json").unlink()
+    (newest / "config.json").write_text(content)
+    with pytest.raises(UsageError, match=f"^latest: {newest}/config.json is damaged$"):
+        named("latest", tmp_path)
+    make(tmp_path, THIRD, verdict={"flips": [flip("b")]})
+    assert broken(tmp_path, "small") == {"b"}
+
+
 def test_what_cannot_be_read_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that nobody can look into is named: neither are there no runs, nor is an older one the latest."""
     listed, looked_at = os.scandir, os.lstat
