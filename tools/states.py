@@ -62,7 +62,7 @@ def _of_comments(missing: dict[str, str]) -> States:
 
 def _of_failures(missing: dict[str, str]) -> States:
     for name, failure in _table("comments", "FAILURES", missing).items():
-        yield f"page-{name}.html", lambda failure=failure: _page("render_failure", failure)
+        yield f"page-{name}.html", lambda failure=failure: _page("render", failure)
         yield f"terminal-{name}-80.ansi", lambda failure=failure: _error(failure)
 
 

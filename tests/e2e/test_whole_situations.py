@@ -398,7 +398,7 @@ def test_a_fork_is_judged_as_before(name: str, tmp_path: Path, decided: Snapshot
         assert of_review(outcome.review) == decided
         return
     assert outcome.failure is not None
-    shown = comment.render_failure(outcome.failure, Publication())
+    shown = comment.render(outcome.failure, Publication())
     assert {"exit": int(outcome.code), "comment": steady(shown, tmp_path)} == decided
 
 

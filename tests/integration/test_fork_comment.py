@@ -354,7 +354,7 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     assert told.failure is not None
     assert (told.code, told.suite) == (3, "raggate.yml")
     assert "first run" in " ".join(told.failure.lines)
-    assert "**Next:** What is above says why" in comment.render_failure(told.failure, Publication())
+    assert "**Next:** What is above says why" in comment.render(told.failure, Publication())
 
 
 @pytest.mark.parametrize("measured", [True, False])

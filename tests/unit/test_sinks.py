@@ -17,7 +17,7 @@ from raggate.base.quote import cut, quoted
 from raggate.frontends import console
 from raggate.github.runner import results
 from raggate.models.publication import Publication, RunFailure
-from raggate.reports import comment, failure, terminal, verdict_file
+from raggate.reports import comment, terminal, verdict_file
 from rendered import problems, visible
 from reviews import foreign
 from tries import tried
@@ -114,11 +114,11 @@ def test_pages_without_a_verdict(text: str) -> None:
     for error in errors(text):
         failed = RunFailure.of(error, "notes", run_id="run-1")
         whole = [
-            comment.render_failure(failed, Publication()),
-            failure.render_markdown(failed),
+            comment.render(failed, Publication()),
+            comment.render_whole(failed),
             results.summary(None, error, 2),
         ]
-        for page in (*whole, comment.render_failure_alert(failed, Publication())):
+        for page in (*whole, comment.render_alert(failed, Publication())):
             assert list(problems(page)) == []
             assert not seen(page)
             assert BEGIN in visible(page)
@@ -133,7 +133,7 @@ def test_pages_without_a_verdict(text: str) -> None:
 def test_verdict_file_without_a_verdict(text: str) -> None:
     """The sentences of verdict.json are printable and keep their first and last words."""
     for error in errors(text):
-        value = json.loads(failure.render_json(RunFailure.of(error, "notes", run_id="run-1")))
+        value = json.loads("".join(verdict_file.render(RunFailure.of(error, "notes", run_id="run-1"))))
         sentences = [value["headline"], value["hint"], *value["log"], *(one["message"] for one in value["reasons"])]
         assert value["headline"].startswith(BEGIN)
         assert END in value["headline"] or len(error.lines) > 1

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PATH = click.Path(path_type=Path)
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
 FORMAT_NAMES = ("junit", "sarif", "markdown", "json")
-"""Of `raggate.reports.formats`, which is not loaded for the names alone; a test compares them."""
+"""Of `raggate.reports.FORMATS`, which is not loaded for the names alone; a test compares them."""
 _CONFIG = Path("raggate.yml")
 _USUAL_OUT = Path(".raggate/runs")
 _CHOICE = ("matching", "cases", "slices", "failed", "limit")

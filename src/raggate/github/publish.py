@@ -164,10 +164,7 @@ class StepReporter:
 
     def _report(self, outcome: SuiteOutcome, *, limit: int) -> str:
         """Render the report of one suite, in at most `limit` bytes of UTF-8."""
-        publication = self._publication(outcome)
-        if outcome.review is not None:
-            return self.clean(comment.render_summary(outcome.review, publication, limit=limit))
-        return self.clean(comment.render_failure(outcome.reason, publication, limit=limit))
+        return self.clean(comment.render_summary(outcome.ended, self._publication(outcome), limit=limit))
 
     def _publication(self, outcome: SuiteOutcome | None = None) -> Publication:
         """What a page tells beside the verdict of a suite, or of all of them."""
@@ -221,15 +218,11 @@ class StepReporter:
         publication = replace(self._publication(alone), pushes=pushes)
         if alone is None:
             return pages.render(self.outcomes, publication, self._links_of)
-        if alone.review is not None:
-            return comment.render(alone.review, publication)
-        return comment.render_failure(alone.reason, publication)
+        return comment.render(alone.ended, publication)
 
     def _alert(self, url: str, *, rerun: bool) -> str:
         alone = self._alone
         publication = self._publication(alone)
         if alone is None:
             return pages.render_alert(self.outcomes, publication, sticky=url, rerun=rerun)
-        if alone.review is not None:
-            return comment.render_alert(alone.review, publication, sticky=url, rerun=rerun)
-        return comment.render_failure_alert(alone.reason, publication, sticky=url, rerun=rerun)
+        return comment.render_alert(alone.ended, publication, sticky=url, rerun=rerun)

@@ -82,6 +82,11 @@ class SuiteOutcome(Struct, frozen=True, kw_only=True):
         return self.failure or RunFailure(label=self.verdict, exit_code=self.code, lines=("The log says more.",))
 
     @property
+    def ended(self) -> Review | RunFailure:
+        """The verdict, or why there is none."""
+        return self.review if self.review is not None else self.reason
+
+    @property
     def notable(self) -> bool:
         """Whether there is anything to tell: no pass, or something that moved."""
         review = self.review

@@ -40,7 +40,7 @@ from raggate.pipeline.asking import Booted, Build, Place, booted
 from raggate.pipeline.request import CheckResult, Request, RunResult
 from raggate.pipeline.run_directory import begun
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
-from raggate.reports import OF_REVIEW
+from raggate.reports import OF_CHECK
 from raggate.scoring import noise, score
 from raggate.scoring.score import slices_of
 from raggate.service import signals
@@ -154,7 +154,7 @@ def expired_waivers_resolved(change: sources.Source, config_name: str, started: 
 def write_reports(directory: Path, review: Review) -> None:
     """Write the reports of a verdict into a run directory."""
     with dates.after_asking(len(review.run.results)):
-        run_directory.write_reports(directory, OF_REVIEW, review)
+        run_directory.write_reports(directory, OF_CHECK, review)
 
 
 def propose(

@@ -34,7 +34,7 @@ from raggate.pipeline.request import Request, RunResult
 from raggate.pipeline.run_directory import begun, display_path, failure_reports
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.pipeline.unfinished_run import UnfinishedRun
-from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
+from raggate.reports import OF_CHECK, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import build_context, signals
 from raggate.service.ask import questions_of
@@ -344,7 +344,7 @@ def _kept(
 
 
 def _cleared(directory: Path) -> Path:
-    for name in (*OF_FAILURE, *OF_RUN):
+    for name in (*OF_CHECK, *OF_RUN):
         (directory / name).unlink(missing_ok=True)
     return directory
 

@@ -27,7 +27,7 @@ from raggate.pipeline import (
     run_directory,
 )
 from raggate.pipeline.request import USUAL
-from raggate.reports import OF_REVIEW
+from raggate.reports import OF_CHECK
 from raggate.scoring import score as scoring
 from raggate.scoring.metrics import METRICS
 
@@ -67,7 +67,7 @@ def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
     run_directory.write(asked.directory, judged, full_text=True)
     jury.write_labels(asked.directory, judged)
     # what was decided by other judgements is no verdict on these
-    for name in OF_REVIEW:
+    for name in OF_CHECK:
         (asked.directory / name).unlink(missing_ok=True)
     scorecard = scoring.score(judged, judged.config.score.k)
     rerun.write_metrics(asked.directory, judged, scorecard)

@@ -18,8 +18,7 @@ from raggate.models.verdict import Review
 from raggate.pipeline import check as pipeline, claimed_run
 from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.stored_runs import is_run
-from raggate.reports import encoded
-from raggate.reports.formats import FORMATS, is_report
+from raggate.reports import FORMATS, encoded, is_report
 
 HINT = "Name another file for the report: what is there is neither removed nor replaced."
 NOTE = ".md"
@@ -145,7 +144,7 @@ def check(request: Request, files: Files, stored: Path | None = None) -> CheckRe
         result = pipeline.check(request) if stored is None else claimed_run.check_run(request, stored)
     except RunFailed as failed:
         for file, form in allowed.items():
-            write_file(file, encoded(FORMATS[form].of_failure(failed.failure, prefix)))
+            write_file(file, encoded(FORMATS[form].render(failed.failure, prefix)))
         raise
     write(files, result.review, prefix)
     return result
@@ -154,7 +153,7 @@ def check(request: Request, files: Files, stored: Path | None = None) -> CheckRe
 def write(files: Files, review: Review, prefix: str = "") -> None:
     """Write a verdict into these files; `prefix` stands before the paths that the configuration names."""
     for file, form in files.formats.items():
-        write_file(file, encoded(FORMATS[form].of_review(review, prefix)))
+        write_file(file, encoded(FORMATS[form].render(review, prefix)))
 
 
 def prepare(files: Files) -> None:

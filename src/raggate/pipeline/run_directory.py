@@ -34,7 +34,7 @@ from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request, RunFailed
-from raggate.reports import OF_FAILURE, Reports, encoded
+from raggate.reports import OF_CHECK, Reports, encoded
 from raggate.service import signals
 
 T = TypeVar("T")
@@ -355,7 +355,7 @@ def display_path(directory: Path, root: Path | None = None) -> str:
 def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed:
     standing_waivers = waivers.waiver_statuses(settings.waivers, now())
     failed = RunFailed(error, suite=settings.suite, waivers=standing_waivers, directory=directory)
-    write_reports(directory, OF_FAILURE, failed.failure)
+    write_reports(directory, OF_CHECK, failed.failure)
     return failed
 
 

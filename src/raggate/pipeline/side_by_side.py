@@ -32,7 +32,7 @@ from raggate.pipeline import check, measure, run_directory, stored_runs
 from raggate.pipeline.asking import Build
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
-from raggate.reports import OF_DIFF, OF_REVIEW
+from raggate.reports import OF_CHECK, OF_DIFF
 from raggate.scoring import score
 
 WORKING_TREE = "."
@@ -79,7 +79,7 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
         both = SideBySide(base=before.side, head=after.side, review=_reproduced(review, request, base, head))
         folder = after.side.directory / FOLDER
         folder.mkdir(exist_ok=True)
-        run_directory.write_reports(folder, OF_REVIEW, both.review)
+        run_directory.write_reports(folder, OF_CHECK, both.review)
         run_directory.write_reports(folder, OF_DIFF, both)
         return both
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from raggate.base.escape import markdown as safe, plain
 from raggate.models.publication import Links, Publication, Push, RunFailure
-from raggate.models.verdict import Review
 from raggate.reports import failure
 from raggate.reports.parts import formatting, header, metric_tables, questions, sections
 from raggate.reports.parts.document import (
@@ -22,62 +22,65 @@ from raggate.reports.parts.document import (
 )
 from raggate.reports.parts.markup import commit_link, live_link
 
+if TYPE_CHECKING:
+    from raggate.reports import Ended
+
 TOP = 3
 """What a loud comment names."""
 
 
-def render(review: Review, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
+def parts_of(ended: Ended, publication: Publication) -> list[Part]:
+    """Return the parts of a page about a verdict, or about why there is none."""
+    if isinstance(ended, RunFailure):
+        return failure.sections_of(ended, publication)
+    return sections.sections_of(ended, publication)
+
+
+def render(ended: Ended, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
     """Render the comment that is kept up to date.
 
     Args:
         limit: UTF-16 units that it may take, at least `document.SMALLEST_LIMIT`; marker lines are put before it.
     """
-    return _comment(sections.sections_of(review, publication), publication, limit)
+    where = sections.elsewhere(publication)
+    return page(parts_of(ended, publication), utf16_units, limit, links=publication.links, elsewhere=where)
 
 
-def render_failure(failed: RunFailure, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
-    """Render the comment about a run without a verdict: why, what to do, and the API's last words."""
-    return _comment(failure.sections_of(failed, publication), publication, limit)
-
-
-def _comment(parts: list[Part], publication: Publication, limit: int) -> str:
-    return page(parts, utf16_units, limit, links=publication.links, elsewhere=sections.elsewhere(publication))
-
-
-def render_alert(review: Review, publication: Publication, *, sticky: str | None = None, rerun: bool = False) -> str:
+def render_alert(ended: Ended, publication: Publication, *, sticky: str | None = None, rerun: bool = False) -> str:
     """Render the short comment that is posted anew when a pass was lost, so that somebody is notified.
 
     Args:
         rerun: whether the very commit that passed was judged again.
     """
-    named: list[Line] = []
-    # what was compared says nothing of the change if nothing is decided
-    if not formatting.undecided(review):
-        named = [*map(questions.in_words, review.lost[:TOP])]
-        named = named or [line(text) for text in metric_tables.in_words(review, TOP)]
-    everything = live_link("Everything that changed", sticky, publication.links)
-    head = _lost(review.verdict.outcome, review.run.suite, review.verdict.headline, rerun=rerun)
-    return _paragraphs(head, "\n".join(markdown_item([own]) for own in named), everything)
-
-
-def render_failure_alert(
-    failed: RunFailure, publication: Publication, *, sticky: str | None = None, rerun: bool = False
-) -> str:
-    """Render the short comment about a pass that was lost to a run without a verdict; see `render_alert`."""
-    head = _lost(failed.label, failed.suite or "", failed.lines[0], rerun=rerun)
-    return _paragraphs(head, live_link("The whole message, and what to do next", sticky, publication.links))
-
-
-def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
-    when = "on a re-run of the same commit" if rerun else "since the last push"
+    if isinstance(ended, RunFailure):
+        verdict, suite, sentence = ended.label, ended.suite or "", ended.lines[0]
+        rest = "The whole message, and what to do next"
+    else:
+        verdict, suite, sentence = ended.verdict.outcome, ended.run.suite, ended.verdict.headline
+        rest = "Everything that changed"
     of_suite = f" (suite {safe(suite, limit=60)})" if suite else ""
-    named = f"raggate{of_suite}: {safe(verdict, limit=40)} {when}."
-    return f"{header.sign(verdict)} **{named}** {safe(sentence, limit=300, middle=True)}"
+    head = f"{lost(verdict, of_suite, rerun=rerun)} {safe(sentence, limit=300, middle=True)}"
+    named = "\n".join(markdown_item([own]) for own in _worst(ended))
+    return paragraphs(head, named, live_link(rest, sticky, publication.links))
 
 
-def _paragraphs(head: str, *others: str) -> str:
+def _worst(ended: Ended) -> list[Line]:
+    # what was compared says nothing of the change if nothing is decided
+    if isinstance(ended, RunFailure) or formatting.undecided(ended):
+        return []
+    questions_lost = [*map(questions.in_words, ended.lost[:TOP])]
+    return questions_lost or [line(text) for text in metric_tables.in_words(ended, TOP)]
+
+
+def lost(verdict: str, of_suite: str, *, rerun: bool) -> str:
+    """Say that a pass was lost, and since when."""
+    when = "on a re-run of the same commit" if rerun else "since the last push"
+    return f"{header.sign(verdict)} **raggate{of_suite}: {safe(verdict, limit=40)} {when}.**"
+
+
+def paragraphs(*texts: str) -> str:
     """Set paragraphs one below the other, without empty ones."""
-    return "\n\n".join([head, *filter(None, others)]) + "\n"
+    return "\n\n".join(filter(None, texts)) + "\n"
 
 
 def title(suite: str, branch: str) -> str:
@@ -102,12 +105,12 @@ def closing(first: Push, passed: Push, links: Links) -> str:
     return f"✅ It passes again, at {commit_link(links, passed.head)}. {since}\n"
 
 
-def render_whole(review: Review) -> str:
+def render_whole(ended: Ended) -> str:
     """Render a whole run, without a limit and without links."""
-    return page(sections.sections_of(review), utf8_bytes, sys.maxsize)
+    return page(parts_of(ended, sections.HERE), utf8_bytes, sys.maxsize)
 
 
-def render_summary(review: Review, publication: Publication, *, limit: int = SUMMARY_BYTES) -> str:
+def render_summary(ended: Ended, publication: Publication, *, limit: int = SUMMARY_BYTES) -> str:
     """Render a whole run for the step summary, with links, in at most `limit` bytes of UTF-8."""
-    parts = sections.sections_of(review, publication)
+    parts = parts_of(ended, publication)
     return page(parts, utf8_bytes, limit, links=publication.links, elsewhere="in the run directory")

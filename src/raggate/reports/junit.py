@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
@@ -21,6 +21,9 @@ from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting, questions, reasons
+
+if TYPE_CHECKING:
+    from raggate.reports import Ended
 
 Status = Literal["passed", "failed", "error", "skipped"]
 
@@ -52,11 +55,6 @@ class Outcome(Struct, frozen=True):
     message: str = ""
     details: tuple[str, ...] = ()
     seconds: float = 0.0
-
-
-def of_review(review: Review) -> Sequence[Outcome]:
-    """Return the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
-    return [*_verdict(review), *_questions(review)]
 
 
 def of_failure(failure: RunFailure) -> list[Outcome]:
@@ -143,14 +141,16 @@ def _line(text: str) -> str:
     return plain(text, limit=1500, middle=True)
 
 
-def render(review: Review, _prefix: str = "") -> Iterator[str]:
-    """Render a verdict and every question, line by line."""
-    return _document(of_review(review), review.run.suite, review.run.started.removesuffix("Z"))
+def render(ended: Ended) -> Iterator[str]:
+    """Render a verdict and every question, or why there is no verdict, line by line."""
+    if isinstance(ended, RunFailure):
+        return _document(of_failure(ended), ended.suite or "", "")
+    return _document(of_review(ended), ended.run.suite, ended.run.started.removesuffix("Z"))
 
 
-def render_failure(failure: RunFailure, _prefix: str = "") -> Iterator[str]:
-    """Render why there is no verdict, as an error."""
-    return _document(of_failure(failure), failure.suite or "", "")
+def of_review(review: Review) -> Sequence[Outcome]:
+    """Return the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
+    return [*_verdict(review), *_questions(review)]
 
 
 def _document(outcomes: Sequence[Outcome], suite: str, started: str) -> Iterator[str]:

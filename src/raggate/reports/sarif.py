@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from raggate.base.escape import plain
@@ -18,6 +18,9 @@ from raggate.models.verdict import Review
 from raggate.reports import lint
 from raggate.reports.junit import about, of_failure
 from raggate.reports.parts import formatting, questions
+
+if TYPE_CHECKING:
+    from raggate.reports import Ended
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
@@ -89,8 +92,19 @@ def digest(text: str) -> str:
     return sha256(text.encode(errors="replace")).hexdigest()[:32]
 
 
-def render(review: Review, prefix: str = "") -> str:
-    """Render what was lost: an error where it makes the verdict red, else a note. `prefix` stands before paths."""
+def render(ended: Ended, prefix: str = "") -> str:
+    """Render what was lost: an error where it makes the verdict red, else a note. `prefix` stands before paths.
+
+    Without a verdict there is no result, and an execution that was not successful.
+    """
+    if isinstance(ended, RunFailure):
+        (outcome,) = of_failure(ended)
+        lines = (outcome.message, *outcome.details)
+        return _document([], [_notification("error", line) for line in lines], "", successful=False)
+    return _of_review(ended, prefix)
+
+
+def _of_review(review: Review, prefix: str) -> str:
     verdict = review.verdict
     level = "note" if verdict.exit_code == 0 else "error"
     reasons = formatting.deciding(review) or formatting.warnings(review)
@@ -100,13 +114,6 @@ def render(review: Review, prefix: str = "") -> str:
     results = [*_results(review, prefix)] if measured else []
     whole = measured and review.run.selection is None
     return _document(results, notes, review.run.provenance.raggate_version or "", successful=whole)
-
-
-def render_failure(failure: RunFailure, _prefix: str = "") -> str:
-    """Render why there is no verdict: no result, and an execution that was not successful."""
-    (outcome,) = of_failure(failure)
-    lines = (outcome.message, *outcome.details)
-    return _document([], [_notification("error", line) for line in lines], "", successful=False)
 
 
 def _document(results: list[dict[str, Any]], notes: list[dict[str, Any]], version: str, *, successful: bool) -> str:

@@ -9,7 +9,7 @@ from raggate.base.escape import log_line, markdown as safe
 from raggate.base.numbers import counted
 from raggate.models.publication import Links, Publication
 from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked, worst
-from raggate.reports import failure
+from raggate.reports import comment
 from raggate.reports.parts import header, sections
 from raggate.reports.parts.document import (
     COMMENT_LIMIT,
@@ -73,9 +73,7 @@ def render_summary(outcomes: Sequence[SuiteOutcome], publication: Publication, l
 
 
 def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, sticky: str, rerun: bool) -> str:
-    """Render the short comment that is posted anew when a step that passed does so no more; see `comment`."""
-    when = "on a re-run of the same commit" if rerun else "since the last push"
-    verdict = overall(outcomes)
+    """Render the short comment that is posted anew when a step that passed does so no more."""
     lost = [outcome for outcome in ranked(outcomes) if outcome.verdict not in {"pass", NOT_RUN}]
     named = [
         f"- {header.sign(outcome.verdict)} {safe(outcome.suite, limit=NAME)}: {safe(outcome.verdict, limit=40)}. "
@@ -84,8 +82,8 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
     ]
     more = [f"- … and {counted(len(lost) - TOP, 'more suite')}"] if len(lost) > TOP else []
     everything = live_link("Everything that changed", sticky, publication.links)
-    head = f"{header.sign(verdict)} **raggate: {safe(verdict, limit=40)} {when}.** {summed(outcomes)}."
-    return "\n\n".join(filter(None, [head, "\n".join([*named, *more]), everything])) + "\n"
+    head = f"{comment.lost(overall(outcomes), '', rerun=rerun)} {summed(outcomes)}."
+    return comment.paragraphs(head, "\n".join([*named, *more]), everything)
 
 
 def _page(
@@ -123,12 +121,8 @@ def _fold(outcome: SuiteOutcome, publication: Publication, links_of: LinksOf) ->
 
 def _parts(outcome: SuiteOutcome, publication: Publication) -> Iterator[Part]:
     """Yield what a suite has to say below its line of the table."""
-    if outcome.review is not None:
-        parts = sections.sections_of(outcome.review, publication)
-        numbers = tuple(line(text) for text in header.number_lines(outcome.review))
-    else:
-        parts = failure.sections_of(outcome.failure, publication) if outcome.failure is not None else []
-        numbers = ()
+    parts = [] if outcome.not_run else comment.parts_of(outcome.ended, publication)
+    numbers = tuple(line(text) for text in header.number_lines(outcome.review)) if outcome.review is not None else ()
     reasons = tuple(line(Span(text, limit=600)) for text in _reasons(outcome))
     config = line(Span(outcome.config, "soft"))
     yield Part(name="verdict", blocks=(Paragraph((*numbers, *reasons, config)),), rank=KEPT)

@@ -9,8 +9,9 @@ from raggate.base.escape import plain
 from raggate.base.jsonio import as_dict, pieces
 from raggate.base.numbers import rounded, rounded_or_none
 from raggate.models import public_verdict as public
-from raggate.models.comparison import Cause, Diagnosis, Finding, Flip, to_stored
+from raggate.models.comparison import Cause, Diagnosis, Finding, Flip, GoldenChanges, to_stored
 from raggate.models.golden import Selection
+from raggate.models.publication import RunFailure
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, RecheckOutcome, Review
 from raggate.reports.parts import evidence, formatting
 from raggate.scoring.repeats import Repeated
@@ -18,21 +19,44 @@ from raggate.scoring.repeats import Repeated
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from raggate.reports import Ended
+
 SCHEMA = "raggate/verdict/1"
 
 
 _OPTIONAL = frozenset(("trace_id", "values"))
 """Keys of a question that are there where they say something."""
 
+_NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck")
+_NO_ITEMS = (
+    "warnings",
+    "metrics",
+    "flips",
+    "fallen",
+    "misses",
+    "reach",
+    "invariants",
+    "vault_changes",
+    "config_changes",
+    "not_used",
+    "tests",
+)
+"""Keys of verdict.json that a run without a verdict has nothing for."""
+
+
 _SCORES = ("final", "vector", "lexical")
 
 
-def render(review: Review) -> Iterator[str]:
+def render(ended: Ended) -> Iterator[str]:
     """Serialise the verdict, its reasons, the judged rows and the flipped questions, piece by piece."""
+    return pieces(_failure(ended) if isinstance(ended, RunFailure) else _review(ended))
+
+
+def _review(review: Review) -> dict[str, Any]:
     verdict, comparison = review.verdict, review.comparison
     baseline = comparison.baseline
     repeated = Repeated.of(review.scorecard.fingerprint)
-    value = {
+    return {
         "schema": SCHEMA,
         "suite": review.run.suite,
         "run_id": review.run.run_id,
@@ -68,7 +92,29 @@ def render(review: Review) -> Iterator[str]:
         "hint": "",
         "log": [plain(line) for line in review.run.log],
     }
-    return pieces(value)
+
+
+def _failure(failure: RunFailure) -> dict[str, Any]:
+    message = _line(failure.message)
+    return {
+        "schema": SCHEMA,
+        "suite": failure.suite or "",
+        "run_id": failure.run_id,
+        "verdict": failure.label,
+        "exit_code": failure.exit_code,
+        "headline": message,
+        "reasons": [{"code": failure.label.replace(" ", "-"), "message": message}],
+        "compared": 0,
+        "golden_changes": as_dict(GoldenChanges()),
+        "policy": "",
+        "waivers": [as_dict(waiver) for waiver in failure.waivers],
+        "first_run": False,
+        **dict.fromkeys(_NO_VALUE, None),
+        **dict.fromkeys(_NO_ITEMS, ()),
+        "promotion_needs_permission": (),
+        "hint": plain(failure.hint, limit=1000, middle=True),
+        "log": [plain(line) for line in failure.log],
+    }
 
 
 def _part(part: Selection) -> dict[str, Any]:

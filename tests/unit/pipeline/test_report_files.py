@@ -10,9 +10,9 @@ import pytest
 from raggate.base.errors import UsageError
 from raggate.models.publication import RunFailure
 from raggate.pipeline.report_files import refusals
-from raggate.reports.formats import FORMATS
+from raggate.reports import FORMATS
 
-REPORT = "".join(FORMATS["junit"].of_failure(RunFailure.of(UsageError("x"), "notes", run_id=""), ""))
+REPORT = "".join(FORMATS["junit"].render(RunFailure.of(UsageError("x"), "notes", run_id=""), ""))
 
 
 @pytest.fixture

@@ -184,14 +184,14 @@ class TestEnded:
     )
     def test_says_what_to_do(self, ended: RunFailure, words: str) -> None:
         """Each says what happened and what to do about it."""
-        text = visible(comment.render_failure(ended, LINKED))
+        text = visible(comment.render(ended, LINKED))
         assert ended.lines[0] in text
         assert words in text
 
     def test_long_messages_fit(self) -> None:
         """A message of any length fits the smallest limit and keeps its first line."""
         ended = replace(NOT_READY, lines=("@" * 2000,) * 100, hint="|" * 2000, log=("<" * 2000,) * 20)
-        page = comment.render_failure(ended, RELAYED, limit=SMALLEST_LIMIT)
+        page = comment.render(ended, RELAYED, limit=SMALLEST_LIMIT)
         assert utf16_units(page) <= SMALLEST_LIMIT
         assert "@" * 50 in visible(page)
         assert "run the job again" in visible(page)
@@ -218,11 +218,11 @@ def test_foreign_text_is_only_text(text: str) -> None:
     ended = RunFailure(label=text, exit_code=3, lines=(text,), hint=text, log=(text, text), suite=text)
     pages = (
         comment.render(found, publication),
-        comment.render_failure(ended, publication),
+        comment.render(ended, publication),
         comment.render_alert(found, publication, sticky=STICKY),
         comment.render_alert(found, publication, sticky=text),
-        comment.render_failure_alert(ended, publication, sticky=STICKY),
-        comment.render_failure_alert(ended, publication, sticky=text, rerun=True),
+        comment.render_alert(ended, publication, sticky=STICKY),
+        comment.render_alert(ended, publication, sticky=text, rerun=True),
     )
     for page in pages:
         assert list(problems(page, links=(OURS,))) == []

@@ -11,7 +11,7 @@ from raggate.base.errors import CannotTell, Interrupted, RaggateError, UsageErro
 from raggate.base.escape import plain
 from raggate.models.publication import Publication, RunFailure
 from raggate.models.waiver import WaiverStatus
-from raggate.reports import comment, failure, verdict_file
+from raggate.reports import comment, verdict_file
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, passing
 from tables import each_row
@@ -35,18 +35,18 @@ def of(error: RaggateError, run_id: str = "run-1") -> RunFailure:
 @pytest.mark.parametrize("name", ERRORS)
 def test_page(name: str, snapshot: SnapshotAssertion) -> None:
     """Each way to end without a verdict is rendered as the page that is stored."""
-    assert failure.render_markdown(of(ERRORS[name], "20260102_030405")) == snapshot
+    assert comment.render_whole(of(ERRORS[name], "20260102_030405")) == snapshot
 
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_file(name: str, snapshot: SnapshotAssertion) -> None:
     """Each way to end without a verdict is serialised as the file that is stored."""
-    assert failure.render_json(of(ERRORS[name], "20260102_030405")) == snapshot
+    assert "".join(verdict_file.render(of(ERRORS[name], "20260102_030405"))) == snapshot
 
 
 def test_every_problem_has_its_line() -> None:
     """A message of several lines keeps them, inside the one alert."""
-    page = failure.render_markdown(of(ERRORS["several-problems"], "run-1"))
+    page = comment.render_whole(of(ERRORS["several-problems"], "run-1"))
     assert len([token for token in tokens(page) if token.type == "blockquote_open"]) == 1
     assert "missing**<br>\n> golden" in page
 
@@ -54,7 +54,7 @@ def test_every_problem_has_its_line() -> None:
 @each_row("kind", [CannotTell, Interrupted, UsageError])
 def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
     """A program reads outcome, exit code, reason and hint under the keys that a verdict has."""
-    value = json.loads(failure.render_json(of(kind("it broke", hint="Mend it."), "run-1")))
+    value = json.loads("".join(verdict_file.render(of(kind("it broke", hint="Mend it."), "run-1"))))
     assert (value["verdict"], value["exit_code"]) == (kind.label, int(kind.exit_code))
     assert value["reasons"] == [{"code": kind.label.replace(" ", "-"), "message": "it broke"}]
     assert value["hint"] == "Mend it."
@@ -88,20 +88,14 @@ def test_waivers_that_stand() -> None:
         ),
     )
     broken = RunFailure.of(CannotTell("it broke"), "notes", waivers, run_id="run-1")
-    page = visible(failure.render_markdown(broken))
+    page = visible(comment.render_whole(broken))
     assert "Waivers (2)⛔ expired: question q1 (hybrid): known (ben, until 2020-01-01)" in page
     assert "active: hit_at_5: reindexing (ada, until 2030-01-01)" in page
-    assert [one["owner"] for one in json.loads(failure.render_json(broken))["waivers"]] == [
+    assert [one["owner"] for one in json.loads("".join(verdict_file.render(broken)))["waivers"]] == [
         "ada",
         "ben",
     ]
-    assert "reindexing" in comment.render_failure(broken, Publication())
-
-
-def test_nothing_is_shown_that_is_not_there() -> None:
-    """Without hint and log the page is the message and the run alone."""
-    page = failure.render_markdown(of(CannotTell("it broke"), "run-1"))
-    assert visible(page) == "❔ raggate: cannot tell (suite notes)[!WARNING]it brokerun run-1"
+    assert "reindexing" in comment.render(broken, Publication())
 
 
 class TestHostileText:
@@ -111,14 +105,14 @@ class TestHostileText:
 
     def test_page(self) -> None:
         """Nothing of it is live in the page, and it reads as itself."""
-        page = failure.render_markdown(RunFailure.of(self.ERROR, HOSTILE, run_id=HOSTILE))
+        page = comment.render_whole(RunFailure.of(self.ERROR, HOSTILE, run_id=HOSTILE))
         assert list(problems(page)) == []
         assert [token.tag for token in tokens(page) if token.type == "heading_open"] == ["h2", "h3"]
         assert plain(HOSTILE)[:100] in visible(page)
 
     def test_file(self) -> None:
         """The file holds it as printable text without control characters."""
-        text = failure.render_json(of(self.ERROR, "run-1"))
+        text = "".join(verdict_file.render(of(self.ERROR, "run-1")))
         value = json.loads(text)
         assert value["log"][0] == plain(HOSTILE)
         assert "\\u001b" not in json.dumps(value["log"])

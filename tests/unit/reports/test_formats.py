@@ -19,7 +19,7 @@ from raggate.cli.options import FORMAT_NAMES
 from raggate.models.golden import Selection
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
-from raggate.reports.formats import FORMATS, is_report
+from raggate.reports import FORMATS, is_report
 from raggate.reports.junit import of_review
 from raggate.reports.verdict_file import verdict_of
 from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
@@ -79,8 +79,7 @@ def junit(text: str) -> ElementTree.Element:
 
 def report(name: str, of: Review | RunFailure, prefix: str = "") -> str:
     """Write a report of a verdict, or of a run without one."""
-    form = FORMATS[name]
-    return "".join(form.of_review(of, prefix) if isinstance(of, Review) else form.of_failure(of, prefix))
+    return "".join(FORMATS[name].render(of, prefix))
 
 
 def check(name: str, text: str) -> None:
@@ -139,7 +138,7 @@ def test_red_just_where_the_verdict_is(kind: str) -> None:
 @each_row(("name", "mark"), [("junit", "<testcase"), ("json", '"case_id"')])
 def test_many_questions(name: str, mark: str) -> None:
     """What grows with the number of questions comes in pieces."""
-    pieces = FORMATS[name].of_review(review("regression"), "")
+    pieces = FORMATS[name].render(review("regression"), "")
     assert max(piece.count(mark) for piece in pieces) == 1
 
 

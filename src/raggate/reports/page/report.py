@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from raggate.base.escape import plain
@@ -25,6 +25,9 @@ from raggate.reports.parts.document import Part
 from raggate.reports.plots import ChangePlot, Trend
 from raggate.scoring import figures
 from raggate.scoring.figures import title as metric_title
+
+if TYPE_CHECKING:
+    from raggate.reports import Ended
 
 Tone = Literal["bad", "warn", "good", "soft", ""]
 """What a value comes to, as the class of an element; words or signs beside it say the same."""
@@ -116,8 +119,12 @@ def notes(review: Review) -> list[Part]:
     return [part for part in parts if part.blocks]
 
 
-def render(review: Review) -> str:
-    """Render the page: the same review gives the same bytes."""
+def render(ended: Ended) -> str:
+    """Render the page: the same verdict, or the same reason for none, gives the same bytes."""
+    return _failure(ended) if isinstance(ended, RunFailure) else _review(ended)
+
+
+def _review(review: Review) -> str:
     sides = facts.Sides.of(review)
     names = list(dict.fromkeys(name for case in review.scorecard.cases for name in case.slices))
     passages = Passages(review.run, review.context.root, review.context.forge, sides.items(review))
@@ -259,8 +266,7 @@ def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
     yield from ((title, flips) for title, flips in titles if flips)
 
 
-def render_failure(failure: RunFailure) -> str:
-    """Render the page."""
+def _failure(failure: RunFailure) -> str:
     tone = "bad" if failure.label in {"invariant broken", "internal error"} else "warn"
     values = {"failure": failure, "tone": tone, "sign": header.sign(failure.label), "most": MOST_LINES}
     title = f"{failure.label} · {failure.suite or 'no suite'} · raggate"

@@ -409,7 +409,7 @@ class TestHostileText:
         from raggate.models.publication import RunFailure
 
         failed = RunFailure(label="cannot tell", exit_code=3, lines=(HOSTILE,), hint=HOSTILE, log=(HOSTILE, ""))
-        page = Elements(report.render_failure(replace(failed, suite=HOSTILE, run_id=HOSTILE)))
+        page = Elements(report.render(replace(failed, suite=HOSTILE, run_id=HOSTILE)))
         assert {tag for tag, _ in page.tags} <= OWN_TAGS
         assert "script" not in {tag for tag, _ in page.tags}
         assert plain(HOSTILE)[:100] in page.visible
