@@ -89,7 +89,7 @@ def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project)
     """Unchanged first answers pass, and that the second ones differ is told and kept."""
     done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
     assert done.code == 0, done.out + done.err
-    assert "6 asked twice, 6 ranked differently" in done.out
+    assert "6 asked twice, 6 of 6 ranked differently" in done.out
     everywhere(promoted, done.out, "asked twice, 6 of 6 questions came back with other chunks or in another order")
     assert "(0 of 6 in the baseline's run)" in codes(promoted)["noise"]
     found = metrics(promoted)["repeated"]
@@ -105,7 +105,7 @@ def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_p
     project, done = thrice_once[0].copied(tmp_path), thrice_once[1]
     assert done.code == 1, done.out + done.err
     assert "18 calls, 0 failed, 0 retried" in done.out
-    assert "6 asked 3 times, 6 ranked differently" in done.out
+    assert "6 asked 3 times, 6 of 6 ranked differently" in done.out
     everywhere(project, done.out, "asked 3 times, 6 of 6 questions came back with other chunks or in another order")
     (row,) = [row for row in project.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
     assert (row["baseline"], row["current"]) == (1, 0.3333)

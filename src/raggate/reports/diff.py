@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raggate.base.escape import log_line, markdown as safe, plain
+from raggate.base.escape import markdown as safe, plain
 from raggate.base.jsonio import as_dict, dumps
 from raggate.base.numbers import rounded_or_none
 from raggate.models.public_verdict import DiffDocument, MatrixCell, Side, SideBySide, SideRow
@@ -12,6 +12,7 @@ from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric
 from raggate.reports import comment as summary
 from raggate.reports.parts.markup import inert, table
+from raggate.reports.terminal import Screen
 from raggate.reports.verdict_file import verdict_of
 from raggate.scoring import figures
 
@@ -29,16 +30,15 @@ def render_markdown(both: SideBySide) -> str:
 def render_terminal(both: SideBySide, *, width: int) -> str:
     """Render the heading and the matrix as aligned lines of at most `width` columns, as far as names allow."""
     modes, rows = matrix(both)
-    lines = ["", log_line(f"base: {both.base.title} (run {both.base.run_id})", limit=width)]
-    lines.append(log_line(f"head: {both.head.title} (run {both.head.run_id})", limit=width))
+    screen = Screen(width=width, color=False, wrap=False)
+    screen.line()
+    for name, side in (("base", both.base), ("head", both.head)):
+        screen.line(f"{name}: {side.title} (run {side.run_id})", limit=width)
     if len(modes) > 1:
-        cells = [["metric", *modes], *rows]
-        widths = [max(len(log_line(cell)) for cell in column) for column in zip(*cells, strict=True)]
-        lines.append("")
-        for row in cells:
-            line = "  ".join(log_line(cell).ljust(size) for cell, size in zip(row, widths, strict=True))
-            lines.append(line.rstrip())
-    return "\n".join(lines)
+        head = ("metric", *modes)
+        screen.line()
+        screen.table(head, [(row, None) for row in rows], names=head)
+    return screen.text().removesuffix("\n")
 
 
 def render_json(both: SideBySide) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -36,7 +37,7 @@ from raggate.reports.parts.document import (
     utf16_units,
     with_folds,
 )
-from raggate.reports.parts.markup import heading_alert, inert, link, table
+from raggate.reports.parts.markup import link
 from raggate.scoring import figures
 
 LONGEST_TITLE = 256
@@ -65,6 +66,7 @@ NAME = 80
 """Characters of the name of a suite."""
 _EACH = 30_000
 """What one of several suites may take."""
+_TITLE = "📌 raggate: {}"
 _MARKS = {"vanished": "❌", "worse": "❌", "better": "✅", "same": "▫️"}
 _NAMES = 10_000
 """Characters of a line that names suites, of which a list has at most a hundred."""
@@ -183,7 +185,7 @@ def _head(
     if context.unsigned:
         lines.append(line(Span(unsigned_warning(context.unsigned), limit=600)))
     alert = Alert("CAUTION" if accepts else "NOTE", tuple(lines))
-    return Part(name="the promotion", title=f"📌 raggate: {heading}", blocks=(alert,), rank=KEPT, level=2)
+    return Part(name="the promotion", title=_TITLE.format(heading), blocks=(alert,), rank=KEPT, level=2)
 
 
 def _all_accepted(proposal: BaselineCandidate) -> str:
@@ -199,9 +201,8 @@ def _parts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[P
     yield _values(proposal, context)
     yield _questions(proposal, "broke", "Questions lost", rank=2)
     yield _questions(proposal, "fixed", "Questions gained", rank=4)
-    settings = [f"{key}: {old} → {new}" for key, old, new in comparison.config_changes]
-    lines = [*settings, *sections.golden_lines(comparison.golden), *sections.note_lines(comparison.vault_changes)]
-    yield Part(name="questions and notes", title="Since the present baseline", blocks=bulleted(lines), rank=3)
+    changes = sections.changed_lines(comparison)
+    yield Part(name="questions and notes", title="Since the present baseline", blocks=bulleted(changes), rank=3)
     yield _ratchet(context)
     facts = Bullets([(line(f"{name}: ", *pieces),) for name, *pieces in _facts(proposal, context)])
     yield Part(name="where it comes from", title="Where it comes from", blocks=(facts,), rank=KEPT)
@@ -227,16 +228,10 @@ def _values(proposal: BaselineCandidate, context: PromotionContext) -> Part:
 
 
 def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
-    lines = [f'Values over all questions of each side; "before" is the baseline on {context.target}.']
-    if any(row.shared and not row.same_cases for row in rows):
-        lines.append(
-            "The change is over the shared questions; values differ also by those added, removed or relabelled."
-        )
-    if any(_by_means(row) for row in rows):
-        lines.append(
-            'Where it says "means", the change is that of the values; other questions or settings can be part of it.'
-        )
-    return " ".join(lines)
+    text = f'Values over all questions of each side; "before" is the baseline on {context.target}.'
+    if not any(row.shared and not row.same_cases for row in rows):
+        return text
+    return f"{text} The change is over the shared questions; values differ also by those added, removed or relabelled."
 
 
 def _row(row: MetricChange, *, several: bool) -> tuple[Cell, ...]:
@@ -258,13 +253,7 @@ def _cases_of(row: MetricChange) -> str:
     if row.same_cases:
         return figures.moved(row.change)
     counts = f"{row.before.n} → {row.after.n}" if row.before.n else str(row.after.n)
-    if row.shared:
-        return f"{counts}; shared {figures.moved(row.change)}"
-    return f"{counts}; means" if _by_means(row) else counts
-
-
-def _by_means(row: MetricChange) -> bool:
-    return not row.shared and row.change.delta is not None
+    return f"{counts}; shared {figures.moved(row.change)}" if row.shared else counts
 
 
 def _worst_first(row: MetricChange) -> tuple[object, ...]:
@@ -353,13 +342,14 @@ def _accepted(proposal: BaselineCandidate) -> list[Reason]:
 
 def render_refused(refused: Sequence[SuiteOutcome], passed: Sequence[str]) -> str:
     """Render why nothing was promoted: each suite that was refused with the reason, and what the others can do."""
-    first, *others = (inert(line, limit=_NAMES) for line in _why(refused, passed))
-    head = heading_alert("CAUTION", f"**{first}**", *others)
-    rows = (
-        [safe(one.suite, limit=NAME), safe(one.verdict, limit=40), inert(one.headline, limit=600, middle=True)]
-        for one in refused
-    )
-    return "## 📌 raggate: no new baseline\n\n" + head + "\n\n" + table(["suite", "refused as", "why"], rows) + "\n"
+    first, *others = _why(refused, passed)
+    lines = (line(Span(first, "bold", _NAMES)), *(line(Span(text, limit=_NAMES)) for text in others))
+    rows = [(one.suite, one.verdict, Span(one.headline, limit=600)) for one in refused]
+    parts = [
+        Part(name="", title=_TITLE.format("no new baseline"), blocks=(Alert("CAUTION", lines),), rank=KEPT, level=2),
+        Part(name="", blocks=(Table(("suite", "refused as", "why"), rows, whole=True),), rank=KEPT),
+    ]
+    return page(parts, utf16_units, sys.maxsize)
 
 
 def refusal(refused: Sequence[SuiteOutcome], passed: Sequence[str], *, between: str = ", ") -> str:

@@ -56,33 +56,32 @@ def render_terminal(proof: GateProof, *, width: int, color: bool) -> str:
 def _parts(proof: GateProof) -> list[Part]:
     about = f"Suite {proof.suite}, {counted(proof.questions, 'question')}, {', '.join(proof.modes)}: {watched(proof)}."
     alarms = [f"{alarm(trial)}: {trial.reasons[0].message}" for trial in proof.false_alarms[:SHOWN_ALARMS]]
-    missed = [f"{fault_name(trial)}: {clause(trial)}" for trial in proof.missed]
+    missed = [
+        f"{', '.join(filter(None, (trial.name, trial.size)))}: {cut(trial.explanation, limit=500)}"
+        for trial in proof.missed
+    ]
     names = [(fault.name, fault.size, fault.why) for fault in proof.untried]
     untold = (Table(("fault", "size", "why"), names),) if names else ()
-    missing = missing_questions(proof)
-    seen = line(f"{missing[:1].upper()}{missing[1:]}. What happens to them is seen by no question of the suite.")
+    useless = f"Faults that say nothing about this API ({len(names)})"
+    seen = line(f"Notes without a question: {len(proof.unasked)} of {proof.notes}. Nothing sees what happens to them.")
     notes = (Paragraph((seen,)), Bullets([(line(note),) for note in proof.unasked], SHOWN_NOTES))
     return [
         Part(name="the suite", blocks=(Paragraph((line(f"{about} {_visible(proof)}"),)),), level=2),
         Part(name="alarms", title="False alarms", blocks=bulleted(alarms), level=2),
         Part(name="faults", title="Faults", blocks=(_faults(proof),), level=2),
         Part(name="missed", title="Why these were missed", blocks=bulleted(missed), level=2),
-        Part(name="untried", title=untried(proof), blocks=untold, folded=True),
+        Part(name="untried", title=useless, blocks=untold, folded=True),
         Part(name="notes", title="Missing questions", blocks=notes if proof.unasked else (), level=2),
     ]
-
-
-def fault_name(trial: Trial) -> str:
-    """Name a fault with its size."""
-    return f"{trial.name}, {trial.size}" if trial.size else trial.name
 
 
 def verdict_on(trial: Trial, proof: GateProof) -> str:
     """Say what the gate made of a fault, and by which reasons; what it warns of without a fault too is none of them."""
     if trial.caught:
         return f"caught: {alarm(trial)}"
-    usual = {_about(warning) for repeat in proof.repeats for warning in repeat.warnings}
-    own = tuple(warning for warning in trial.warnings if _about(warning) not in usual)
+    # the numbers in a sentence differ between runs
+    usual = {replace(warning, message="") for repeat in proof.repeats for warning in repeat.warnings}
+    own = tuple(warning for warning in trial.warnings if replace(warning, message="") not in usual)
     return f"missed, warned ({_codes(own)})" if own else "missed"
 
 
@@ -96,11 +95,6 @@ def _deciding(trial: Trial) -> tuple[Reason, ...]:
     if trial.outcome not in {"cannot tell", "invariant broken"}:
         return trial.reasons
     return tuple(reason for reason in trial.reasons if reason.code not in QUALITY)
-
-
-def _about(reason: Reason) -> Reason:
-    """Return a reason without its sentence, whose numbers differ between runs."""
-    return replace(reason, message="")
 
 
 def _codes(reasons: tuple[Reason, ...]) -> str:
@@ -161,24 +155,6 @@ def headline(proof: GateProof) -> str:
     """Say in two sentences what the proof comes to."""
     alarms = false_alarms(proof)
     return f"The proof {_OUTCOMES[proof.outcome]}: {caught(proof)}. {alarms[:1].upper()}{alarms[1:]}."
-
-
-def untried(proof: GateProof) -> str:
-    """Return how many faults were of no use."""
-    verb = "say" if len(proof.untried) != 1 else "says"
-    return f"{counted(len(proof.untried), 'fault')} {verb} nothing about this API"
-
-
-def missing_questions(proof: GateProof) -> str:
-    """Return how many notes have no question."""
-    number = len(proof.unasked)
-    which = "the one note" if proof.notes == 1 else f"{number} of the {proof.notes} notes"
-    return f"{which} {'has' if number == 1 else 'have'} no question"
-
-
-def clause(trial: Trial) -> str:
-    """Explain a miss."""
-    return cut(trial.explanation, limit=500)
 
 
 def render(proof: GateProof) -> str:

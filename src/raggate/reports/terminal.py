@@ -249,7 +249,6 @@ def _metrics(review: Review, screen: Screen) -> None:
     calm = [row for row in formatting.main_rows(review.verdict.rows) if row.status == "same"]
     names = [f"{metric_tables.name_of(row.delta, several=several)} {figures.course(row.delta)}" for row in calm]
     sentences = [f"Unchanged ({len(names)}): {', '.join(names)}"] if names else []
-    sentences += metric_tables.beside(review)
     sentences += evidence.lines_of(review) if review.verdict.rows or reasons.greeted(review) else []
     if sentences:
         screen.line()

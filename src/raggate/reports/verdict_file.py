@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from raggate.base.escape import plain
 from raggate.base.jsonio import as_dict, pieces
 from raggate.base.numbers import rounded, rounded_or_none
 from raggate.models import public_verdict as public
-from raggate.models.comparison import Cause, Diagnosis, Finding, Flip, GoldenChanges, to_stored
+from raggate.models.comparison import Cause, Diagnosis, Flip, GoldenChanges, to_stored
 from raggate.models.golden import Selection
 from raggate.models.publication import RunFailure
-from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, RecheckOutcome, Review
+from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
 from raggate.reports.parts import evidence, formatting
 from raggate.scoring.repeats import Repeated
 
@@ -44,6 +46,10 @@ _NO_ITEMS = (
 """Keys of verdict.json that a run without a verdict has nothing for."""
 
 
+_PREVIEWED = (
+    *("settings", "loosened", "remeasured", "lowered", "outdated"),
+    *("unmet", "breaks", "unseen", "problems"),
+)
 _SCORES = ("final", "vector", "lexical")
 
 
@@ -75,7 +81,7 @@ def _review(review: Review) -> dict[str, Any]:
         "flips": map(_flip, comparison.flips),
         "fallen": map(_flip, review.fallen),
         "misses": map(_flip, review.misses),
-        "reach": [{**as_dict(reach), "why": _line(reach.why)} for reach in comparison.reach],
+        "reach": [_shown(reach, "why") for reach in comparison.reach],
         "diagnosis": None if review.diagnosis is None else _diagnosis(review.diagnosis),
         "promotion_needs_permission": [_line(reason.message) for reason in review.lowers],
         "golden_changes": as_dict(comparison.golden),
@@ -83,11 +89,11 @@ def _review(review: Review) -> dict[str, Any]:
         "config_changes": [[_line(part) for part in entry] for entry in comparison.config_changes],
         **({"judging": judged} if (judged := evidence.stored(review.run)) is not None else {}),
         "repeated": None if repeated is None else repeated.stored(),
-        "invariants": [_finding(finding) for finding in review.findings],
+        "invariants": [_shown(finding, "message", "examples") for finding in review.findings],
         "waivers": [as_dict(waiver) for waiver in review.verdict.waivers],
         "first_run": review.context.first_run,
         "preview": None if review.context.preview is None else _preview(review.context.preview),
-        "recheck": None if verdict.recheck is None else _recheck(verdict.recheck),
+        "recheck": None if verdict.recheck is None else _shown(verdict.recheck, "build", "problem"),
         "not_used": list(review.run.provenance.ignored),
         "hint": "",
         "log": [plain(line) for line in review.run.log],
@@ -122,7 +128,6 @@ def _part(part: Selection) -> dict[str, Any]:
 
 
 def _line(text: str) -> str:
-    """Make a sentence, or a value shown to people, one printable line; ids and paths stay exact."""
     return plain(text, limit=1500, middle=True)
 
 
@@ -130,21 +135,27 @@ def _clause(reason: Reason) -> dict[str, str]:
     return {"code": reason.code, "message": _line(reason.message)}
 
 
+def _lines(value: Any) -> Any:
+    """Make every text in a value one printable line."""
+    if isinstance(value, str):
+        return _line(value)
+    return [_lines(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _shown(value: Struct, *texts: str) -> dict[str, Any]:
+    """Return the fields of a struct, those named `texts` as people may see them; ids and paths stay exact."""
+    return {key: _lines(part) if key in texts else part for key, part in as_dict(value).items()}
+
+
 def _flip(flip: Flip) -> dict[str, Any]:
-    instead = None if flip.displaced_by is None else _line(flip.displaced_by)
+    fields = _shown(flip, "gold", "why", "displaced_by")
     cause = None if flip.cause is None else _filled(flip.cause)
-    shown = {"gold": _line(flip.gold), "why": _line(flip.why), "cause": cause, "displaced_by": instead}
-    fields = {key: value for key, value in as_dict(flip).items() if key not in _OPTIONAL or value}
-    return {**fields, **shown}
+    return {key: value for key, value in fields.items() if key not in _OPTIONAL or value} | {"cause": cause}
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {
-        "questions": diagnosis.questions,
-        "counts": [{"cause": cause, "questions": count} for cause, count in diagnosis.counts],
-        "changes": [_line(change) for change in diagnosis.changes],
-        "likely": _line(diagnosis.likely),
-    }
+    counts = [{"cause": cause, "questions": count} for cause, count in diagnosis.counts]
+    return _shown(diagnosis, "changes", "likely") | {"counts": counts}
 
 
 def _filled(cause: Cause) -> dict[str, Any]:
@@ -156,32 +167,8 @@ def _filled(cause: Cause) -> dict[str, Any]:
     return {key: _line(value) if isinstance(value, str) else value for key, value in fields.items()}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        **as_dict(finding),
-        "message": _line(finding.message),
-        "examples": [_line(example) for example in finding.examples],
-    }
-
-
 def _preview(preview: Preview) -> dict[str, Any]:
-    return {
-        **as_dict(preview),
-        "rows": [to_stored(delta) for delta in preview.rows],
-        "settings": [[_line(part) for part in setting] for setting in preview.settings],
-        "loosened": [_line(key) for key in preview.loosened],
-        "remeasured": [_line(key) for key in preview.remeasured],
-        "lowered": [_line(name) for name in preview.lowered],
-        "outdated": [_line(reason) for reason in preview.outdated],
-        "unmet": [[_line(part) for part in entry] for entry in preview.unmet],
-        "breaks": [_line(problem) for problem in preview.breaks],
-        "unseen": [_line(problem) for problem in preview.unseen],
-        "problems": [_line(problem) for problem in preview.problems],
-    }
-
-
-def _recheck(outcome: RecheckOutcome) -> dict[str, Any]:
-    return {**as_dict(outcome), "build": _line(outcome.build), "problem": _line(outcome.problem)}
+    return _shown(preview, *_PREVIEWED) | {"rows": [to_stored(delta) for delta in preview.rows]}
 
 
 def _row(row: GatedMetric) -> dict[str, Any]:

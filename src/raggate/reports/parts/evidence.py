@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from raggate.base.jsonio import as_dict
-from raggate.base.numbers import chance, counted, dollars, often, percent, points, rounded, setting, written
+from raggate.base.numbers import chance, counted, dollars, percent, points, rounded, setting, written
 from raggate.base.quote import enumerated
 from raggate.config.judge_settings import IN_POINTS
 from raggate.models.judging import Canary, CanaryAgreement, JudgingSummary, Spending, SpotCheck, judges_of
@@ -15,7 +15,6 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.scoring.figures import title
-from raggate.scoring.repeats import Repeated, noisy
 
 
 def sentence(scorecard: Scorecard) -> str:
@@ -48,7 +47,7 @@ def sentences(review: Review) -> list[str]:
         return []
     if not evidence.tests:
         return [_untested(paired=baseline.paired)]
-    return [*_moves(evidence, review), _resolution(evidence, review)]
+    return [*_moves(evidence), _resolution(evidence, review)]
 
 
 def _untested(*, paired: bool) -> str:
@@ -60,7 +59,7 @@ def _untested(*, paired: bool) -> str:
     return f"{why}, so tolerances alone decide."
 
 
-def _moves(evidence: CompositeEvidence, review: Review) -> Iterator[str]:
+def _moves(evidence: CompositeEvidence) -> Iterator[str]:
     several = len(evidence.tests) > 1
     for test in evidence.tests:
         if test.lost or test.gained:
@@ -68,7 +67,7 @@ def _moves(evidence: CompositeEvidence, review: Review) -> Iterator[str]:
             adjusted = f", adjusted for {len(evidence.tests)} modes" if several else ""
             means = f"{enumerated([*map(title, test.parts)])} together{mode}: {_means(test)}"
             result = f"{chance(test.adjusted)}{adjusted} ({test.test})"
-            yield f"{means}, {_lost(test)}{_no_noise_seen(review)}. That questions like these got worse: {result}."
+            yield f"{means}, {_lost(test)}. That questions like these got worse: {result}."
 
 
 def _lost(test: CompositeTest) -> str:
@@ -82,19 +81,6 @@ def _lost(test: CompositeTest) -> str:
 
 def _means(test: CompositeTest) -> str:
     return f"{written(test.before, beside=test.after)} → {written(test.after, beside=test.before)}"
-
-
-def _no_noise_seen(review: Review) -> str:
-    """Say of how many questions it was seen that the API ranks them alike each time, where none is known otherwise."""
-    fingerprint, baseline = review.scorecard.fingerprint, review.comparison.baseline
-    repeated = Repeated.of(fingerprint)
-    before = baseline.scorecard.fingerprint if baseline is not None else {}
-    if repeated is None or not repeated.compared or noisy(fingerprint) or noisy(before):
-        return ""
-    cases = review.scorecard.cases
-    what = "question" if len({case.mode for case in cases}) == 1 else "answer"
-    share = f"{repeated.compared} of {counted(len(cases), what)}"
-    return f"; no noise seen, as {share} asked {often(repeated.times)} ranked alike"
 
 
 def _resolution(evidence: CompositeEvidence, review: Review) -> str:
@@ -115,8 +101,7 @@ def _resolution(evidence: CompositeEvidence, review: Review) -> str:
 
 def _units(test: CompositeTest) -> str:
     groups = f" in {counted(test.units, 'group')}" if test.units != test.cases else ""
-    unlike = f", the largest of {test.largest}," if groups and test.largest * test.units > test.cases else ""
-    return counted(test.cases, "question") + groups + unlike
+    return counted(test.cases, "question") + groups
 
 
 def stored(run: Run) -> dict[str, Any] | None:

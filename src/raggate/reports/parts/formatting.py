@@ -60,15 +60,10 @@ def warnings(review: Review) -> list[Reason]:
 
 
 def left_out(review: Review) -> str:
-    """Return how what was compared stands without a verdict, and where it is; empty for one with a verdict."""
+    """Return where the comparison of a run without a verdict is; empty for one with a verdict."""
     if not undecided(review):
         return ""
-    rows = [row for row in main_rows(review.verdict.rows) if row.gated]
-    worse, better = sum(row.status in BAD for row in rows), sum(row.status == "better" for row in rows)
-    # of a part of the questions, or of failed calls, not even that is worth a word
-    measured = not {reason.code for reason in review.verdict.reasons} & {"stopped", "too-many-errors"}
-    counts = f" ({len(rows)} gated values: {worse} worse, {better} better)" if measured else ""
-    return f"What was compared{counts} decides nothing here, and is in verdict.json."
+    return "What was compared decides nothing here, and is in verdict.json."
 
 
 def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
@@ -230,16 +225,11 @@ def operations_line(scorecard: Scorecard) -> str:
 
 
 def _repeated(repeated: Repeated) -> str:
-    """Write how many questions were asked several times, and how many of those compared were ranked differently."""
-    asked = f"{repeated.asked} asked {often(repeated.times)}"
-    if not repeated.failed:
-        return f"{asked}, {f'{repeated.differ} ranked differently' if repeated.differ else 'all ranked alike'}"
-    missing = f"{asked}, {repeated.failed} without a second answer"
-    if not repeated.compared:
-        return f"{missing}, so none compared"
-    if not repeated.differ:
-        return f"{missing}, {repeated.compared} ranked alike"
-    return f"{missing}, {repeated.differ} of {repeated.compared} ranked differently"
+    if not repeated.failed and not repeated.differ:
+        return f"{repeated.asked} asked {often(repeated.times)}, all ranked alike"
+    missing = f", {repeated.failed} without a second answer" if repeated.failed else ""
+    differ = f"{repeated.differ} of {repeated.compared} ranked differently"
+    return f"{repeated.asked} asked {often(repeated.times)}{missing}, {differ}"
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

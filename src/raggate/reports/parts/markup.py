@@ -45,11 +45,6 @@ def _code_line(text: str) -> str:
     return f"\u2060{line}" if line.startswith("::") else line
 
 
-def heading_alert(kind: str, *lines: str) -> str:
-    """Set lines of Markdown as one alert of a kind (`NOTE`, `WARNING`, `CAUTION`)."""
-    return f"> [!{kind}]\n" + "<br>\n".join(f"> {line}" for line in lines)
-
-
 def inert(text: str, *, limit: int = 300, middle: bool = False) -> str:
     """Make foreign text inert, with a dash where nothing is left: an empty list item underlines what is before it."""
     return safe(text, limit=limit, middle=middle) or "–"

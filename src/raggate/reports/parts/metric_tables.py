@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from raggate.base.numbers import counted
 from raggate.models.comparison import Delta
@@ -37,7 +37,7 @@ def deciding(review: Review) -> Part:
 
 
 def others(review: Review) -> Part:
-    """Fold all other metrics, and the values over questions that could not be compared."""
+    """Fold all other metrics."""
     several = review.scorecard.several_modes
     rows = formatting.main_rows(review.verdict.rows)
     calm = [row for row in rows if row.status not in BAD]
@@ -49,12 +49,11 @@ def others(review: Review) -> Part:
         (ungated, "ungated metric", "moved"),
     )
     titles = [f"{counted_metrics(map(_place, group), noun)} {what}" for group, noun, what in counts if group]
-    blocks: list[Block] = [metric_table([*moved, *same, *ungated], EVERYTHING, several=several)] if titles else []
-    blocks += bulleted(list(beside(review)))
+    blocks = (metric_table([*moved, *same, *ungated], EVERYTHING, several=several),) if titles else ()
     return Part(
         name="other metrics",
-        title=" · ".join(titles) or "More about the metrics",
-        blocks=tuple(blocks),
+        title=" · ".join(titles),
+        blocks=blocks,
         folded=True,
         rank=8,
     )
@@ -177,16 +176,3 @@ def whole_of(delta: Delta) -> MetricValue | None:
     if whole is None or whole.value is None:
         return None
     return None if now is not None and abs(whole.value - now) <= EPSILON else whole
-
-
-def beside(review: Review) -> Iterator[str]:
-    """Yield what the table does not tell: values over all questions, where those are others than the ones compared."""
-    several = review.scorecard.several_modes
-    parts: dict[int, list[str]] = {}
-    for row in formatting.main_rows(review.verdict.rows):
-        if (whole := whole_of(row.delta)) is not None:
-            value = figures.value(row.delta.metric, whole, beside=row.delta.current.value)
-            parts.setdefault(whole.n, []).append(f"{name_of(row.delta, several=several)} {value}")
-    if parts:
-        values = "; ".join(f"of {number}: {', '.join(named)}" for number, named in parts.items())
-        yield f"Over all questions, compared or not, {values}."

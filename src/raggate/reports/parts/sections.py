@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import comb
 
 from raggate.base.dates import days_between
 from raggate.base.numbers import counted
-from raggate.models.comparison import GoldenChanges, NoteChange
+from raggate.models.comparison import Comparison, GoldenChanges, NoteChange
 from raggate.models.publication import Links, Publication
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import GatedMetric, Preview, Review
@@ -177,11 +177,10 @@ def _baseline(review: Review, links: Links | None) -> Iterator[Line]:
 def _age(review: Review, measured: str) -> str:
     """Return how old a baseline was when the run started, in whole days."""
     days = days_between(measured, review.run.started)
-    codes = {reason.code for reason in review.verdict.warnings}
     if days is None or days < 0:
-        return " (later than this run ⚠️)" if "stale-baseline" in codes else ""
-    age = "the same day" if days < 1 else "1 day old" if days < 2 else f"{int(days)} days old"
-    return f" ({age}{' ⚠️' if 'stale-baseline' in codes else ''})"
+        return ""
+    age = "the same day" if days < 1 else f"{counted(int(days), 'day')} old"
+    return f" ({age})"
 
 
 def _trusted(review: Review, links: Links | None) -> Iterator[Line]:
@@ -197,10 +196,16 @@ def _trusted(review: Review, links: Links | None) -> Iterator[Line]:
 def since_baseline(review: Review) -> Part:
     """Fold what differs from the baseline: configuration, golden set and vault."""
     comparison = review.comparison
+    counts = _counts(comparison.config_changes, comparison.golden, comparison.vault_changes)
+    title = f"Changed since the baseline: {', '.join(counts)}"
+    blocks = bulleted(changed_lines(comparison))
+    return Part(name="changes since the baseline", title=title, blocks=blocks, folded=True, rank=6)
+
+
+def changed_lines(comparison: Comparison) -> list[str]:
+    """List how configuration, golden set and vault differ from those of the baseline."""
     settings = [f"{key}: {before} → {now}" for key, before, now in comparison.config_changes]
-    lines = [*settings, *golden_lines(comparison.golden), *note_lines(comparison.vault_changes)]
-    title = f"Changed since the baseline: {', '.join(_counts(settings, comparison.golden, comparison.vault_changes))}"
-    return Part(name="changes since the baseline", title=title, blocks=bulleted(lines), folded=True, rank=6)
+    return [*settings, *_golden_lines(comparison.golden), *_note_lines(comparison.vault_changes)]
 
 
 def _counts(settings: Sequence[object], golden: GoldenChanges, notes: Sequence[NoteChange]) -> list[str]:
@@ -210,9 +215,8 @@ def _counts(settings: Sequence[object], golden: GoldenChanges, notes: Sequence[N
     return [counted(count, noun) for count, noun in counts if count]
 
 
-def golden_lines(golden: GoldenChanges) -> list[str]:
-    """List how golden sets differ, what loosens the gate first."""
-    groups = {
+def _golden_lines(golden: GoldenChanges) -> list[str]:
+    groups: dict[str, Sequence[str]] = {
         "⚠️ questions removed": golden.removed,
         "⚠️ questions no longer must-pass": golden.released,
         "questions relabelled": golden.relabelled,
@@ -222,15 +226,14 @@ def golden_lines(golden: GoldenChanges) -> list[str]:
     return _named_groups(groups)
 
 
-def note_lines(changes: Sequence[NoteChange]) -> list[str]:
-    """List how vaults differ."""
+def _note_lines(changes: Sequence[NoteChange]) -> list[str]:
     kinds: dict[str, list[str]] = {}
     for change in changes:
         kinds.setdefault(f"notes {change.kind}", []).append(change.note)
     return _named_groups(kinds)
 
 
-def _named_groups(groups: dict[str, Sequence[str]] | dict[str, list[str]] | dict[str, tuple[str, ...]]) -> list[str]:
+def _named_groups(groups: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{label} ({len(names)}): {named(names)}" for label, names in groups.items() if names]
 
 
@@ -253,7 +256,7 @@ def if_merged(review: Review) -> list[Part]:
     changed = ", ".join(counts) or "see below"
     intro = f"How this pull request changes the gate itself: {changed}. None of it counted here."
     blocks = (Paragraph((line(intro),)), *bulleted(problems))
-    own: list[Block] = [*bulleted(merged_lines(preview))]
+    own: list[Block] = [*bulleted(_merged_lines(preview))]
     if preview.rows:
         several = review.scorecard.several_modes
         rows = [
@@ -274,14 +277,13 @@ def if_merged(review: Review) -> list[Part]:
     ]
 
 
-def merged_lines(preview: Preview) -> list[str]:
-    """List what a change's own files would mean, what loosens the gate first."""
+def _merged_lines(preview: Preview) -> list[str]:
     return [
         *_settings(preview),
-        *golden_lines(preview.golden),
+        *_golden_lines(preview.golden),
         *(f"⚠️ {text}" for text in _named_groups(dict(preview.weakened))),
         *_named_groups({"⚠️ text no longer private": preview.unmarked}),
-        *note_lines(preview.vault),
+        *_note_lines(preview.vault),
         *_replaced(preview),
         *(f"⚠️ after a merge no run passes until one is promoted: {reason}" for reason in preview.outdated),
         *(f"⚠️ {what}: {gone} gone or edited, {new} new" for what, gone, new in preview.edited),

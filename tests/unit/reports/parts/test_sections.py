@@ -63,12 +63,8 @@ def test_empty_preview() -> None:
         ("2026-01-02T01:00:00Z", "(the same day)"),
         ("2026-01-01T01:00:00Z", "(1 day old)"),
         ("2025-12-25T03:04:05Z", "(8 days old)"),
-        ("2025-11-01T03:04:05Z", "(62 days old)"),
         ("2027-01-01T01:00:00Z", "measured 2027-01-01;"),
-        ("2026-99-99T01:00:00Z", "measured 2026-99-99;"),
         ("yesterday", "measured yesterday;"),
-        ("2025-06-01T03:04:05Z", "days old ⚠️"),
-        ("9999-06-01T03:04:05Z", "(later than this run ⚠️)"),
     ],
 )
 def test_age_of_the_baseline(measured: str, words: str) -> None:
