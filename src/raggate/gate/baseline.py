@@ -204,11 +204,6 @@ def read(
 
     Cases are parsed one by one: all of them at once take ten times the file.
 
-    Args:
-        source: the file's name for messages and reports.
-        directions: the known metrics; others in the file are ignored.
-        beside: the file's directory if it is on disk; another system may have its settings there.
-
     Raises:
         FileError: when the file is damaged, from another version, or none of these.
     """

@@ -152,7 +152,6 @@ def median_ms(scorecard: Scorecard) -> float | None:
 
 
 def _slower(comparison: Comparison) -> Iterator[Reason]:
-    """Warn if the median answer time is a multiple of the baseline's, which anybody may have written."""
     known = comparison.baseline.provenance.get("median_ms") if comparison.baseline is not None else None
     before, now = number_in(known), median_ms(comparison.scorecard)
     if before is None or before < 0 or now is None or now < SLOWER * before or now < before + SLOWER_MS:

@@ -174,7 +174,6 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def _scored(delta: Delta) -> tuple[int, int]:
-    """Return to how many cases a metric applies now, and to how many of the baseline, relabelled ones included."""
     others = delta.uncompared
     relabelled, retired = (others.relabelled, len(others.retired)) if others is not None else (0, 0)
     return delta.current.n + relabelled, before(delta) + relabelled + retired

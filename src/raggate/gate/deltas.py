@@ -207,7 +207,6 @@ def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, directi
 
 
 def _drop(row: Delta, group: Sequence[Held]) -> float:
-    """Return by how much the metric is worse over the compared cases and a group together; 0 where it is not."""
     compared = row.current.n if row.delta is not None else 0
     lost = -row.gain * compared + sum(case.short for case in group)
     return max(0.0, lost / (compared + len(group)))

@@ -162,7 +162,6 @@ def _compared(
 
 
 def _explained(review: Review, flip_at: int) -> Review:
-    """Add which questions got worse without breaking and why all of them did, and which nobody asked before miss."""
     fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
     diagnosis = diagnose(review.run, review.comparison, review.verdict, fallen)
     misses = find_misses(review.run, review.comparison, flip_at)

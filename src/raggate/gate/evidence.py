@@ -118,11 +118,7 @@ def _value(case: CaseScore, metric: str, directions: Mapping[str, Direction]) ->
 
 
 def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], name: str) -> None:
-    """Check the metrics that a configuration makes a composite of. Those of the default need not all be there.
-
-    Raises:
-        UsageError: for a metric that is not known at the cut-offs, or is a grade that judges give.
-    """
+    """Check the metrics that a configuration makes a composite of. Those of the default need not all be there."""
     for number, metric in enumerate(gate.composite if "composite" in gate.model_fields_set else ()):
         if metric not in metrics:
             raise UsageError(
@@ -207,9 +203,6 @@ def _moves(
 
 def chances_alone(changes: Iterable[tuple[Key, Moves]]) -> dict[Key, float]:
     """Test each of several metrics by itself, over the questions it applied to.
-
-    Args:
-        changes: of each metric the change of each question, positive for better, and what group it belongs to.
 
     Returns:
         One-sided p-values, adjusted by Holm's method for being so many.

@@ -25,8 +25,6 @@ _OWN_ID = "made by raggate of everything else"
 
 
 class _Part(Struct, frozen=True):
-    """A part of each chunk: how it is read, and what it costs that no chunk tells it."""
-
     read: Callable[[Chunk], object]
     cost: str = ""
 
@@ -199,7 +197,6 @@ def prefix_of(strange: Sequence[str], paths: set[str]) -> str | None:
 
 
 def _unsplit(response: Response, notes: Vault) -> Iterator[str]:
-    """Return that the headings of chunks are one text each, where the notes show what sets them apart."""
     named = {chunk.rel_path for chunk in response.chunks}
     paths = {path: heading_paths(text, path) for (_, path), text in notes.texts.items() if path in named}
     returned = [(chunk.heading_path, paths.get(chunk.rel_path, ())) for chunk in response.chunks]

@@ -232,7 +232,6 @@ def _within(rank: int | None, depth: int) -> bool:
 
 
 def _wanted(item: LabelledResult, metric: str, after: int | None) -> tuple[Support, ...]:
-    """Return the supports to look for: those that are missing from an incomplete group, else all."""
     if not item.case.answerable:
         return ()
     incomplete = family(metric) == RECALL_ALL and after is None

@@ -39,6 +39,5 @@ def unsplit(returned: Returned) -> str:
 
 
 def _only(heading_path: str) -> str:
-    """Return the text of a path that is one heading, whatever it was meant to be; nothing of another."""
     parts = elements(heading_path)
     return parts[0] if len(parts) == 1 else ""

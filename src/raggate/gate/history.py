@@ -47,14 +47,6 @@ def revisions(
 ) -> History:
     """Read the history of a baseline file up to a commit, across renames.
 
-    Args:
-        root: directory that `path` is relative to, anywhere in a repository.
-        path: the file, with `/`.
-        limit: how many versions are read, at least 1.
-        cutoffs: the k of the ranked metrics; those a version names itself are read too.
-        at: the commit; the one that is checked out where no other is named.
-        present: the content of a version and what was read of it, by these cut-offs; it is not read again.
-
     Raises:
         UsageError: without git, outside a repository, or when the file was never committed.
     """
@@ -80,11 +72,6 @@ def revisions(
 
 
 def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
-    """Find the repository that a directory lies in, and the commit in it.
-
-    Raises:
-        UsageError: when there is no such directory, repository or commit.
-    """
     if not root.is_dir():
         raise UsageError(f"no directory {cut(root.name or str(root))}")
     checkout = git.find(root)
@@ -100,11 +87,7 @@ def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
 
 
 def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
-    """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
-
-    Raises:
-        FileError: when the file is damaged, from a newer version, or no baseline.
-    """
+    """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more."""
     return _with_cutoffs(partial(baseline.read, data, source), cutoffs)
 
 
@@ -143,7 +126,6 @@ def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tupl
 
 
 def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
-    """Return what a file was called before the commit that its history begins with, None when it is new there."""
     options = ("-r", "-z", "--no-commit-id", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff")
     fields = reader.run("diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
     pairs = dict(zip(fields[2::3], fields[1::3], strict=False))

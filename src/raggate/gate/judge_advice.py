@@ -150,7 +150,6 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
 
 
 def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
-    """Return that judges disagree with a second opinion, and that the canary set was not asked anew."""
     check = summary.spot_check if summary is not None else None
     if check is not None and (check.disagreement_rate or 0.0) > MOST_DISAGREEMENT + EPSILON:
         message = (

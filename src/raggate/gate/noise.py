@@ -131,14 +131,7 @@ def _before(comparison: Comparison) -> str:
 
 
 def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
-    """Return why noise as in the baseline's run does not explain what asking again took off the losses.
-
-    Args:
-        taken: by mode and metric the sum over the questions of how much less each lost; 0 where none did.
-
-    Returns:
-        The first reason; empty where noise explains all of it.
-    """
+    """Return why noise as in the baseline's run does not explain what asking again took off the losses."""
     for (mode, metric), amount in taken.items():
         if amount <= EPSILON:
             continue

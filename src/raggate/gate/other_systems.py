@@ -86,11 +86,6 @@ def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
 def compat_scores(run: Run, wanted: Iterable[str], *, full_text: bool) -> dict[str, dict[str, Any]]:
     """Score a run as other systems' own code would; never gated, and beside raggate's own numbers.
 
-    Args:
-        run: a labelled run, in memory or from a run directory: the result is the same.
-        wanted: the names of the systems whose numbers are wanted.
-        full_text: whether the run keeps whole texts, which their code then scores; else it scores cut ones.
-
     Returns:
         By system and then by mode: their aggregates; or `problem` alone where their code would stop.
     """
@@ -118,9 +113,6 @@ class DamagedError(ValueError):
 
 def read(value: dict[str, Any], directions: dict[str, Direction]) -> tuple[Scorecard, bool]:
     """Read the content of a metrics file; metrics without a direction are ignored.
-
-    Returns:
-        The means as a scorecard without cases, and whether the file tells over how many questions single means are.
 
     Raises:
         DamagedError: when it is not as it should be.

@@ -212,7 +212,6 @@ def _metric(row: GatedMetric) -> Metric:
 
 
 def _lost_whole(row: GatedMetric) -> bool:
-    """Return whether every question of a metric is wrong now, and at least two were not."""
     current = row.delta.current
     worst = 0.0 if current.direction == "higher" else highest(row.delta.metric)
     return (row.delta.regressed or 0) > 1 and current.value is not None and abs(current.value - worst) <= EPSILON
@@ -232,7 +231,6 @@ def _exceeds(row: GatedMetric) -> bool:
 
 
 def _size(row: GatedMetric, comparison: Comparison) -> int:
-    """Count the questions that a metric applied to in the baseline, whether they can still be compared or not."""
     stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
     mean = stored.get(row.delta.mode, {}).get(OVERALL, {}).get(row.delta.metric)
     return max(mean.n if mean is not None else 0, completeness.before(row.delta))

@@ -74,7 +74,6 @@ def weaker(
 
 
 def _told(side: Baseline, gate: Gate) -> set[str]:
-    """Return what a baseline lets the gate notice: slices, fields and lists of answers, facts of the index."""
     card = side.scorecard
     told = {f"slice {name} ({mode})" for mode, names in card.slices.items() for name in names if name != OVERALL}
     told |= {field for _, field in score.known(card.fingerprint.get("fields"), gate.max_error_rate)}
@@ -254,7 +253,6 @@ def _shown(value: object) -> str:
 def _baseline_change(
     before: StoredFile | None, now: StoredFile | None, read: Callable[[bytes, str], Baseline]
 ) -> tuple[BaselineState, tuple[Baseline, Baseline] | None, str | None]:
-    """Return what becomes of the baseline; a replaced one with both sides, or why the new one cannot be read."""
     if before is None or now is None:
         return ("same" if before is now else "added" if before is None else "removed"), None, None
     if before.data == now.data:
@@ -282,7 +280,6 @@ def _left(
 
 
 def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
-    """Yield why no run by the change's settings and questions passes beside the baseline that it leaves."""
     settings = change.config
     if left is None:
         return
@@ -297,7 +294,6 @@ def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
 
 
 def _edited(trusted: Inputs, change: Inputs) -> bool:
-    """Return whether a change edits anything that its runs must have as the baseline has it."""
     before, now = ((side.golden.hash, side.vault.hash, side.config.gate) for side in (trusted, change))
     return before != now or _known_by(trusted) != _known_by(change)
 

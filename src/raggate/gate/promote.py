@@ -128,13 +128,6 @@ def propose(
 ) -> BaselineCandidate:
     """Return what the baseline will be once a run that was measured well enough is promoted, and what that changes.
 
-    Args:
-        run: the run, which `refuse_unmeasured` let pass.
-        present: the baseline it replaces, None when there is none.
-        terms: why, by whom, and whether a lower value is accepted.
-        incomparable: why the two must not be compared; then their means decide.
-        unreadable: why the present baseline cannot be read, which was accepted.
-
     Raises:
         UsageError: for a baseline of another suite; for a metric with a say that goes down by any amount, whatever it
             is judged by, a slice that is red under `gate.slices: fail`, or cases that are gone, unless a regression is
@@ -164,7 +157,6 @@ def propose(
 
 
 def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: Terms, *, passes: bool) -> UsageError:
-    """Return the error that says in what a run is worse; `passes` says whether a check lets that pass."""
     # where nothing but grades of other judges is to be said of it, it may be none the worse
     how = "may be" if {reason.code for reason in down} == {"other-judges"} else "is"
     advice = "A loss that the gate lets pass may be promoted with its record" if passes else "If that is accepted"
@@ -177,7 +169,6 @@ def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: T
 
 
 def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
-    """Return whether all that is worse are single metrics, and a check without waivers is not red for them."""
     rows, evidence = policies.classified(comparison, gate, ())
     deciding = [row for row in rows if row.decides(gate)]
     red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in deciding)
@@ -246,7 +237,6 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
 
 
 def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:
-    """Return what will be beyond its floor or ceiling: promoting it cannot make a check green."""
     for row in rows:
         rule, value = gate.rule(row.change.metric), row.after.value
         direction = row.after.direction

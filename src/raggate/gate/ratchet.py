@@ -69,14 +69,12 @@ def creeping(
 
 
 def _held(row: GatedMetric, gate: Gate) -> GatedMetric:
-    """Return a metric that is not gated the tolerance that its promotions are held to, where there is one."""
     rule = rule_of(row.delta.metric, gate) if gate.rule(row.delta.metric) is None else None
     compared = rule is not None and row.delta.delta is not None
     return replace(row, allowed=rule.tolerance, gated=True) if rule is not None and compared else row
 
 
 def _lost(delta: Delta) -> float:
-    """Return by how much a row got worse, over the compared cases or with those that are not; 0 where it did not."""
     return max(0.0, -delta.gain, delta.uncompared.drop if delta.uncompared is not None else 0.0)
 
 

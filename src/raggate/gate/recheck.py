@@ -142,9 +142,6 @@ class Check:
     def confirmed(self, checked: Verdict) -> Verdict:
         """Decide once more by what the flipped questions were answered when they were asked again.
 
-        Args:
-            checked: the regression, as it stands after the base build was asked.
-
         Returns:
             The regression, if it is confirmed. Else a pass with loud warnings, as far as the noise of the baseline's
             own run explains it, metric by metric; if that is not known, or too small, a verdict that nothing can be
@@ -220,7 +217,6 @@ class Check:
     def _today(
         self, baseline: Baseline, answers: Mapping[Key, CaseScore], measured: Mapping[Key, CaseScore]
     ) -> Baseline:
-        """Put the base's answers of today where the baseline has those of its own day, for what is lost alone."""
         cases = by_question(baseline.scorecard.cases)
         for key, base in answers.items():
             own, stored = measured[key], cases.get(key)
@@ -235,7 +231,6 @@ class Check:
         return replace(baseline, scorecard=replace(baseline.scorecard, cases=tuple(cases.values())))
 
     def _red_without(self, fails: AbstractSet[Key], scorecard: Scorecard, baseline: Baseline) -> bool:
-        """Return whether a run is red if these questions, which the base build fails too, are no loss."""
         measured = by_question(scorecard.cases)
         # held to what the change answers itself, they neither lose nor gain, but for grades, of which the base has none
         plain = {
@@ -249,7 +244,6 @@ class Check:
         return self._still_red(_without_must_pass(scorecard, fails & self._first.missed.keys()), today)
 
     def _still_red(self, scorecard: Scorecard, today: Baseline) -> bool:
-        """Return whether a run is red, but for limits that the base is beyond too."""
         again = self._decide(scorecard, today, self._gate)
         limits = {row.delta.metric for row in again.rows if _base_is_beyond(row)}
         if again.outcome == "regression" and limits:
@@ -257,7 +251,6 @@ class Check:
         return again.outcome == "regression"
 
     def _settled(self) -> tuple[dict[Key, CaseScore], dict[Key, CaseScore]]:
-        """Return both sides' scores of the flipped questions, as asking again leaves them."""
         asked = self._asked
         # a call that failed is no noise of rankings: it stays lost
         pairs = {key: pair for key, pair in _compared(self._comparison).items() if pair[1].failure is None}
@@ -363,7 +356,6 @@ def _directions(comparison: Comparison) -> dict[str, Direction]:
 
 
 def _shared(fails: Collection[Key], asked: Collection[Key]) -> tuple[str, ...]:
-    """Return for the headline how many questions are no fault of the change alone, each once; nothing for none."""
     number = len({case for _, case in fails} - {case for _, case in set(asked) - set(fails)})
     verb = "fails" if number == 1 else "fail"
     return (f"Of the questions that count against the change {number} {verb} on the base build too.",) if number else ()
@@ -374,7 +366,6 @@ def _count(number: int) -> str:
 
 
 def _each_mode(keys: Collection[Key]) -> str:
-    """Return that questions are counted in each mode, if one of them is in several; with a space before."""
     return EACH_MODE if len({case for _, case in keys}) < len(keys) else ""
 
 
@@ -393,7 +384,6 @@ def _held_to(direction: Direction, stored: float | None, base: float | None, own
 
 
 def _base_is_beyond(row: GatedMetric) -> bool:
-    """Return whether a metric that is beyond its limit is so with the base's answers too."""
     before = row.delta.baseline
     if row.status != "below floor" or row.floor is None or before.value is None:
         return False
@@ -450,7 +440,6 @@ def _deepest(ranks: Sequence[int | None]) -> int | None:
 
 
 def _compared(comparison: Comparison) -> dict[Key, tuple[CaseScore, CaseScore]]:
-    """Return the scores in the baseline and in the run of the questions that are the same on both sides."""
     modes = dict.fromkeys(case.mode for case in comparison.scorecard.cases)
     return {(mode, own.case_id): (was, own) for mode in modes for was, own in same_questions(comparison, mode)}
 

@@ -197,7 +197,6 @@ def _uncompared(comparison: Comparison) -> Iterator[Reason]:
 
 
 def _row(delta: Delta, gate: Gate) -> GatedMetric:
-    """Return which way a mean of a part moved, without tolerance, limit, interval or stand-ins."""
     wanted = gate.rule(delta.metric) is not None
     gated = wanted and delta.delta is not None
     status: Status = "not gated"

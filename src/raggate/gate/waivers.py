@@ -96,11 +96,7 @@ def mark_unused(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) ->
 
 
 def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
-    """Check the metrics and modes that waivers name.
-
-    Raises:
-        UsageError: for a metric or a mode that is not known.
-    """
+    """Check the metrics and modes that waivers name."""
     known = list(metrics)
     for number, waiver in enumerate(settings.waivers):
         if waiver.metric is not None and waiver.metric not in known:
@@ -117,11 +113,7 @@ def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
 
 
 def check_cases(settings: Config, golden: Golden, name: str) -> None:
-    """Check the cases that waivers name.
-
-    Raises:
-        UsageError: for a case that is not in the golden set.
-    """
+    """Check the cases that waivers name."""
     known = {case.id for case in golden.cases}
     for number, waiver in enumerate(settings.waivers):
         if waiver.case is not None and waiver.case not in known:

@@ -213,12 +213,7 @@ def not_asked(missing: Sequence[tuple[str, str]]) -> str:
 
 
 def no_baseline(comparison: Comparison, *, promotable: bool, broken: bool = False) -> str:
-    """Return that there is no baseline, and what to do.
-
-    Args:
-        promotable: whether this run was measured well enough to become one.
-        broken: whether an invariant that does not hold is all that keeps it from that.
-    """
+    """Return that there is no baseline, and what to do."""
     if comparison.no_baseline:
         return comparison.no_baseline
     if promotable and broken:

@@ -17,10 +17,7 @@ from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, Whole, read, stored_bands
-
-PERSISTENCE = 0.9
-"""The chance that a reader looks at the next rank too: the first ten ranks then make up 86% of the value."""
-
+from raggate.scoring.rank_overlap import rank_biased_overlap
 
 KEY = "repeated"
 """What it is called in the fingerprint of a run, and so in its baseline."""
@@ -32,40 +29,6 @@ MAX_TIMES = 20
 """How often a question can be asked at most."""
 _KEPT_NAMES = 100
 _HIT_NAME = f"^{at_depth(HIT, 0)[:-1]}[0-9]{{1,4}}$"
-
-
-def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = PERSISTENCE) -> float:
-    """Return how alike two rankings are, extrapolated beyond where they end: from 0, nothing in common, to 1, the same.
-
-    Source: Webber, Moffat, Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32.
-
-    Args:
-        first: a ranking; what stands in it again, further down, has no rank.
-        second: another, of any length. Two empty ones are the same.
-        p: persistence, above 0 and below 1.
-    """
-    short, long = sorted((list(dict.fromkeys(first)), list(dict.fromkeys(second))), key=len)
-    if not short:
-        return float(not long)
-    shared = _shared_to(short, long)
-    size, depth = len(short), len(long)
-    seen = sum(shared[d - 1] / d * p**d for d in range(1, depth + 1))
-    # below the end of the shorter one it is taken to go on as it agreed so far
-    seen += sum(shared[size - 1] * (d - size) / (size * d) * p**d for d in range(size + 1, depth + 1))
-    beyond = (shared[-1] - shared[size - 1]) / depth + shared[size - 1] / size
-    return min((1 - p) / p * seen + beyond * p**depth, 1.0)
-
-
-def _shared_to(short: Sequence[Hashable], long: Sequence[Hashable]) -> list[int]:
-    """Count, for each depth of the longer ranking, what stands in both down to there."""
-    left: set[Hashable] = set()
-    right: set[Hashable] = set()
-    counts = []
-    for depth, item in enumerate(long):
-        right.add(item)
-        left.update(short[depth : depth + 1])
-        counts.append(len(left & right))
-    return counts
 
 
 class Repeated(Struct, frozen=True, kw_only=True):
@@ -229,7 +192,12 @@ def _same(first: LabelledResult, second: LabelledResult) -> bool:
 
 
 def _overlap(first: LabelledResult, second: LabelledResult) -> float:
-    return max(rank_biased_overlap(_ids(first), _ids(second)), rank_biased_overlap(_contents(first), _contents(second)))
+    return max(rank_biased_overlap(_ranks(name(first)), _ranks(name(second))) for name in (_ids, _contents))
+
+
+def _ranks(items: Sequence[Hashable]) -> list[list[Hashable]]:
+    # what stands in a list again, further down, has no rank
+    return [[item] for item in dict.fromkeys(items)]
 
 
 def _hit(item: LabelledResult, k: int) -> bool:

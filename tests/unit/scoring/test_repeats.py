@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from builders import make_case_score, make_chunk, make_failure, make_labelled, make_result
 from raggate.models.run import Chunk
 from raggate.scoring.noise import Band
-from raggate.scoring.repeats import KEY, Repeated, averaged, compare, rank_biased_overlap, sample, times_asked
+from raggate.scoring.repeats import KEY, Repeated, averaged, compare, sample, times_asked
 from tables import each_row
 
 JSON = st.recursive(
@@ -149,35 +149,3 @@ def test_numbers_that_cannot_be_are_nothing(key: str, value: object) -> None:
 def test_how_often_everything_was_asked(stored: object, times: int) -> None:
     """A fingerprint that does not say it, or something that cannot be, is of a run that asked once."""
     assert times_asked({} if stored is None else {"repeat": stored}) == times
-
-
-RANKINGS = st.lists(st.integers(0, 6), max_size=8)
-
-
-@each_row(
-    ("first", "second", "overlap"),
-    [
-        pytest.param("ab", "ab", 1.0, id="the same"),
-        pytest.param("", "", 1.0, id="nothing twice"),
-        pytest.param("ab", "", 0.0, id="something and nothing"),
-        pytest.param("ab", "cd", 0.0, id="nothing in common"),
-        pytest.param("ab", "ba", 0.1 / 0.9 * (2 / 2 * 0.81) + 2 / 2 * 0.81, id="first two swapped"),
-        pytest.param("abc", "acb", 0.1 / 0.9 * (0.9 + 0.81 / 2 + 0.729) + 0.729, id="second and third swapped"),
-        pytest.param("a", "ab", 1.0, id="a prefix is taken to go on as it agreed"),
-        pytest.param("b", "ab", 0.1 / 0.9 * (0.81 / 2) + 0.81 / 2, id="a shorter list that misses the first"),
-        pytest.param("aab", "ab", 1.0, id="what stands there again has no rank"),
-    ],
-)
-def test_by_hand(first: str, second: str, overlap: float) -> None:
-    """Equation 32 of Webber, Moffat and Zobel."""
-    assert rank_biased_overlap(first, second) == pytest.approx(overlap)
-
-
-@given(RANKINGS, RANKINGS)
-def test_of_any_two_rankings(first: list[int], second: list[int]) -> None:
-    """It lies between 0 and 1, does not depend on which comes first, and is 1 for a ranking with itself."""
-    overlap = rank_biased_overlap(first, second)
-    assert 0 <= overlap <= 1
-    assert overlap == pytest.approx(rank_biased_overlap(second, first))
-    assert rank_biased_overlap(first, first) == pytest.approx(1)
-    assert (overlap == 0) == (not set(first) & set(second) and bool(first or second))

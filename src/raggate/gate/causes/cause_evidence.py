@@ -60,12 +60,7 @@ _SCORES = attrgetter(*PARTS, "final")
 def cause_evidence(
     run: Run, now: Scorecard, before: Scorecard, changes: Iterable[NoteChange], overview: Overview | None = None
 ) -> CauseEvidence:
-    """Gather what causes are looked for in.
-
-    Args:
-        changes: how the notes differ between the two.
-        overview: what the answers of the run show together; None to gather that here.
-    """
+    """Gather what causes are looked for in."""
     overview = Overview.of(run, by_question(before.cases)) if overview is None else overview
     old, new = _by_mode(before.cases), _by_mode(now.cases)
     index = IndexChange(before.fingerprint, now.fingerprint)
@@ -92,11 +87,7 @@ def _by_mode(cases: Iterable[CaseScore]) -> dict[str, list[CaseScore]]:
 
 
 def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: float | None) -> ListEvidence:
-    """Say what the lists of one mode show on both sides.
-
-    Args:
-        least: the lowest score of any chunk of the run, those further down than lists are kept too.
-    """
+    """Say what the lists of one mode show on both sides."""
     numbered = Renumbered()
     old, new = (_Lists(cases, partial(numbered.add, side)) for side, cases in enumerate((before, now)))
     shared_scores, lengths = _of_both(before, now, by_note=numbered.anew)

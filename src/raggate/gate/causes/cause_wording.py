@@ -109,7 +109,6 @@ def _demoted(cause: Cause) -> str:
 
 
 def _scores(before: ListEntry, after: ListEntry) -> str:
-    """Return how a passage's score changed, where both sides tell it of the same chunk."""
     if before.final is None or after.final is None or before.chunk != after.chunk or not before.chunk:
         return ""
     return f"; score {_change(before.final, after.final)}"
@@ -150,7 +149,6 @@ def _abstained(cause: Cause) -> str:
 
 
 def _did_not_abstain(cause: Cause) -> str:
-    """Say what came in place of an abstention, and by which threshold."""
     parts = ["answered instead of abstaining"] if cause.other else []
     if cause.subject:
         parts.append(f"it cites {cause.subject}" if cause.words else f"the first chunk retrieved is {cause.subject}")

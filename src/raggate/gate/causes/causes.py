@@ -171,7 +171,6 @@ def _by_weights(asked: Asked, entry: ListEntry) -> float | None:
 
 
 def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
-    """Return whether a chunk is of a note that was added or changed since the baseline, as far as its vault is told."""
     vaults = [chunk.vault] if chunk.vault else vaults_by_path(asked.evidence.notes).get(chunk.rel_path, ())
     kinds = {asked.evidence.changes.get(f"{vault}/{chunk.rel_path}") for vault in vaults}
     return "added" if kinds == {"added"} else "changed" if kinds == {"changed"} else ""
@@ -180,13 +179,7 @@ def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
 def piece_cause(
     item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
 ) -> Cause | None:
-    """Say what is wrong with a chunk that should be the passage: its text, or its heading.
-
-    Args:
-        missing: the passages that did not come back.
-        retrieved: those of its chunks that may tell it.
-        notes: what is in the vaults, as `vault/rel_path`; empty when that is not known.
-    """
+    """Say what is wrong with a chunk that should be the passage: its text, or its heading."""
     labels = item.labels
     for support in missing:
         heading = support.heading_path
@@ -238,7 +231,6 @@ def _of_its_note(item: LabelledResult, support: Support, retrieved: Sequence[Ran
 
 
 def _any_of(snippets: Sequence[str]) -> str:
-    """Return the first snippet in quotes, and how many others would do."""
     more = f" or any of {len(snippets) - 1} more" if len(snippets) > 1 else ""
     return f"“{cut(snippets[0], limit=SHOWN_SNIPPET)}”{more}"
 
@@ -281,7 +273,6 @@ def _best(entries: Sequence[ListEntry]) -> ListEntry | None:
 
 
 def _refused(asked: Asked, response: Response) -> Cause:
-    """Say that the API abstained, and by its own threshold where all its answers are on one side of one."""
     if not response.abstained:
         blank = response.answer is not None and not response.answer.strip()
         return (
@@ -298,7 +289,6 @@ def _refused(asked: Asked, response: Response) -> Cause:
 
 
 def _did_not_abstain(asked: Asked, response: Response) -> Cause:
-    """Say what came in place of an abstention. Where no answer was asked for, none was given."""
     if response.abstained:
         # of several answers to a question the first is shown
         return Cause(code="not-explained", other="abstained")
@@ -350,7 +340,6 @@ def _in_no_vault(asked: Asked, support: Support) -> bool:
 
 
 def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause:
-    """Return why passages that are there did not come back."""
     item, evidence = asked.item, asked.evidence
     scored_more = outscored(asked)
     cause = (

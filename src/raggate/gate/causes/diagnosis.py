@@ -135,7 +135,6 @@ def overall_changes(index: IndexChange, evidence: CauseEvidence, worse: Sequence
 
 
 def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> Iterator[Change]:
-    """Yield how the index differs: numbers where it is of the same notes, versions where these are the same."""
     if index.documents_words:
         yield Change(
             what=index.documents_words + _too_few(index, evidence), fits=_missing(index, worse), sort="documents"
@@ -204,7 +203,6 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
 
 
 def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator[Change]:
-    """Yield which scores are others; of parts that count, where the weights of all are others too."""
     others = [part for part in PARTS if lists.rescored.get(part)]
     if _other_weights(lists):
         others = [part for part in others if abs((lists.weights[1] or {}).get(part, 0.0)) > OTHER_WEIGHT]
@@ -271,13 +269,7 @@ def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
 
 
 def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
-    """Return why the questions got worse that make the verdict red; None where there are none, or nothing was compared.
-
-    Args:
-        run: the answers of the change.
-        comparison: the run held against the baseline, with the questions that broke.
-        fallen: the questions that got worse without breaking. Those that failed before too are no part of it.
-    """
+    """Return why the questions got worse that make the verdict red; None without such questions, or a comparison."""
     worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and decided.is_red(flip)]
     worse = [flip for flip in worse if flip.cause is not None]
     if not worse or comparison.evidence is None or comparison.baseline is None:
@@ -306,7 +298,6 @@ def _of_signs(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> Iterator[Cha
 
 
 def _alike(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> str:
-    """Return what the questions have in common that got worse in the only mode."""
     words = [
         words
         for mode, both in lists.items()
@@ -329,7 +320,6 @@ def _where(changes: Sequence[Change], modes: int) -> str:
 
 
 def _as_one(changes: Sequence[Change], modes: int) -> str:
-    """Return the words of the changes of one sort: what changed in which modes, with the numbers of one of them."""
     by_what: dict[str, list[Change]] = {}
     for change in changes:
         by_what.setdefault(change.what, []).append(change)
@@ -369,7 +359,6 @@ def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int,
 
 
 def _likely_cause(worse: Sequence[Flip], these: str) -> str:
-    """Name the one cause that most questions have, or say that there is none."""
     causes = [flip.cause for flip in worse if flip.cause is not None]
     total = len(causes)
     (code, number_of), *_ = Counter(cause.code for cause in causes).most_common(1)

@@ -55,12 +55,7 @@ def unsearched_folder(
     *,
     outscored: bool,
 ) -> Cause | None:
-    """Say that a passage's folder was selected and nothing came from it, where that is no matter of rank.
-
-    Args:
-        missing: the passages that did not come back.
-        outscored: whether the passage scored more than what came back, by scores that count as before.
-    """
+    """Say that a passage's folder was selected and nothing came from it, where that is no matter of rank."""
     response, selected = item.result.response, _limit(item, "selected", evidence)
     if response is None or len(selected) < 2:
         return None
@@ -106,7 +101,6 @@ def _limit(item: LabelledResult, kind: FolderKind, evidence: CauseEvidence) -> t
 
 
 def _all_outside(item: LabelledResult, supports: Sequence[Support], kind: FolderKind, evidence: CauseEvidence) -> bool:
-    """Return whether the passages are all in other folders than an answer is limited to."""
     folders = _limit(item, kind, evidence)
     return folders != () and all(
         support.rel_path and not _inside(support.rel_path, item.case.vaults_of(support), folders)

@@ -165,11 +165,7 @@ def chunks(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
 
 
 def counts(comparison: Comparison, vanished: Collection[str]) -> Iterator[Reason]:
-    """Say what the API counted of its index and does no longer, so that a smaller one is not seen.
-
-    Args:
-        vanished: the fields of answers that are told no more, which say it already.
-    """
+    """Say what the API counted of its index and does no longer, so that a smaller one is not seen."""
     index = _index(comparison)
     if index is None:
         return

@@ -87,7 +87,6 @@ def _places(entries: Sequence[ListEntry]) -> list[str]:
 
 
 def _ids(pairs: Sequence[Pair], fewest: int) -> list[tuple[list[str], list[str]]]:
-    """Return both lists of the questions that have at least so many places on each side."""
     sides = [(_places(old.entries), _places(new.entries)) for old, new in pairs]
     return [(old, new) for old, new in sides if min(len(old), len(new)) >= fewest]
 
@@ -179,7 +178,6 @@ def _few_scores(pairs: Sequence[Pair]) -> Sign | None:
 
 
 def _shared_lists(pairs: Sequence[Pair]) -> Iterator[Sign]:
-    """Find questions that now have the list of another one, and had their own."""
     lists = [(old, new) for old, new in pairs if old.entries and new.entries]
     before, now = (Counter(tuple(_places(pair[side].entries)) for pair in lists) for side in (0, 1))
     own = [new.case_id for old, new in lists if before[tuple(_places(old.entries))] == 1]
@@ -190,7 +188,6 @@ def _shared_lists(pairs: Sequence[Pair]) -> Iterator[Sign]:
 
 
 def _gone(lists: Lists) -> Iterator[Sign]:
-    """Find folders and notes that many places came from before, and none does now."""
     before, now = (
         Counter(lists.notes.get(entry.note, "") for pair in lists.pairs for entry in pair[side].entries)
         for side in (0, 1)
@@ -235,7 +232,6 @@ def _gone_passages(lists: Lists) -> Iterator[Sign]:
 
 
 def _scores_alike(old: CaseScore, new: CaseScore) -> bool:
-    """Return whether the passages on both lists have the scores they had, and there are some."""
     before = dict(zip(_places(old.entries), old.entries, strict=True))
     both = [
         (before[place].final, entry.final)
@@ -246,7 +242,6 @@ def _scores_alike(old: CaseScore, new: CaseScore) -> bool:
 
 
 def _lost_folders(missing: Mapping[str, int], now: Mapping[str, int]) -> list[str]:
-    """Return the outermost folders of which several notes came back before, and nothing does now."""
     there = {parent for note in now for parent in _parents(note)}
     notes: Counter[str] = Counter()
     places: Counter[str] = Counter()
@@ -268,7 +263,6 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _expecting(lists: Lists, wanted: Callable[[str], bool]) -> frozenset[str]:
-    """Return the questions that expect a passage of such a note."""
     return frozenset(
         case_id
         for case_id, item in lists.answers.items()
@@ -277,7 +271,6 @@ def _expecting(lists: Lists, wanted: Callable[[str], bool]) -> frozenset[str]:
 
 
 def _cut_texts(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
-    """Find texts that all end at the same length, where questions lost a snippet."""
     chunks = [chunk for item in lists.answers.values() for chunk in item.result.chunks]
     if any(chunk.text_hash is not None for chunk in chunks):
         # a stored run keeps the beginnings of texts

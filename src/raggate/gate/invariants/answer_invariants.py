@@ -44,7 +44,6 @@ def answers_of(run: Run) -> list[Answer]:
 
 
 def _each(see: Callable[[Answer], Iterable[str]]) -> Check:
-    """Make a check of what each answer shows by itself."""
     return lambda _, answers: (example for answer in answers for example in see(answer))
 
 
@@ -170,7 +169,6 @@ def _abstained_is_empty(answer: Answer) -> Iterator[str]:
 
 
 def _told_of_index(answers: Sequence[Answer], key: str) -> list[Any]:
-    """Return the different values that answers tell of their index under a key, in order."""
     values: dict[str, Any] = {}
     for answer in answers:
         coverage = answer.response.coverage or {}
@@ -253,7 +251,6 @@ def _places(response: Response) -> Iterator[tuple[str, Chunk | Reference]]:
 
 
 def _texts(response: Response, leaks: Iterable[Leak]) -> Iterator[str]:
-    """Yield where texts of notes stand that are kept back, whatever place they are said to be of."""
     for leak in leaks:
         chunk = response.chunks[leak.rank - 1] if leak.rank else None
         if chunk is None:
@@ -312,7 +309,6 @@ def _principals_isolated(run: Run, _: Sequence[Answer]) -> Iterator[str]:
 
 
 def _beyond(response: Response, leaks: Iterable[Leak], principal: Principal, known: passages.Holders) -> Iterator[str]:
-    """Name what of an answer a principal may not see."""
     for where, chunk in _places(response):
         # of a path that no vault holds nobody knows who may see it, and so nobody may
         if not any(inside_place(note, principal.sees) for note in passages.possible(chunk, known)):

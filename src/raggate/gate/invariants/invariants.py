@@ -23,11 +23,7 @@ Gap = tuple[bool, str]
 
 
 def check_answers(run: Run, levels: Invariants, gate: Gate) -> tuple[Finding, ...]:
-    """Check every invariant that is not off; findings that break the gate come first.
-
-    Args:
-        gate: says how many calls may fail when a question is asked again.
-    """
+    """Check every invariant that is not off; findings that break the gate come first."""
     answers = answers_of(run)
     findings = []
     for name, check in CHECKS.items():
@@ -95,7 +91,6 @@ def _private_gap(run: Run) -> Gap | None:
 
 
 def _principals_gap(run: Run) -> Gap | None:
-    """Name principals that got nothing at all, by which nobody knows whether they could have."""
     unseen = []
     for name in principals_of(run):
         own = [answer for answer in run.probes.of("principal") if answer.probe.principal == name]
@@ -107,7 +102,6 @@ def _principals_gap(run: Run) -> Gap | None:
 
 
 def _unanswered(asked: Sequence[ProbeAnswer]) -> Gap | None:
-    """Return how many probes got no answer, and why the first did not."""
     failures = [answer.result.failure.message for answer in asked if answer.result.failure is not None]
     if not failures:
         return None

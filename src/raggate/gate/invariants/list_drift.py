@@ -10,11 +10,11 @@ from typing import NamedTuple
 from raggate.base.numbers import counted, fixed, rounded
 from raggate.config.invariant_settings import Invariants, sentences
 from raggate.gate.causes.cause_evidence import Renumbered, same_questions
-from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.provenance import cutoffs_of
 from raggate.models.scorecard import ListEntry, Scorecard
+from raggate.scoring.rank_overlap import rank_biased_overlap
 
 ALIKE = 0.8
 """Mean overlap below which the lists as a whole count as others, and share of their length below which as shorter."""
@@ -32,9 +32,6 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
 
     Nothing is said where the baseline keeps no lists. To the overlap a list that was cut is the same list, as it agrees
     as far as it goes; so lengths are told by themselves.
-
-    Args:
-        baseline: what it is compared with; None without one.
     """
     level = getattr(levels, NAME)
     if baseline is None or level == "off" or not any(case.entries for case in baseline.scorecard.cases):
@@ -84,7 +81,6 @@ class _Pair(NamedTuple):
 
 
 def _pairs(scorecard: Scorecard, baseline: Baseline, depth: int | None) -> list[_Pair]:
-    """Return the lists of the questions that are the same and were answered on both sides, equally far down."""
     lists = []
     numbered = Renumbered()
     for old, case in same_questions(baseline.scorecard.cases, scorecard.cases):
@@ -145,7 +141,6 @@ def _examples(pairs: Sequence[_Pair], depth: int | None) -> tuple[int, list[str]
 
 
 def _depth(scorecard: Scorecard, baseline: Baseline) -> int | None:
-    """Return the rank down to which both sides keep lists; None where that is not known."""
     depths = [max(cutoffs_of(side.fingerprint), default=None) for side in (scorecard, baseline.scorecard)]
     return min((depth for depth in depths if depth is not None), default=None)
 
@@ -155,7 +150,6 @@ def _ids(entries: Sequence[ListEntry]) -> set[str]:
 
 
 def _mostly_new(before: Sequence[ListEntry], now: Sequence[ListEntry]) -> bool:
-    """Return whether most chunks of a list have ids that its past has not, or none has an id."""
     ids = _ids(now)
     return 2 * len(ids - _ids(before)) > len(ids) or not ids
 

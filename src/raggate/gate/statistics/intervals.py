@@ -21,12 +21,6 @@ def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[flo
     questions lost if the true change were D.
     Source: Tango 1998, Statistics in Medicine 17, 891-908. It holds where nothing moved, too.
 
-    Args:
-        n: how many questions were asked on both sides, from 1.
-        lost: how many were 1 and are 0.
-        gained: how many were 0 and are 1.
-        confidence: between 0 and 1.
-
     Returns:
         Low and high, each from -1 to 1; the observed change lies between them.
 
@@ -49,11 +43,7 @@ def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[flo
 
 
 def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the t interval of a mean change; None with fewer than two units, which have no spread.
-
-    Raises:
-        ValueError: for a confidence out of range.
-    """
+    """Return the t interval of a mean change; None with fewer than two units, which have no spread."""
     _normal_quantile(confidence)
     if len(changes) < 2:
         return None
@@ -63,12 +53,7 @@ def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[floa
 
 
 def mean_interval(changes: Sequence[float], most: float) -> tuple[float, float] | None:
-    """Return the 95% interval of a mean change, which can be no larger than its scale; None with fewer than two units.
-
-    Args:
-        changes: one number for each independent unit.
-        most: by how much a value of the metric can change; where one changed by more, that counts.
-    """
+    """Return the 95% interval of a mean change, at most as wide as the scale; None with fewer than two units."""
     interval = t_interval(changes)
     if interval is None:
         return None

@@ -31,11 +31,6 @@ def unconditional(n: int, lost: int, gained: int) -> float:
     plus gamma, where X ~ Binomial(m, 1/2), k_m is the fewest losses of m that make z as large as observed, and C is
     the Clopper-Pearson interval at 1 - gamma for psi, the share of questions that move, from those that moved.
 
-    Args:
-        n: how many questions (or groups of them) were asked, from 0.
-        lost: how many got worse, from 0.
-        gained: how many got better, from 0.
-
     Returns:
         A number above gamma (1e-4) and at most 1; 1 when not more were lost than gained.
 

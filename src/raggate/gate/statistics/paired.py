@@ -31,9 +31,6 @@ def sign_flip(changes: Sequence[float]) -> float | None:
 
     Formula: the share of the 2^k sign patterns of the k changes that are not 0 whose sum is at most the observed one.
 
-    Args:
-        changes: after minus before, one number for each independent unit.
-
     Returns:
         A number from 2^-k to 1, 1 where the sum is not negative; None when more than 24 units changed.
     """
@@ -111,13 +108,6 @@ def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | N
     """Return one change for each independent unit; their mean is the mean change of a question.
 
     Formula: the sum over a group, times the number of units, divided by the number of questions.
-
-    Args:
-        changes: after minus before for each question.
-        groups: what each question belongs to; None for a question that stands alone.
-
-    Raises:
-        ValueError: for a change that is no finite number, or when there are not as many groups as changes.
     """
     if not all(map(isfinite, changes)):
         raise ValueError("a change between two scores is a finite number")

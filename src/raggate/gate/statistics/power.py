@@ -18,12 +18,6 @@ def visible_drop(n: float, moving: float, alpha: float = 0.05, power: float = 0.
     Formula: the least D with n D^2 >= (z_alpha sqrt(psi) + z_power sqrt(psi - D^2))^2 and psi = moving + D.
     Source: Connor 1987, Biometrics 43, 207-211.
 
-    Args:
-        n: how many questions, or groups of them that are alike in size, are asked, from 0.
-        moving: the share of questions that move both ways without any drop, from 0 to 1.
-        alpha: the level of the test, between 0 and 0.5.
-        power: the chance to see the drop, from 0.5 and below 1.
-
     Returns:
         A number above 0 and at most 1, which is also what is given when no drop can be seen.
     """

@@ -7,7 +7,7 @@ from math import isclose
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.gate.statistics.rank_overlap import rank_biased_overlap
+from raggate.scoring.rank_overlap import rank_biased_overlap
 from tables import each_row
 
 TIED = [["a", "b"], ["c"]]

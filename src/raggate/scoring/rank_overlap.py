@@ -27,7 +27,7 @@ def rank_biased_overlap(first: Ranking, second: Ranking, p: float = PERSISTENCE)
         return float(len(short) == len(long))
     agreements = [_agreement(short, long, depth) for depth in range(1, len(long) + 1)]
     total = sum(agreement * p**depth for depth, agreement in enumerate(agreements, 1))
-    return (1 - p) / p * total + agreements[-1] * p ** len(long)
+    return min((1 - p) / p * total + agreements[-1] * p ** len(long), 1.0)
 
 
 def _by_depth(ranking: Ranking) -> list[frozenset[Hashable]]:
