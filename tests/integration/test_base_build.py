@@ -331,15 +331,6 @@ def test_both_sides_are_asked_again(noisy: Project, tmp_path: Path) -> None:
     assert noisy.verdict()["recheck"]["failing"] == 0
 
 
-def test_an_api_that_was_not_known_to_be_noisy(repository: Project, tmp_path: Path) -> None:
-    """A change that makes its API noisy is no pass, even where its loss does not come back."""
-    forgetful(repository)
-    change(repository, LOSES)
-    done = repository.command("check", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")
-    assert done.code == 3, done.out + done.err
-    assert "the baseline knows of no noise in" in done.out
-
-
 def test_what_is_not_booted_anew_is_not_asked_again(noisy: Project) -> None:
     """Attack: an API that runs already knows what it was asked, and answers well the second time: red all the same."""
     with noisy.config.open("a") as stream:

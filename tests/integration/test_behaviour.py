@@ -54,15 +54,6 @@ def everywhere(project: Project, out: str, words: str) -> None:
     assert words in (project.last_run() / "verdict.json").read_text()
 
 
-def test_a_slower_api_is_told_and_passes(promoted: Project) -> None:
-    """An API that takes much longer than the baseline's run passes, with both medians in a warning."""
-    baseline = promoted.root / "baselines" / "small.json"
-    assert json.loads(baseline.read_text())["provenance"]["median_ms"] > 0
-    done = promoted.command("check", FAKE_BEHAVIOUR="slow:500")
-    assert done.code == 0, done.out + done.err
-    everywhere(promoted, done.out.replace("\n", " "), codes(promoted)["slower"][:40])
-
-
 def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     """An API that ignores retrieval_only passes with a warning of what that costs; no answer's text is on disk."""
     done = promoted.command("check", FAKE_BEHAVIOUR="ignore_retrieval_only")
@@ -74,15 +65,6 @@ def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     assert {row["result"]["response"]["answer"] for row in rows} == {None}
     assert promoted.command("compare", str(promoted.last_run())).code == 0
     assert promoted.compared() == promoted.verdict()
-
-
-def test_answers_that_were_asked_for_are_not_complained_of(project: Project) -> None:
-    """Where answers are asked for, that they come is no warning."""
-    project.edit("concurrency: 4", "concurrency: 4, retrieval_only: false")
-    project.promote()
-    assert project.command("check").code == 0
-    assert codes(project) == {}
-    assert metrics(project)["operational_metrics"]["unasked_answer_rate"] is None
 
 
 def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project) -> None:

@@ -19,7 +19,7 @@ from builders import (
     make_run,
     make_scorecard,
 )
-from raggate.gate.compare import compare, golden_changes
+from raggate.gate.compare import compare
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.golden import Case
 from raggate.models.scorecard import OVERALL, Scorecard
@@ -257,16 +257,6 @@ def scorecards(draw: st.DrawFn) -> Scorecard:
     return make_scorecard(*found)
 
 
-@given(scorecards())
-def test_a_scorecard_held_against_itself(scorecard: Scorecard) -> None:
-    """Compared with itself, a scorecard has no delta but 0, no flips, no moves and no changes."""
-    comparison = compared(scorecard, scorecard)
-    assert {row.delta for row in comparison.deltas} <= {0.0, None}
-    assert {(row.regressed, row.improved) for row in comparison.deltas} == {(0, 0)}
-    assert comparison.flips == comparison.vault_changes == comparison.config_changes == ()
-    assert comparison.golden == GoldenChanges()
-
-
 def place(row: Delta) -> tuple[str, str, str]:
     """Return which row it is."""
     return row.mode, row.slice, row.metric
@@ -288,35 +278,3 @@ def test_swapping_the_sides(one: Scorecard, other: Scorecard) -> None:
 
 
 MODES = ("bm25", "hybrid")
-SIDE = st.dictionaries(
-    st.sampled_from(("a", "b", "c", "d")), st.tuples(st.sampled_from(("x", "y")), st.sampled_from((None, *MODES)))
-)
-
-
-@given(SIDE, SIDE, st.permutations(("a", "b", "c", "d")))
-def test_in_several_modes_it_is_the_difference_of_sets(
-    before: dict[str, Any], now: dict[str, Any], order: list[str]
-) -> None:
-    """In any order, a case that one side lacks in a mode is named with it, and one that it lacks at all by its id."""
-
-    def pairs(side: dict[str, Any]) -> set[tuple[str, str]]:
-        return {(name, mode) for name, (_, only) in side.items() for mode in MODES if only in (None, mode)}
-
-    def named(pairs: set[tuple[str, str]]) -> set[str]:
-        return {f"{name} ({mode})" for name, mode in pairs if name in before and name in now}
-
-    old = [make_case_score(name, mode=mode, hash=before[name][0]) for name, mode in sorted(pairs(before))]
-    new = [make_case_score(name, mode=mode, hash=now[name][0]) for name, mode in sorted(pairs(now))]
-    # both sides know the modes, whoever is asked in them
-    other = [make_case_score("z", mode=mode, hash="z") for mode in MODES]
-    golden = [
-        make_case(name, hash=now[name][0], modes=None if now[name][1] is None else (now[name][1],))
-        for name in order
-        if name in now
-    ]
-    baseline = make_baseline(make_scorecard(*other, *old))
-    run = make_run(golden=make_golden(*golden, make_case("z", hash="z")))
-    changes = golden_changes(run, make_scorecard(*other, *new), baseline, refiled=(), released=())
-    assert set(changes.added) == now.keys() - before.keys() | named(pairs(now) - pairs(before))
-    assert set(changes.removed) == before.keys() - now.keys() | named(pairs(before) - pairs(now))
-    assert set(changes.relabelled) == {name for name in before.keys() & now.keys() if before[name][0] != now[name][0]}

@@ -24,7 +24,7 @@ from builders import (
     make_run,
     make_support,
 )
-from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
+from gate_rows import CEILING, FLOOR, PLAIN, SAME, WORSE, emptied, rate, slice_delta
 from raggate.config.gate_settings import DEFAULT_GATED, Gate, Rule, Waiver
 from raggate.gate import policies
 from raggate.gate.compare import compare
@@ -495,11 +495,3 @@ def test_status_of_a_row(delta: Delta, gate: Gate, status: str) -> None:
 def test_allowed_change(metrics: dict[str, Any], metric: str, allowed: float | None) -> None:
     """A row tells the tolerance it was judged by: its own, else the gate's, and none when it is not gated."""
     assert classify_row(make_delta(metric=metric), Gate(tolerance=0.07, metrics=metrics)).allowed == allowed
-
-
-@given(DELTAS, GATES)
-def test_better_is_never_worse(delta: Delta, gate: Gate) -> None:
-    """A row that moved in its better direction, or not at all, is never worse than allowed."""
-    sign = 1 if delta.current.direction == "higher" else -1
-    if sign * (delta.delta or 0.0) >= 0:
-        assert classify_row(delta, gate).status != "worse"

@@ -14,7 +14,6 @@ from builders import (
     make_case_score,
     make_comparison,
     make_golden,
-    make_metric,
     make_scorecard,
 )
 from raggate.config.schema import Config
@@ -342,16 +341,6 @@ def test_an_unreadable_baseline_is_a_problem() -> None:
     found = preview.changes(inputs(stored=stored(hit_at_1=1.0)), inputs(stored=b"{"), DIRECTIONS)
     assert found.baseline == "replaced"
     assert "baselines/default.json" in found.breaks[0]
-
-
-def test_advisory_rows() -> None:
-    """Metrics that are gated by default stand beside those that counted; n may differ, and nothing is paired."""
-    counted = make_scorecard(slices={"hybrid": {"overall": {"hit_at_1": make_metric(0.5, 4)}}})
-    change = make_scorecard(
-        slices={"hybrid": {"overall": {"hit_at_1": make_metric(0.75, 8), "precision_at_1": make_metric(0.1, 8)}}}
-    )
-    (row,) = preview.advisory_rows(counted, change)
-    assert (row.metric, row.baseline.n, row.current.n, row.delta, row.regressed) == ("hit_at_1", 4, 8, 0.25, None)
 
 
 SETTINGS = Config.model_validate({"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}})

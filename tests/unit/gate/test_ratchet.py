@@ -204,15 +204,6 @@ def test_baseline_that_must_not_be_compared(before: float | None, now: float, ex
     assert accepted(comparison) == {"hybrid": {"hit_at_5": expected}}
 
 
-def test_metric_that_cannot_be_held_against_anything() -> None:
-    """A metric without a value now, or without a case in common, keeps what was accepted of it."""
-    held = make_baseline(accepted={"hybrid": {"hit_at_5": ENTRY}})
-    for value, delta in ((None, make_delta(0.8, None)), (0.4, make_delta(None, None))):
-        scorecard = make_scorecard(make_case_score(values={"hit_at_5": value}))
-        comparison = Comparison(baseline=held, scorecard=scorecard, deltas=(delta,))
-        assert accepted(comparison, Gate()) == {"hybrid": {"hit_at_5": ENTRY}}
-
-
 @each_row(
     ("drops", "now", "total"),
     [

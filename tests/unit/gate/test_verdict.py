@@ -103,12 +103,6 @@ def test_questions_that_were_not_asked_did_not_fail(
     assert [reason.message for reason in reasons if reason.code == "too-many-errors"] == expected
 
 
-def test_allowed_share_of_failures_is_exact() -> None:
-    """29 failures of 100 are not more than a share of 0.29, though 0.29 * 100 is less than 29 in floats."""
-    comparison = with_gated(scorecard=make_scorecard(make_case_score(), operations=make_operations(100, 29)))
-    assert codes(comparison, Gate(max_error_rate=0.29)) == []
-
-
 def cases(count: int) -> Any:
     """Build a scorecard of so many cases."""
     return make_scorecard(*(make_case_score(f"q{number}") for number in range(count)))
@@ -318,42 +312,6 @@ def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
 def test_warnings(comparison: Comparison, gate: Gate, expected: list[str]) -> None:
     """What a reader must know but the policy lets pass is a warning, and is never a reason as well."""
     assert warned(comparison, gate) == expected
-
-
-@each_row(
-    ("comparison", "findings", "message"),
-    [
-        pytest.param(
-            with_gated(slice_delta(n=11)),
-            (),
-            "hit_at_5 (hybrid) for difficulty=hard went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)",
-            id="slice-worse-in-one-metric",
-        ),
-        pytest.param(
-            with_gated(golden=GoldenChanges(relabelled=("q2", "q3"), refiled=("q4",), released=("q5",), added=("q6",))),
-            (),
-            "the golden set is not the one of the baseline: 1 case not in the baseline yet: q6 (not asked); 2 cases "
-            "relabelled and not compared one by one: q2, q3; 1 case filed under another category, difficulty, tag or "
-            "vault: q4; 1 case no longer must-pass: q5",
-            id="golden-changed",
-        ),
-        pytest.param(
-            with_gated(vault_changes=(NoteChange("changed", "a.md"),)),
-            (),
-            "the vault is not the one of the baseline, 1 note differs: changed a.md",
-            id="one-note",
-        ),
-        pytest.param(
-            with_gated(),
-            (make_finding(level="warn"),),
-            "“Final scores never rise” is not met: q1 (hybrid): rank 2",
-            id="invariant-broken-once",
-        ),
-    ],
-)
-def test_message_of_a_warning(comparison: Comparison, findings: tuple[Finding, ...], message: str) -> None:
-    """A warning is a sentence in the right number that names what it is about."""
-    assert [warning.message for warning in decide(comparison, findings, PLAIN).warnings] == [message]
 
 
 def test_broken_invariant() -> None:

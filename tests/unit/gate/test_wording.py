@@ -124,16 +124,6 @@ def test_a_metric_of_several_modes_is_one() -> None:
     )
 
 
-def test_a_question_of_several_modes_is_one() -> None:
-    """What is lost in several modes is counted as questions, and how often beside that."""
-    lost = [Reason("must-pass", "it fails", case_id="q1", mode=mode) for mode in ("bm25", "hybrid")]
-    flips = tuple(make_flip(case, mode=mode) for case, mode in (("q1", "bm25"), ("q1", "hybrid"), ("q2", "hybrid")))
-    assert wording.headline("regression", lost, make_comparison(flips=flips), ()) == (
-        "Worse than allowed: 1 must-pass question.",
-        "2 questions broke, 3 times in all modes together.",
-    )
-
-
 def test_what_a_pass_let_through() -> None:
     """Metrics, questions and all questions together are told apart; one that is waived in two modes counts once."""
     warnings = [

@@ -36,7 +36,6 @@ from raggate.gate.causes.cause_evidence import (
     same_questions,
     shared,
 )
-from raggate.gate.causes.cause_wording import threshold_change
 from raggate.gate.causes.causes import find_cause
 from raggate.gate.causes.passages import Asked
 from raggate.models.comparison import NoteChange, Range
@@ -94,31 +93,6 @@ def test_failed_calls_and_empty_lists_have_no_say() -> None:
     assert threshold([*cases, *others]) == (0.2, 0.3)
 
 
-@given(
-    st.lists(st.floats(0, 1), min_size=20, max_size=60),
-    st.lists(st.floats(0, 1), min_size=20, max_size=60),
-    st.floats(0, 1),
-)
-def test_the_same_threshold_never_looks_moved(before: list[float], now: list[float], limit: float) -> None:
-    """Whatever the scores of two runs are, a threshold that stayed is not said to be another."""
-    sides = [
-        threshold(answers([score for score in side if score < limit], [score for score in side if score >= limit]))
-        for side in (before, now)
-    ]
-    assert threshold_change(*sides) == ""
-
-
-@given(st.lists(st.floats(0, 1), min_size=20, max_size=60), st.lists(st.floats(0, 1), min_size=20, max_size=60))
-def test_a_threshold_that_is_said_to_move_moved_that_way(before: list[float], now: list[float]) -> None:
-    """Of two thresholds the one that is called higher is."""
-    sides = [
-        threshold(answers([score for score in side if score < limit], [score for score in side if score >= limit]))
-        for side, limit in ((before, 0.3), (now, 0.6))
-    ]
-    assert threshold_change(*sides) in {"", "higher"}
-    assert threshold_change(*reversed(sides)) in {"", "lower"}
-
-
 @each_row(
     ("least", "floors"),
     [
@@ -167,36 +141,6 @@ def test_rescored(shared: int, moved: int, rescored: dict[str, bool]) -> None:
     before = [asked(number, 0.5) for number in range(shared)]
     now = [asked(number, 0.6 if number < moved else 0.5) for number in range(shared)]
     assert list_evidence(before, now, None).rescored == rescored
-
-
-def test_scores_under_ids_that_are_given_anew() -> None:
-    """The same lists under other ids have the scores they had, where those ids stood for chunks of other notes."""
-    sides = [
-        [
-            make_case_score(
-                f"q{number}",
-                entries=tuple(
-                    ListEntry(f"0000000{note}", chunk, score)
-                    for note, chunk, score in zip("ab", ids, (0.9 - number / 100, 0.4), strict=True)
-                ),
-            )
-            for number in range(30)
-        ]
-        for ids in ("12", "21")
-    ]
-    lists = list_evidence(*sides, None)
-    assert (lists.renumbered, lists.rescored, lists.shift, lists.overtaking) == (True, {"final": False}, 0.0, 0)
-    lists = list_evidence(sides[0], sides[0], None)
-    assert (lists.renumbered, lists.rescored) == (False, {"final": False})
-
-
-def test_how_far_scores_and_places_moved() -> None:
-    """The largest shift of a score, and the most chunks that rose above another, are those of any question."""
-    lists = list_evidence([asked(1, 0.9, 0.4), asked(2, 0.8, 0.6)], [asked(1, 0.9, 0.4), asked(2, 0.8, 0.3)], None)
-    assert (lists.shift, lists.overtaking) == (pytest.approx(0.3), 0)
-    other = asked(2, 0.8, 0.6)
-    lists = list_evidence([other], [replace(other, entries=other.entries[::-1])], None)
-    assert lists.overtaking == 1
 
 
 def test_chunks_without_ids_and_other_questions_are_not_shared() -> None:
@@ -526,10 +470,3 @@ def test_what_is_said_holds_for_every_chunk(pairs: list[tuple[float, float]], ve
     for item in entries:
         total = sum(weight * getattr(item, part) for part, weight in (weights or {}).items())
         assert total == pytest.approx(item.final, abs=2e-3 * largest)
-
-
-@given(st.lists(st.tuples(*[st.none() | st.floats(allow_nan=True, allow_infinity=True)] * 3), max_size=30))
-def test_any_scores_can_be_looked_at(scores: list[tuple[float | None, ...]]) -> None:
-    """Scores of any size, or none, end in weights of the parts there are, or in nothing."""
-    weights = weights_of(entry(*item) for item in scores)
-    assert weights is None or set(weights) <= {"vector", "lexical"}

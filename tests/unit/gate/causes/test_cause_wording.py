@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import get_args
 
-import pytest
-
 from raggate.gate.causes.cause_wording import between, number, sentence, threshold_change, writer
 from raggate.models.comparison import GROUPS, Cause, CauseCode, Range
 from raggate.models.scorecard import ListEntry
@@ -22,12 +20,6 @@ def test_every_code_has_its_words(code: CauseCode) -> None:
     assert not words.endswith(".")
     assert "None" not in words
     assert GROUPS[code]
-
-
-def test_every_group_is_another() -> None:
-    """No two codes are counted as one."""
-    assert set(GROUPS) == set(CODES)
-    assert len(set(GROUPS.values())) == len(CODES)
 
 
 def test_a_passage_that_is_not_the_first_is_named() -> None:
@@ -81,47 +73,6 @@ def test_where_a_threshold_is(limits: Range, words: str) -> None:
 def entry(final: float) -> ListEntry:
     """Build a place of a list by its final score."""
     return ListEntry("0000000a", "0000000b", final)
-
-
-@each_row(
-    ("cause", "words"),
-    [
-        pytest.param(
-            Cause(code="below-threshold", after=entry(0.2), limits=(None, (0.2, 0.25))),
-            "the API abstained: its best score, 0.2, does not pass its threshold, which is between 0.2 and 0.25",
-            id="the-highest-that-is-refused",
-        ),
-        pytest.param(
-            Cause(code="below-threshold", after=entry(0.20002), limits=(None, (0.20004, 0.25))),
-            "the API abstained: its best score, 0.20002, does not pass its threshold, which is between 0.20004 and "
-            "0.25",
-            id="close-to-the-threshold",
-        ),
-        pytest.param(
-            Cause(code="below-threshold", before=entry(0.30001), limits=((0.1, None), (0.30003, None))),
-            "it scored 0.30001 in the baseline, and nothing below 0.30003 is returned any more (0.1 in the baseline)",
-            id="close-to-what-is-returned",
-        ),
-        pytest.param(
-            Cause(code="demoted", returned=3, before=entry(0.50001), last=0.50004),
-            "fell below the 3 chunks returned, of which the last scores 0.50004 (in the baseline it scored 0.50001)",
-            id="close-to-the-last",
-        ),
-        pytest.param(
-            Cause(code="demoted", returned=3, before=entry(0.12354), after=entry(0.12346)),
-            "fell among the 3 chunks returned; score 0.12354 → 0.12346",
-            id="hardly-less",
-        ),
-        pytest.param(
-            Cause(code="demoted", returned=3, before=entry(0.12354), after=entry(0.123545)),
-            "fell among the 3 chunks returned; score 0.1235 as before",
-            id="rounded-by-the-baseline",
-        ),
-    ],
-)
-def test_scores_that_are_compared_look_different(cause: Cause, words: str) -> None:
-    """A sentence that says that one score is less than another shows as many digits as that takes."""
-    assert sentence(cause) == words
 
 
 def test_no_more_digits_than_two_scores_need() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_comparison, make_flip, make_run, make_scorecard, make_support
@@ -344,14 +344,6 @@ def test_other_scores_of_other_parts_in_each_mode_are_one_sentence() -> None:
     )
 
 
-def test_other_scores_in_an_index_whose_documents_alone_are_counted() -> None:
-    """An API that counts no chunks is held to what it counts, and no more is said of its index."""
-    counted = {"vault": "v", "documents": 9}
-    found = diagnosis(broken("demoted", "demoted"), before=counted, now={"chunks": None}, lists=MOVED)
-    assert found is not None
-    assert found.changes == ("the same chunks have other lexical scores, in an index with as many documents",)
-
-
 def test_a_change_of_all_modes_is_one() -> None:
     """What changed in several modes is one change, and explains the questions of all of them together."""
     flips = [flip for mode in ("bm25", "hybrid", "vector") for flip in broken("below-threshold", mode=mode)]
@@ -549,25 +541,3 @@ CODE = st.sampled_from(list(GROUPS))
 CODES = st.lists(CODE, min_size=1, max_size=12) | st.builds(
     lambda code, times: [code] * times, CODE, st.integers(1, 12)
 )
-
-
-@given(
-    codes=CODES,
-    chunks=st.booleans(),
-    weights=st.booleans(),
-    threshold=st.booleans(),
-)
-def test_a_named_cause_was_seen_for_most(
-    codes: list[CauseCode], *, chunks: bool, weights: bool, threshold: bool
-) -> None:
-    """Whatever became of the questions, a likely cause is one of the changes, or the cause of more than half."""
-    fields: dict[str, Any] = {"now": {"chunks": 200}} if chunks else {}
-    lists = {**MOVED, "weights": WEIGHTS} if weights else {}
-    lists |= {"thresholds": ((0.1, 0.2), (0.4, 0.5))} if threshold else {}
-    found = diagnosis(broken(*codes), lists=lists, **fields)
-    assert found is not None
-    if found.likely.startswith("Most likely cause: "):
-        words = found.likely.removeprefix("Most likely cause: ")
-        by_change = any(words.startswith(change) for change in found.changes)
-        by_cause = 2 * found.counts[0][1] > len(codes) and words.startswith(found.counts[0][0])
-        assert by_change or by_cause

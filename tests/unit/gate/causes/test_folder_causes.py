@@ -8,7 +8,7 @@ import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
 from raggate.gate.causes.cause_wording import sentence
-from raggate.gate.causes.folder_causes import beyond, first_is_skipped, folder_cause, unsearched_folder
+from raggate.gate.causes.folder_causes import first_is_skipped, folder_cause, unsearched_folder
 from raggate.models.comparison import Cause, CauseEvidence
 from raggate.models.run import LabelledResult
 from tables import each_row
@@ -89,25 +89,6 @@ def test_skipped_in_enough_answers(before: dict[str, int], now: dict[str, int], 
 
 
 @each_row(
-    ("folders", "kinds"),
-    [
-        pytest.param({"selected_folders": ("work/docs",), "available_folders": ("work/mail",)}, ["selected"], id="one"),
-        pytest.param({"selected_folders": ("work/docs",), "available_folders": ("work",)}, ["selected"], id="inside"),
-        pytest.param(
-            {"selected_folders": ("home/mail",), "available_folders": ("home",)}, ["available", "selected"], id="both"
-        ),
-        pytest.param({"selected_folders": (), "available_folders": None}, [], id="none-told"),
-        pytest.param({"selected_folders": ("work/mail", "work/docs")}, [], id="a-limit"),
-    ],
-)
-def test_folders_that_are_no_limit(folders: dict[str, Any], kinds: list[str]) -> None:
-    """Folders that a chunk came from outside of are no limit; without folders there is none to begin with."""
-    response = answer(MAIL, **folders).result.response
-    assert response is not None
-    assert beyond(response) == kinds
-
-
-@each_row(
     ("kind", "code"),
     [
         pytest.param("selected", "folder-left-out", id="selected"),
@@ -125,19 +106,3 @@ def test_a_hint_is_no_cause(kind: str, code: str) -> None:
     assert blamed() == code
     assert blamed(beyond={"vector": {kind}}) == code
     assert blamed(beyond={"hybrid": {kind}}) is None
-
-
-def test_a_folder_of_which_something_came_back_is_in_the_index() -> None:
-    """A folder that is not among the available ones is not called missing where an answer holds a chunk of the note."""
-    item = answer(MAIL, available_folders=("work/mail",))
-    seen = CauseEvidence(notes=NOTES, retrieved={"docs/a.md": {"# B"}})
-    assert folder_cause(item, item.case.gold_supports, seen) is None
-
-
-@each_row(("available", "other"), [(("work/mail", "work/docs"), "index"), (("work/x",), "")])
-def test_left_out_of_what_is_there(available: tuple[str, ...], other: str) -> None:
-    """Selection is said to have left a folder out only where that is among those available, and they are known."""
-    item = answer(MAIL, available_folders=available, selected_folders=("work/mail",))
-    found = folder_cause(item, item.case.gold_supports, CauseEvidence(notes=NOTES))
-    assert found is not None
-    assert (found.code, found.other) == ("folder-left-out", other)

@@ -146,26 +146,6 @@ def sides(before: dict[str, Any], now: dict[str, Any]) -> Comparison:
 
 
 @each_row(
-    ("before", "now", "smaller"),
-    [
-        ({"vault": "v", "chunks": 9}, {"vault": "v", "chunks": 8}, True),
-        ({"vault": "v", "chunks": 9}, {"vault": "v", "chunks": 9}, False),
-        ({"vault": "v", "chunks": 9}, {"vault": "w", "chunks": 8}, False),
-        ({"vault": "v"}, {"vault": "v", "chunks": 8}, False),
-    ],
-    ids=["one chunk less", "as many", "other notes", "not known"],
-)
-def test_an_index_of_fewer_chunks(before: dict[str, Any], now: dict[str, Any], *, smaller: bool) -> None:
-    """An index of the same notes with fewer chunks is told, whether they were cut the same way or not."""
-    told = [*index_change.chunks(sides(before, now), same_chunker=False)]
-    assert [reason.code for reason in told] == (["index-smaller"] if smaller else [])
-    same = {"chunker_version": "1"}
-    told = [*index_change.chunks(sides({**before, **same}, {**now, **same}), same_chunker=True)]
-    assert [reason.code for reason in told] == (["index-smaller"] if smaller else [])
-    assert not [*index_change.chunks(sides({**before, **same}, {**now, **same}), same_chunker=False)]
-
-
-@each_row(
     ("before", "now", "missing"),
     [
         ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 8}, True),
@@ -247,11 +227,6 @@ def test_an_index_that_is_no_longer_counted(now: dict[str, Any], words: list[str
     told = [reason.message for reason in reasons if reason.code == "field-vanished"]
     assert len(told) == len(words)
     assert all(part in message for part, message in zip(words, told, strict=True))
-
-
-def test_a_count_that_was_never_told() -> None:
-    """What the baseline's API did not count cannot be missed, and a new count is none that vanished."""
-    assert not [*index_change.counts(sides({}, {"documents": 9}), ())]
 
 
 def test_a_count_whose_field_of_answers_is_gone_is_told_once() -> None:

@@ -10,10 +10,8 @@ from builders import make_case, make_case_score, make_chunk, make_labelled, make
 from raggate.gate.causes.causes import (
     absent_entry,
     answered_for_less,
-    cut_off,
     find_cause,
     lacks_better,
-    outranked,
     outscored,
     stood_clear,
 )
@@ -39,32 +37,6 @@ def lost(*now: Chunk, before: tuple[Chunk, ...] = (GOLD,), **lists: Any) -> Aske
     old = make_case_score("q1", rank=1, entries=list_entries(was, 10))
     evidence = CauseEvidence(lists={"hybrid": ListEvidence(**lists)})
     return Asked(item=item, metric="hit_at_5", before=1, after=None, old=old, evidence=evidence)
-
-
-@each_row(
-    ("scores", "lists", "proofs"),
-    [
-        pytest.param((0.7,), STEADY, (True, False), id="others-score-less"),
-        pytest.param((0.9,), STEADY, (False, True), id="others-score-more"),
-        pytest.param((0.8,), STEADY, (False, True), id="as-much"),
-        pytest.param((0.7,), {}, (False, False), id="scores-may-be-others"),
-        pytest.param((0.7,), {**STEADY, "unordered": True}, (False, False), id="less-is-no-lower-place"),
-        pytest.param((0.9,), {**STEADY, "unordered": True}, (False, False), id="more-is-no-higher-place"),
-        pytest.param((0.9, None), STEADY, (False, False), id="the-last-has-no-score"),
-        pytest.param((), STEADY, (False, False), id="an-empty-list"),
-    ],
-)
-def test_what_scores_prove(scores: tuple[float | None, ...], lists: dict[str, Any], proofs: tuple[bool, bool]) -> None:
-    """A passage outscored the list, or was outranked by it, only where places go by scores, and these are as before."""
-    asked = lost(*(other(score, number) for number, score in enumerate(scores)), **lists)
-    assert (outscored(asked), outranked(asked)) == proofs
-
-
-def test_a_passage_whose_chunk_came_back() -> None:
-    """Nothing is proven of the score of a chunk that came back, as what is wrong with it is something else."""
-    changed = make_chunk("gold", heading_path="# Z", score_final=0.1)
-    asked = lost(changed, **STEADY)
-    assert (absent_entry(asked), outscored(asked), outranked(asked)) == (None, False, False)
 
 
 @each_row(
@@ -126,11 +98,6 @@ def test_others_that_are_answered_for_less(now: tuple[float, ...], lists: dict[s
     assert answered_for_less(lost(*map(other, now), **lists)) is less
 
 
-def test_a_passage_whose_place_is_not_known() -> None:
-    """Of a passage that no list of the baseline holds it is not known that scores can have put it out."""
-    assert stood_clear(lost(other(0.7), before=(other(0.9, 5),), shift=9.0)) is True
-
-
 def test_a_passage_by_its_note() -> None:
     """Where ids are given anew, one that came back may be of another chunk, and a passage is gone with its note."""
     again = make_chunk("gold", rel_path="else.md", score_final=0.1)
@@ -138,22 +105,6 @@ def test_a_passage_by_its_note() -> None:
     assert outscored(lost(again, renumbered=True, **STEADY)) is True
     own = make_chunk("else", heading_path="# Z", score_final=0.1)
     assert absent_entry(lost(own, renumbered=True, **STEADY)) is None
-
-
-@each_row(
-    ("floors", "longest", "lists", "found"),
-    [
-        pytest.param((0.1, 0.85), 2, STEADY, True, id="below-all-that-is-returned"),
-        pytest.param((0.1, 0.8), 2, STEADY, False, id="not-below"),
-        pytest.param((None, None), 2, STEADY, False, id="no-floor-shows"),
-        pytest.param((0.1, 0.85), 1, STEADY, False, id="as-long-as-any-list"),
-        pytest.param((0.1, 0.85), 2, {}, False, id="scores-may-be-others"),
-    ],
-)
-def test_cut_off(floors: Any, longest: int, lists: dict[str, Any], *, found: bool) -> None:
-    """A passage is below what is returned at all where its list is shorter, and no chunk scores as little any more."""
-    asked = lost(other(0.9), before=(GOLD, other(0.9)), floors=floors, longest=longest, **lists)
-    assert (cut_off(asked) is not None) is found
 
 
 @each_row(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import isclose, log, sqrt
+from math import isclose, sqrt
 
 import pytest
 import scipy
 from hypothesis import given, strategies as st
 
-from chances import lowest
 from raggate.gate.statistics.intervals import mean_interval, t_interval, tango
 from tables import each_row
 
@@ -34,27 +33,6 @@ def test_nothing_moved(n: int) -> None:
     square = scipy.special.ndtri(0.975) ** 2
     end = square / (n + square)
     assert tango(n, 0, 0) == pytest.approx((-end, end))
-
-
-def least_likely(n: int, lost: int, gained: int, change: float) -> float:
-    """Return the score statistic at a true change, the share lost by numerical maximum likelihood."""
-
-    def loss(share: float) -> float:
-        cells = ((lost, share), (gained, share + change), (n - lost - gained, 1 - 2 * share - change))
-        return -sum(count * log(max(p, 1e-300)) for count, p in cells)
-
-    low, high = max(0.0, -change), (1 - change) / 2
-    share = lowest(loss, low, high)
-    return abs(gained - lost - n * change) / sqrt(n * (2 * share + change - change**2))
-
-
-@given(st.integers(2, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n // 2), st.integers(0, n // 2))))
-def test_the_ends_solve_the_equation(case: tuple[int, int, int]) -> None:
-    """At each end that is not -1 or 1 the score statistic, by numerical maximum likelihood, is z."""
-    n, lost, gained = case
-    for end in tango(n, lost, gained):
-        if abs(end) < 1 - 1e-6 and min(lost, gained) > 0:
-            assert least_likely(n, lost, gained, end) == pytest.approx(scipy.special.ndtri(0.975), rel=1e-3)
 
 
 @each_row(("n", "lost", "gained"), [(0, 0, 0), (3, 2, 2), (3, -1, 1)])

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
-import pytest
-import scipy
-from hypothesis import given, strategies as st
 
 from chances import multinomial
 from raggate.gate.statistics.mcnemar import unconditional
@@ -30,21 +25,6 @@ from tables import each_row
 def test_table(n: int, drops: tuple[float, ...]) -> None:
     """A hundred quiet questions see six points, and twelve when one question in nine moves anyway."""
     assert tuple(round(visible_drop(n, moving), 6) for moving in (0, 0.03, 0.11)) == drops
-
-
-@given(
-    n=st.integers(20, 10_000),
-    moving=st.floats(0, 0.5),
-    alpha=st.floats(0.001, 0.3),
-    power=st.floats(0.5, 0.99),
-)
-def test_the_drop_solves_connors_equation(n: int, moving: float, alpha: float, power: float) -> None:
-    """At the drop that is given, the questions it takes are those there are."""
-    drop = visible_drop(n, moving, alpha, power)
-    if drop < 0.999:
-        psi = moving + drop
-        root = scipy.special.ndtri(1 - alpha) * sqrt(psi) + scipy.special.ndtri(power) * sqrt(psi - drop * drop)
-        assert (root / drop) ** 2 == pytest.approx(n, rel=1e-6)
 
 
 @each_row("n", [20, 50, 100])

@@ -7,7 +7,6 @@ from itertools import product
 from hypothesis import given, strategies as st
 
 from raggate.gate.statistics.paired import MOST_MOVES, sign_flip
-from tables import each_row
 
 CHANGES = st.lists(st.integers(-12, 12).map(lambda twelfth: twelfth / 12), max_size=11)
 
@@ -22,26 +21,6 @@ def enumerated(changes: list[float]) -> float:
 def patterns(changes: list[float]) -> list[tuple[int, ...]]:
     """Return every choice of signs."""
     return list(product((-1, 1), repeat=len(changes)))
-
-
-@each_row(
-    ("changes", "p"),
-    [
-        ([], 1),
-        ([0.0, 0.0], 1),
-        ([0.5], 1),
-        ([-0.5], 1 / 2),
-        ([-0.5, 0.0, -0.25], 1 / 4),
-        # of the sums -.6 -.4 -.2 0 0 .2 .4 .6 of three changes, two are at most -.4
-        ([-0.3, -0.2, 0.1], 2 / 8),
-        # ties count: +-1 +-1 +-1 is at most -1 in 4 of 8
-        ([-1.0, -1.0, 1.0], 4 / 8),
-        ([-0.1] * 10, 1 / 1024),
-    ],
-)
-def test_by_hand(changes: list[float], p: float) -> None:
-    """Small cases, counted by hand."""
-    assert sign_flip(changes) == p
 
 
 @given(CHANGES)
