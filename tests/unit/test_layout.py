@@ -121,6 +121,7 @@ SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
     # through compare, causes and reach
+    "gate/causes/passages.py",
     "gate/overview.py",
     # commands on a stored run: the integration tests of check, and run_directory
     "pipeline/rerun.py",

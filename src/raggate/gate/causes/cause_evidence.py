@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import pairwise
-from math import fsum, inf, isnan, nan, sqrt
-from operator import attrgetter
+from math import fsum, sqrt
 
 from msgspec.structs import replace
 
@@ -53,8 +51,6 @@ LARGEST = 1e6
 APART = 1e-3
 """Share of a part's own length that must be left once the others are taken out of it; below, they go together."""
 Weights = Mapping[str, float]
-_Row = tuple[float, ...]
-_SCORES = attrgetter(*PARTS, "final")
 
 
 def cause_evidence(
@@ -87,144 +83,80 @@ def _by_mode(cases: Iterable[CaseScore]) -> dict[str, list[CaseScore]]:
 
 
 def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: float | None) -> ListEvidence:
-    """Say what the lists of one mode show on both sides."""
-    numbered = Renumbered()
-    old, new = (_Lists(cases, partial(numbered.add, side)) for side, cases in enumerate((before, now)))
-    shared_scores, lengths = _of_both(before, now, by_note=numbered.anew)
+    """Return what the lists of one mode show; `least` is the lowest score of any chunk of the run, listed or not."""
+    same = [*same_questions(before, now)]
+    anew = renumbered(_entries(before), _entries(now))
+    questions = [shared(old.entries, new.entries, by_note=anew) for old, new in same]
+    answered = [pair for pair in same if pair[0].failure is None and pair[1].failure is None]
+    was, is_now = (sum(len(pair[side].entries) for pair in answered) / max(len(answered), 1) for side in (0, 1))
     size = ListEvidence(
-        longest=new.longest,
-        filled=(old.filled, new.filled),
-        lengths=lengths,
-        renumbered=numbered.anew,
-        overtaking=shared_scores.overtaking,
+        longest=max((len(case.entries) for case in now), default=0),
+        filled=(sum(bool(case.entries) for case in before), sum(bool(case.entries) for case in now)),
+        lengths=(was, is_now),
+        renumbered=anew,
+        overtaking=max(map(_overtaken, questions), default=0),
     )
-    if not (old.scored and new.scored):
+    if not (_scored(before) and _scored(now)):
         return replace(size, scored=False)
+    pairs = [pair for question in questions for pair in question]
     return replace(
         size,
-        weights=(fitted_weights(old.parts), fitted_weights(new.parts)),
-        thresholds=(old.best.threshold, new.best.threshold),
-        floors=_floors(old.lowest, least),
-        rescored=shared_scores.rescored,
-        shift=shared_scores.shift,
-        answered=new.best.answered,
-        unordered=old.unordered or new.unordered,
+        weights=(fitted_weights(_entries(before)), fitted_weights(_entries(now))),
+        thresholds=(threshold(before), threshold(now)),
+        floors=_floors(nsmallest(FEWEST_BELOW, (score for case in before for score in _finals(case))), least),
+        rescored=_rescored(pairs, by_note=anew),
+        shift=max((abs(old - new) for old, new in _both(pairs, "final")), default=None),
+        answered=min(_best_scores(now)[1], default=None),
+        unordered=any(_rises(case) for case in (*before, *now)),
     )
 
 
-def _of_both(
-    before: Sequence[CaseScore], now: Sequence[CaseScore], *, by_note: bool
-) -> tuple[SharedScores, tuple[float, float]]:
-    """What the chunks show that both sides list, and the mean lengths of the lists; 0 and 0 where there are none.
+def _entries(cases: Iterable[CaseScore]) -> Iterator[ListEntry]:
+    return (entry for case in cases for entry in case.entries)
 
-    Only lists of the same questions count.
+
+def _finals(case: CaseScore) -> list[float]:
+    return [entry.final for entry in case.entries if entry.final is not None]
+
+
+def _rises(case: CaseScore) -> bool:
+    return any(lower > upper and not same_score(lower, upper) for upper, lower in pairwise(_finals(case)))
+
+
+def _scored(cases: Iterable[CaseScore]) -> bool:
+    """Whether final scores tell something; a side without any tells nothing that would be wrong."""
+    lists = [case for case in cases if len(case.entries) > 1]
+    largest = max((abs(score) for case in lists for score in _finals(case)), default=None)
+    if largest is not None and largest < SMALLEST:
+        return False
+    by_rank: dict[int, float | None] = {}
+    places = (place for case in lists for place in enumerate(case.entries))
+    return len(lists) < FEWEST_LISTS or any(
+        by_rank.setdefault(rank, entry.final) != entry.final for rank, entry in places
+    )
+
+
+def threshold(cases: Iterable[CaseScore]) -> Range | None:
+    """Return the best score of any answer that abstained and the least of those that did not, if these are all above.
+
+    Where none abstained, or all did, one of the two is None.
     """
-    scores, lengths, count = SharedScores(by_note=by_note), [0, 0], 0
-    for old, new in same_questions(before, now):
-        scores.add(shared(old.entries, new.entries, by_note=by_note))
-        if old.failure is None and new.failure is None:
-            count += 1
-            for side, case in enumerate((old, new)):
-                lengths[side] += len(case.entries)
-    was, is_now = (length / count if count else 0.0 for length in lengths)
-    return scores, (was, is_now)
+    sides = _best_scores(cases)
+    if sum(map(len, sides)) < FEWEST_ANSWERS or any(0 < len(side) < FEWEST_OF_EACH for side in sides):
+        return None
+    high, low = max(sides[0], default=None), min(sides[1], default=None)
+    return None if high is not None and low is not None and high >= low else (high, low)
 
 
-class _Lists:
-    """What the lists of one side show by themselves, which pass by once.
-
-    Attributes:
-        longest: places of the longest.
-        filled: to how many questions anything came back.
-        unordered: whether some list does not fall by its final scores.
-        best: the best scores of lists.
-        parts: what scores are made of.
-        lowest: the least final scores, as many as floors need, the lowest first.
-
-    Args:
-        cases: the questions.
-        number: takes the places of each list.
-    """
-
-    def __init__(self, cases: Iterable[CaseScore], number: Callable[[Sequence[ListEntry]], None]) -> None:
-        self.longest = self.filled = 0
-        self.unordered = False
-        self.best = BestScores()
-        self.parts = ScoreParts()
-        self.lowest: list[float] = []
-        self._largest: float | None = None
-        self._several, self._varied = 0, False
-        self._by_rank: dict[int, float | None] = {}
-        for case in cases:
-            self._add(case)
-            number(case.entries)
-
-    def _add(self, case: CaseScore) -> None:
-        finals = [entry.final for entry in case.entries]
-        self.longest = max(self.longest, len(finals))
-        self.filled += bool(finals)
-        self.best.add(case)
-        self.parts.add(case.entries)
-        scores = [final for final in finals if final is not None]
-        self.unordered = self.unordered or any(
-            lower > upper and not same_score(lower, upper) for upper, lower in pairwise(scores)
-        )
-        if scores and (len(self.lowest) < FEWEST_BELOW or min(scores) < self.lowest[-1]):
-            self.lowest = nsmallest(FEWEST_BELOW, (*self.lowest, *scores))
-        if len(finals) > 1:
-            self._several += 1
-            if scores:
-                self._largest = max(self._largest or 0.0, *map(abs, scores))
-            for rank, final in enumerate(finals):
-                self._varied = self._varied or self._by_rank.setdefault(rank, final) != final
-
-    @property
-    def scored(self) -> bool:
-        """Whether final scores tell something; a side without any tells nothing that would be wrong."""
-        if self._largest is not None and self._largest < SMALLEST:
-            return False
-        return self._several < FEWEST_LISTS or self._varied
-
-
-class BestScores:
-    """The best score of each list that has one: of those that came with an abstention, and of the others.
-
-    Attributes:
-        answered: the least of the others; None where there is none.
-    """
-
-    def __init__(self) -> None:
-        self.answered: float | None = None
-        self._abstained: float | None = None
-        self._sizes = [0, 0]
-
-    def add(self, case: CaseScore) -> None:
-        """Take a list."""
-        scores = [entry.final for entry in case.entries if entry.final is not None]
-        if not scores or case.failure is not None:
-            return
-        best, abstained = max(scores), _abstained(case)
-        self._sizes[abstained] += 1
-        if abstained:
-            self._abstained = best if self._abstained is None else max(self._abstained, best)
-        else:
-            self.answered = best if self.answered is None else min(self.answered, best)
-
-    @property
-    def threshold(self) -> Range | None:
-        """The best score of any answer that abstained and the least of those that did not, if these are all above.
-
-        Where none abstained, or all did, one of the two is None.
-        """
-        if sum(self._sizes) < FEWEST_ANSWERS or any(0 < size < FEWEST_OF_EACH for size in self._sizes):
-            return None
-        if self._abstained is not None and self.answered is not None and self._abstained >= self.answered:
-            return None
-        return self._abstained, self.answered
-
-
-def _abstained(case: CaseScore) -> bool:
-    return 1 in (case.values.get(ABSTENTION_ACCURACY), case.values.get(FALSE_ABSTENTION_RATE))
+def _best_scores(cases: Iterable[CaseScore]) -> tuple[list[float], list[float]]:
+    """Return the best score of each list: of those that came with an abstention, and of the others."""
+    sides: tuple[list[float], list[float]] = [], []
+    for case in cases:
+        scores = _finals(case)
+        if scores and case.failure is None:
+            abstained = 1 in (case.values.get(ABSTENTION_ACCURACY), case.values.get(FALSE_ABSTENTION_RATE))
+            sides[0 if abstained else 1].append(max(scores))
+    return sides
 
 
 def _floors(lowest: Sequence[float], least: float | None) -> tuple[float | None, float | None]:
@@ -239,31 +171,11 @@ def _folders(scorecard: Scorecard, mode: str) -> dict[str, int]:
     return {key: n for key, n in counts.items() if type(n) is int} if isinstance(counts, Mapping) else {}
 
 
-class Renumbered:
-    """The notes that the chunks of both sides are of, by their ids."""
-
-    def __init__(self) -> None:
-        self._notes: tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]] = ({}, {})
-        # most chunks are of one note, and have that in common with the others of it
-        self._alone: dict[str, frozenset[str]] = {}
-
-    def add(self, side: int, entries: Iterable[ListEntry]) -> None:
-        """Take places of lists of the baseline, side 0, or of the run, side 1."""
-        known = self._notes[side]
-        for entry in entries:
-            if not entry.chunk or not entry.note:
-                continue
-            notes = known.get(entry.chunk)
-            if notes is None:
-                known[entry.chunk] = self._alone.setdefault(entry.note, frozenset((entry.note,)))
-            elif entry.note not in notes:
-                known[entry.chunk] = notes | {entry.note}
-
-    @property
-    def anew(self) -> bool:
-        """Whether a chunk that the baseline has stands for one of another note now."""
-        old, new = self._notes
-        return any(not old[chunk] & new[chunk] for chunk in old.keys() & new.keys())
+def renumbered(before: Iterable[ListEntry], now: Iterable[ListEntry]) -> bool:
+    """Return whether a chunk id of the baseline stands for a chunk of another note now."""
+    old, new = ({(entry.chunk, entry.note) for entry in side if entry.chunk and entry.note} for side in (before, now))
+    was, is_now, kept = ({chunk for chunk, _ in places} for places in (old, new, old & new))
+    return bool((was & is_now) - kept)
 
 
 def shared(before: Sequence[ListEntry], now: Sequence[ListEntry], *, by_note: bool = False) -> list[Pair]:
@@ -293,85 +205,44 @@ def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Ite
             yield old, case
 
 
-class SharedScores:
-    """How chunks on both lists of a question are scored and ranked, over questions that pass by.
+def _overtaken(pairs: Sequence[Pair]) -> int:
+    """Return how many chunks of a question rose above one that stood above them, at most."""
+    return max((sum(was > rank and now < place for was, now, _, _ in pairs) for rank, place, _, _ in pairs), default=0)
 
-    Attributes:
-        shift: by how much the final score of any of them moved at most; None where none has one on both sides.
-        overtaking: how many of a question rose above one that stood above them, at most.
+
+def _both(pairs: Iterable[Pair], score: str) -> Iterator[tuple[float, float]]:
+    for _, _, old, new in pairs:
+        before, after = getattr(old, score), getattr(new, score)
+        if before is not None and after is not None:
+            yield before, after
+
+
+def _rescored(pairs: Sequence[Pair], *, by_note: bool) -> dict[str, bool]:
+    """Return by score whether chunks have other ones; nothing where too few stand on both lists.
+
+    By notes alone scores are known to be as before, but not to be others: another chunk of the note may be there.
     """
-
-    def __init__(self, *, by_note: bool = False) -> None:
-        self.shift: float | None = None
-        self.overtaking = 0
-        self._by_note = by_note
-        self._counts, self._moved = Counter[str](), Counter[str]()
-
-    def add(self, pairs: Sequence[Pair]) -> None:
-        """Take the shared chunks of a question."""
-        if any(was != now for was, now, _, _ in pairs):
-            risen = (sum(was > rank and now < place for was, now, _, _ in pairs) for rank, place, _, _ in pairs)
-            self.overtaking = max(self.overtaking, *risen)
-        for _, _, old, new in pairs:
-            for score in ("final", *PARTS):
-                before, after = getattr(old, score), getattr(new, score)
-                if before is not None and after is not None:
-                    self._counts[score] += 1
-                    self._moved[score] += not same_score(before, after)
-            if old.final is not None and new.final is not None:
-                self.shift = max(abs(old.final - new.final), self.shift or 0.0)
-
-    @property
-    def rescored(self) -> Mapping[str, bool]:
-        """By score whether chunks have other ones; nothing where too few stand on both lists.
-
-        By notes alone scores are known to be as before, but not to be others: another chunk of the note may be there.
-        """
-        shown = {
-            score: self._moved[score] > RESCORED * count
-            for score, count in self._counts.items()
-            if count >= FEWEST_SHARED
-        }
-        return {score: others for score, others in shown.items() if not (others and self._by_note)}
+    shown = {}
+    for score in ("final", *PARTS):
+        moved = [not same_score(old, new) for old, new in _both(pairs, score)]
+        others = sum(moved) > RESCORED * len(moved)
+        if len(moved) >= FEWEST_SHARED and not (others and by_note):
+            shown[score] = others
+    return shown
 
 
-class ScoreParts:
-    """The parts and the final score of all places of lists that have one, which pass by.
-
-    Attributes:
-        table: a row for each place: its parts, and the final score.
-        scored: how many places that are.
-        known: which parts are not 0 in all.
-    """
-
-    def __init__(self) -> None:
-        self.table: list[_Row] = []
-        self.scored = 0
-        self.known = [False] * len(PARTS)
-
-    def add(self, entries: Iterable[ListEntry]) -> None:
-        """Take the places of a list."""
-        rows = [row for row in map(_SCORES, entries) if row[-1] is not None]
-        self.table += [tuple(map(_number, row)) for row in rows]
-        self.known = [has or any(row[at] for row in rows) for at, has in enumerate(self.known)]
-        self.scored += len(rows)
-
-
-def _number(score: float | None) -> float:
-    # what is no number agrees with nothing, as infinity does; what is not told has no say
-    return nan if score is None else inf if isnan(score) else score
-
-
-def fitted_weights(scores: ScoreParts) -> Weights | None:
+def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     """Return the weight of each part of the score in the final one; None where the chunks do not agree on them exactly.
 
     Parts that no chunk has, or that are 0 in all, have no weight and are left out. Formula: the least-squares solution
     of final = sum of weight x part, by the normal equations of the parts scaled to length 1.
     """
-    parts = tuple(part for part, any_of_it in zip(PARTS, scores.known, strict=True) if any_of_it)
-    rows = _whole_rows(scores.table, [*map(PARTS.index, parts), len(PARTS)])
+    scored = [entry for entry in entries if entry.final is not None]
+    parts = [part for part in PARTS if any(getattr(entry, part) for entry in scored)]
+    table = ([getattr(entry, score) for score in (*parts, "final")] for entry in scored)
+    rows = [row for row in table if None not in row]
     fit = all(abs(value) <= LARGEST for row in rows for value in row)
-    if not parts or len(rows) < FEWEST or 2 * len(rows) < scores.scored or not fit:
+    if not parts or len(rows) < FEWEST or 2 * len(rows) < len(scored) or not fit:
         return None
     places, finals = range(len(parts)), len(parts)
     lengths = [sqrt(fsum(row[at] * row[at] for row in rows)) for at in places]
@@ -390,11 +261,6 @@ def fitted_weights(scores: ScoreParts) -> Weights | None:
     allowed = EXACT * max(abs(row[-1]) for row in rows)
     exact = all(abs(_dot(weights, row[:-1]) - row[-1]) <= allowed for row in rows)
     return dict(zip(parts, weights, strict=True)) if exact and allowed else None
-
-
-def _whole_rows(table: Iterable[_Row], columns: Sequence[int]) -> list[_Row]:
-    chosen = (tuple(row[at] for at in columns) for row in table)
-    return [row for row in chosen if not any(map(isnan, row))]
 
 
 def _solve(rows: list[list[float]]) -> list[float] | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import NamedTuple
 
 from raggate.base.numbers import counted, fixed, rounded
 from raggate.config.invariant_settings import Invariants, sentences
-from raggate.gate.causes.cause_evidence import Renumbered, same_questions
+from raggate.gate.causes.cause_evidence import renumbered, same_questions
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.provenance import cutoffs_of
@@ -81,15 +81,14 @@ class _Pair(NamedTuple):
 
 
 def _pairs(scorecard: Scorecard, baseline: Baseline, depth: int | None) -> list[_Pair]:
-    lists = []
-    numbered = Renumbered()
-    for old, case in same_questions(baseline.scorecard.cases, scorecard.cases):
-        if old.failure is None and case.failure is None:
-            before, now = old.entries[:depth], case.entries[:depth]
-            numbered.add(0, before)
-            numbered.add(1, now)
-            lists.append((f"{case.case_id} ({case.mode})", before, now))
-    anew = numbered.anew  # goes through all chunks
+    lists = [
+        (f"{case.case_id} ({case.mode})", old.entries[:depth], case.entries[:depth])
+        for old, case in same_questions(baseline.scorecard.cases, scorecard.cases)
+        if old.failure is None and case.failure is None
+    ]
+    anew = renumbered(
+        chain.from_iterable(before for _, before, _ in lists), chain.from_iterable(now for *_, now in lists)
+    )
     return [_Pair(name, before, now, *_overlap(before, now, anew=anew)) for name, before, now in lists]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,21 +24,17 @@ from builders import (
 from raggate.gate.causes.cause_evidence import (
     FEWEST,
     FEWEST_SHARED,
-    BestScores,
-    Pair,
-    Renumbered,
-    ScoreParts,
-    SharedScores,
-    Weights,
     cause_evidence,
     fitted_weights,
     list_evidence,
+    renumbered,
     same_questions,
     shared,
+    threshold,
 )
 from raggate.gate.causes.causes import find_cause
 from raggate.gate.causes.passages import Asked
-from raggate.models.comparison import NoteChange, Range
+from raggate.models.comparison import ListEvidence, NoteChange
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.score import short_hash
 from tables import each_row
@@ -55,14 +51,6 @@ def answers(abstained: list[float], answered: list[float]) -> list[CaseScore]:
     """Build cases by the best score of their lists."""
     cases = [asked(number, score, score / 2, abstained=True) for number, score in enumerate(abstained)]
     return cases + [asked(100 + number, score, score / 2) for number, score in enumerate(answered)]
-
-
-def threshold(cases: Iterable[CaseScore]) -> Range | None:
-    """Return the scores that a threshold lies between."""
-    best = BestScores()
-    for case in cases:
-        best.add(case)
-    return best.threshold
 
 
 TWENTY = [0.3 + number / 100 for number in range(20)]
@@ -314,12 +302,13 @@ def entries(*names: str, scores: dict[str, float] | None = None) -> list[ListEnt
     return [ListEntry(note=name[:1].strip(), chunk=name[1:], final=(scores or {}).get(name, 0.5)) for name in names]
 
 
-def scores_of(questions: Sequence[Sequence[Pair]], *, by_note: bool = False) -> SharedScores:
-    """Gather what the shared chunks of some questions show."""
-    scores = SharedScores(by_note=by_note)
-    for pairs in questions:
-        scores.add(pairs)
-    return scores
+def held(before: Sequence[ListEntry], now: Sequence[ListEntry], *, times: int = 1) -> ListEvidence:
+    """Hold a list against another one, to as many questions; every other one has both the other way round."""
+    old, new = (
+        [make_case_score(f"q{n}", entries=tuple(side[:: 1 - 2 * (n % 2)])) for n in range(times)]
+        for side in (before, now)
+    )
+    return list_evidence(old, new, None)
 
 
 @each_row(
@@ -337,10 +326,7 @@ def scores_of(questions: Sequence[Sequence[Pair]], *, by_note: bool = False) -> 
 )
 def test_ids_that_are_given_anew(before: tuple[str, ...], now: tuple[str, ...], *, anew: bool) -> None:
     """Ids are others where one of the baseline's stands for chunks of none of the notes that it stood for."""
-    numbered = Renumbered()
-    for side, chunks in enumerate((before, now)):
-        numbered.add(side, entries(*chunks))
-    assert numbered.anew is anew
+    assert renumbered(entries(*before), entries(*now)) is anew
 
 
 def test_what_is_on_both_lists() -> None:
@@ -371,25 +357,23 @@ def test_questions_that_are_the_same() -> None:
 )
 def test_overtaking(before: str, now: str, most: int) -> None:
     """Counted are shared chunks that rose above one that stood above them: new ones, and those gone, do not count."""
-    lists = [shared(*(entries(*(f"m{letter}" for letter in side)) for side in sides)) for sides in ((before, now),)]
-    assert scores_of(lists).overtaking == most
-    assert scores_of([]).overtaking == 0
+    assert held(*(entries(*(f"m{letter}" for letter in side)) for side in (before, now))).overtaking == most
 
 
 def test_the_largest_shift() -> None:
     """It is the largest difference of a final score, up or down, of the chunks that have one on both sides."""
     before, now = entries("m1", "n2", scores={"m1": 0.9}), entries("n2", "m1", "o3", scores={"m1": 0.2, "o3": 9.0})
-    assert scores_of([shared(before, now)]).shift == pytest.approx(0.7)
-    assert scores_of([shared(before, [ListEntry(note="m", chunk="1")])]).shift is None
+    assert held(before, now).shift == pytest.approx(0.7)
+    assert held(before, [ListEntry(note="m", chunk="1")]).shift is None
 
 
 def test_other_scores_of_the_chunks_of_a_note() -> None:
     """Known by their notes alone, chunks have the scores they had; that they have others cannot be told."""
-    same = [shared(entries("m1"), entries("m1"), by_note=True)] * FEWEST_SHARED
-    other = [shared(entries("m1"), entries("m1", scores={"m1": 0.7}), by_note=True)] * FEWEST_SHARED
-    assert scores_of(same, by_note=True).rescored == {"final": False}
-    assert scores_of(other, by_note=True).rescored == {}
-    assert scores_of(other).rescored == {"final": True}
+    stood, moved = {"m1": 0.9}, {"m1": 0.7}
+    before = entries("m1", "n2", scores=stood)
+    assert held(before, entries("m1", "o2", scores=stood), times=FEWEST_SHARED).rescored == {"final": False}
+    assert held(before, entries("m1", "o2", scores=moved), times=FEWEST_SHARED).rescored == {}
+    assert held(before, entries("m1", "n2", scores=moved), times=FEWEST_SHARED).rescored == {"final": True}
 
 
 # neither part can be had from the other
@@ -401,14 +385,6 @@ def entry(final: float | None, vector: float | None, lexical: float | None) -> L
     return ListEntry(note="00000000", chunk="00000000", final=final, vector=vector, lexical=lexical)
 
 
-def weights_of(entries: Iterable[ListEntry]) -> Weights | None:
-    """Return the weights that the places of lists tell."""
-    scores = ScoreParts()
-    for place in entries:
-        scores.add([place])
-    return fitted_weights(scores)
-
-
 def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry]:
     """Build entries whose final score is this sum of its parts."""
     return [entry(vector * one + lexical * other, one, other) for one, other in pairs]
@@ -417,14 +393,14 @@ def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry
 @each_row(("vector", "lexical"), [(0.7, 0.3), (1.0, 0.0), (0.4, 0.6), (0.0, 1.0), (2.0, -0.5)])
 def test_weights_are_those_of_the_sum(vector: float, lexical: float) -> None:
     """Where the final score is a sum of weighed parts, the weights are found, also one of 0."""
-    assert weights_of(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
+    assert fitted_weights(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
 
 
 @each_row("dropped", [None, 0.0])
 def test_a_part_that_no_chunk_has_has_no_weight(dropped: float | None) -> None:
     """A part that is never told, or always 0, is left out: nothing says what it would weigh."""
     entries = [entry(vector, vector, dropped) for vector, _ in PAIRS]
-    assert weights_of(entries) == pytest.approx({"vector": 1.0})
+    assert fitted_weights(entries) == pytest.approx({"vector": 1.0})
 
 
 def test_rounded_scores_still_agree() -> None:
@@ -432,7 +408,7 @@ def test_rounded_scores_still_agree() -> None:
     rounded = [
         entry(round(0.7 * vector + 0.3 * lexical, 4), round(vector, 4), round(lexical, 4)) for vector, lexical in PAIRS
     ]
-    assert weights_of(rounded) == pytest.approx({"vector": 0.7, "lexical": 0.3}, abs=1e-3)
+    assert fitted_weights(rounded) == pytest.approx({"vector": 0.7, "lexical": 0.3}, abs=1e-3)
 
 
 @each_row(
@@ -454,7 +430,7 @@ def test_rounded_scores_still_agree() -> None:
 )
 def test_nothing_is_said_where_chunks_do_not_agree(entries: list[ListEntry]) -> None:
     """No weights are given where they are not exact, cannot be told apart, or too few chunks say so."""
-    assert weights_of(entries) is None
+    assert fitted_weights(entries) is None
 
 
 SCORE = st.floats(0, 1)
@@ -464,7 +440,7 @@ SCORE = st.floats(0, 1)
 def test_what_is_said_holds_for_every_chunk(pairs: list[tuple[float, float]], vector: float, lexical: float) -> None:
     """Whatever the scores are, weights that are given make each final score of its parts."""
     entries = weighed(vector, lexical, pairs)
-    weights = weights_of(entries)
+    weights = fitted_weights(entries)
     assume(weights is not None)
     largest = max(abs(item.final or 0.0) for item in entries)
     for item in entries:
