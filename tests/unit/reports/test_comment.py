@@ -11,9 +11,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from comments import (
     COMMIT,
-    CRASHED,
-    INTERRUPTED,
-    KILLED,
     KINDS,
     LINKED,
     LINKS,
@@ -22,13 +19,11 @@ from comments import (
     PUSHED,
     RELAYED,
     STICKY,
-    USAGE,
 )
 from raggate.base.escape import plain
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.reports import comment
 from raggate.reports.parts.document import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
-from raggate.reports.parts.questions import rank_change
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review
 from tables import each_row
@@ -53,25 +48,8 @@ def test_nothing_is_live(name: str) -> None:
     assert list(problems(page_of(name), links=(OURS,))) == []
 
 
-@each_row("name", KINDS)
-def test_same_input_same_bytes(name: str) -> None:
-    """Two renderings of the same input are the same."""
-    assert page_of(name) == KINDS[name]()
-
-
-@each_row("name", KINDS)
-def test_begins_with_the_verdict(name: str) -> None:
-    """The first words of a notification say which tool speaks and what it found."""
-    assert "raggate" in page_of(name).splitlines()[0]
-
-
 class TestQuestions:
     """The list of questions that broke."""
-
-    def test_place_is_linked(self) -> None:
-        """The expected place links to its line at the commit the notes were read from, shown as source."""
-        page = comment.render(review("placed"), LINKED)
-        assert f"]({OURS}blob/{COMMIT}/golden/vault/team/n07.md?plain=1#L7)" in page
 
     @each_row(
         "links",
@@ -103,19 +81,9 @@ class TestQuestions:
         places = {name: replace(place, path=path) for name, place in found.context.source_lines.items()}
         assert "/blob/" not in comment.render(beside(found, source_lines=places), LINKED)
 
-    def test_modes_are_told_where_there_are_several(self) -> None:
-        """The mode stands with a question only where it tells something."""
-        assert "<sub>q07 · hybrid</sub>" in comment.render(review("several-modes"), LINKED)
-        assert "· hybrid" not in comment.render(review("placed"), LINKED)
-
 
 class TestPushes:
     """The strip of earlier pushes."""
-
-    def test_one_push_is_no_strip(self) -> None:
-        """A pull request with a single push has no strip."""
-        one = replace(PUSHED, pushes=PUSHED.pushes[:1])
-        assert "Pushes" not in comment.render(passing(), one)
 
     def test_each_commit_once(self) -> None:
         """A commit that was judged several times stands by its newest verdict, where that came."""
@@ -139,16 +107,6 @@ class TestPushes:
 class TestAlert:
     """The short comment that notifies."""
 
-    def test_names_the_first_three(self) -> None:
-        """It names three questions that broke, and the comment that has everything."""
-        page = comment.render_alert(review("placed"), LINKED, sticky=STICKY)
-        assert [line for line in page.splitlines() if line.startswith("- ")] == [
-            f"- **{flip.question}**{' 🔒 must pass' if flip.must_pass else ''} · {rank_change(flip)}"
-            for flip in review("placed").comparison.flips[:3]
-        ]
-        assert page.endswith(f"]({STICKY})\n")
-        assert len(page) < 1000
-
     def test_metrics_when_no_question_is_known(self) -> None:
         """Without single questions it names metrics."""
         found = review("placed")
@@ -170,23 +128,6 @@ class TestAlert:
 
 class TestEnded:
     """Runs without a verdict."""
-
-    @each_row(
-        ("ended", "words"),
-        [
-            (USAGE, "Correct what is named above"),
-            (NOT_READY, "run the job again"),
-            (INTERRUPTED, "cancelled"),
-            (KILLED, "out of memory"),
-            (CRASHED, "a bug in raggate"),
-        ],
-        ids=lambda value: value.label.replace(" ", "-") if isinstance(value, RunFailure) else "",
-    )
-    def test_says_what_to_do(self, ended: RunFailure, words: str) -> None:
-        """Each says what happened and what to do about it."""
-        text = visible(comment.render(ended, LINKED))
-        assert ended.lines[0] in text
-        assert words in text
 
     def test_long_messages_fit(self) -> None:
         """A message of any length fits the smallest limit and keeps its first line."""

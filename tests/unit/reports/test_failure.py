@@ -8,12 +8,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from raggate.base.errors import CannotTell, Interrupted, RaggateError, UsageError
-from raggate.base.escape import plain
 from raggate.models.publication import Publication, RunFailure
 from raggate.models.waiver import WaiverStatus
 from raggate.reports import comment, verdict_file
-from rendered import problems, tokens, visible
-from reviews import HOSTILE, passing
+from rendered import visible
+from reviews import passing
 from tables import each_row
 
 ERRORS = {
@@ -42,13 +41,6 @@ def test_page(name: str, snapshot: SnapshotAssertion) -> None:
 def test_file(name: str, snapshot: SnapshotAssertion) -> None:
     """Each way to end without a verdict is serialised as the file that is stored."""
     assert "".join(verdict_file.render(of(ERRORS[name], "20260102_030405"))) == snapshot
-
-
-def test_every_problem_has_its_line() -> None:
-    """A message of several lines keeps them, inside the one alert."""
-    page = comment.render_whole(of(ERRORS["several-problems"], "run-1"))
-    assert len([token for token in tokens(page) if token.type == "blockquote_open"]) == 1
-    assert "missing**<br>\n> golden" in page
 
 
 @each_row("kind", [CannotTell, Interrupted, UsageError])
@@ -96,24 +88,3 @@ def test_waivers_that_stand() -> None:
         "ben",
     ]
     assert "reindexing" in comment.render(broken, Publication())
-
-
-class TestHostileText:
-    """Foreign text in suite, run id, message, hint and log."""
-
-    ERROR = CannotTell(HOSTILE, hint=HOSTILE, log=(HOSTILE, "", "- x", "1. y", "    z", "| a | b |", "---"))
-
-    def test_page(self) -> None:
-        """Nothing of it is live in the page, and it reads as itself."""
-        page = comment.render_whole(RunFailure.of(self.ERROR, HOSTILE, run_id=HOSTILE))
-        assert list(problems(page)) == []
-        assert [token.tag for token in tokens(page) if token.type == "heading_open"] == ["h2", "h3"]
-        assert plain(HOSTILE)[:100] in visible(page)
-
-    def test_file(self) -> None:
-        """The file holds it as printable text without control characters."""
-        text = "".join(verdict_file.render(of(self.ERROR, "run-1")))
-        value = json.loads(text)
-        assert value["log"][0] == plain(HOSTILE)
-        assert "\\u001b" not in json.dumps(value["log"])
-        assert "\n" not in value["headline"]

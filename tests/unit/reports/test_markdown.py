@@ -13,7 +13,7 @@ from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Reason, Review
 from raggate.reports import comment
 from raggate.reports.parts import questions
-from rendered import problems, tokens, visible
+from rendered import problems, tokens
 from reviews import (
     BESIDE,
     HOSTILE,
@@ -36,12 +36,6 @@ def test_page(name: str, page: SnapshotAssertion) -> None:
 
 
 @each_row("name", REVIEWS)
-def test_same_review_same_bytes(name: str) -> None:
-    """Two renderings of the same review are the same."""
-    assert comment.render_whole(REVIEWS[name]()) == comment.render_whole(REVIEWS[name]())
-
-
-@each_row("name", REVIEWS)
 def test_nothing_is_live(name: str) -> None:
     """No page of an ordinary review holds a link, a mention, a reference or HTML beyond the report's own."""
     assert list(problems(comment.render_whole(review(name)))) == []
@@ -59,10 +53,6 @@ class TestHostileText:
     def test_nothing_is_live(self, hostile_page: str) -> None:
         """Nothing of it becomes a link, image, mention, HTML, emphasis, code, list, or another cell of a table."""
         assert list(problems(hostile_page)) == []
-
-    def test_it_is_shown_as_it_is(self, hostile_page: str) -> None:
-        """It reads as itself, on one line."""
-        assert plain(HOSTILE)[:100] in visible(hostile_page)
 
     def test_headings_are_the_reports_own(self, hostile_page: str) -> None:
         """It adds no heading to those of the report."""
@@ -97,13 +87,6 @@ def test_command_that_would_close_its_fence(text: str) -> None:
     page = comment.render_whole(reproduced_by(passing(), text))
     assert [token.content for token in tokens(page) if token.type == "fence"] == [plain(text) + "\n"]
     assert list(problems(page)) == []
-
-
-def test_command_can_be_copied() -> None:
-    """The command to reproduce the run stands in the page as it is, whatever a Markdown reader makes of its parts."""
-    command = "raggate check --against 'v1|<b>@team_x' --baseline 0123456789abcdef.json"
-    page = comment.render_whole(reproduced_by(passing(), command))
-    assert [token.content for token in tokens(page) if token.type == "fence"] == [command + "\n"]
 
 
 def with_flips(count: int, kind: str) -> Review:
@@ -144,32 +127,11 @@ def with_reasons(count: int) -> Review:
     return replace(review, verdict=replace(review.verdict, reasons=reasons))
 
 
-def test_reasons_are_not_told_twice() -> None:
-    """What the sentence, the table and the questions say is not repeated as a reason."""
-    page = comment.render_whole(regression())
-    assert "### Why" not in page
-    assert "went from 0.9600" not in page
-    assert page.count("must-pass") == 1
-
-
 def test_must_pass_question_that_was_lost_before() -> None:
     """A must-pass question that did not flip, so that no list has it, is told as a reason."""
     review = regression()
     page = comment.render_whole(replace(review, comparison=replace(review.comparison, flips=())))
     assert "- Must-pass question q07 (hybrid): nothing expected is within rank 5" in page
-
-
-def test_must_pass_question_is_marked() -> None:
-    """A must-pass question that broke is marked as such, and no other one is."""
-    assert [line[:34] for line in comment.render_whole(regression()).splitlines() if "🔒 must pass <sub>" in line] == [
-        "- **What does note 7 say about top"
-    ]
-
-
-def test_commit_of_the_trusted_inputs() -> None:
-    """The page names the commit that configuration, golden set, vault and baseline are from, if they are from one."""
-    assert "those of commit `0123456`" in comment.render_whole(regression())
-    assert "those of commit" not in comment.render_whole(passing())
 
 
 def test_files_that_were_not_used() -> None:

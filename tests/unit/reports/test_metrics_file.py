@@ -10,13 +10,12 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from builders import make_case_score, make_metric, make_run, make_scorecard
+from builders import make_case_score, make_run, make_scorecard
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.reports import metrics_file
 from raggate.scoring.score import score
-from reviews import CUTOFFS, HOSTILE, answer, cannot_tell, case_of, gold_of, good, hostile, run_of, worse
-from tables import each_row
+from reviews import CUTOFFS, HOSTILE, cannot_tell, good, hostile, run_of, worse
 
 
 def rendered(run: Run, scorecard: Scorecard | None = None) -> Any:
@@ -47,35 +46,6 @@ def test_metric_that_applies_to_no_case() -> None:
     """A metric without a value is null, never 0, with n and what was not scored beside it."""
     bucket = rendered(make_run(), make_scorecard(make_case_score("q1", {"mrr_at_5": None})))["by_retriever"]["hybrid"]
     assert bucket["overall"] == {"mrr_at_5": None, "count": 1, "n": {"mrr_at_5": 0}, "unscored": {"mrr_at_5": 1}}
-
-
-@each_row(
-    ("value", "shown"),
-    [
-        pytest.param(1 / 3, 0.3333, id="down"),
-        pytest.param(2 / 3, 0.6667, id="up"),
-        pytest.param(0.00005, 0.0001, id="half-away-from-zero"),
-        pytest.param(1.00005, 1.0001, id="half-that-floats-would-round-down"),
-    ],
-)
-def test_rounding(value: float, shown: float) -> None:
-    """Values are rounded half away from zero to four decimals."""
-    slices = {"hybrid": {OVERALL: {"mrr_at_5": make_metric(value, 3)}}}
-    scorecard = make_scorecard(slices=slices, counts={"hybrid": {OVERALL: 3}})
-    assert rendered(make_run(), scorecard)["by_retriever"]["hybrid"]["overall"]["mrr_at_5"] == shown
-
-
-@each_row("step", [1, 7, 11])
-def test_completion_order_does_not_matter(step: int) -> None:
-    """The file is the same whatever order the answers came in."""
-    items = worse()
-    shuffled = [items[(place * step) % len(items)] for place in range(len(items))]
-    if step == 1:
-        shuffled.reverse()
-    assert shuffled != items
-    assert sorted(item.case.id for item in shuffled) == sorted(item.case.id for item in items)
-    one, other = run_of(items), replace(run_of(items), results=tuple(shuffled))
-    assert metrics_file.render(one, score(one, CUTOFFS)) == metrics_file.render(other, score(other, CUTOFFS))
 
 
 def test_only_times_and_names_differ_between_two_runs() -> None:
@@ -120,14 +90,3 @@ def test_hostile_names_are_data() -> None:
     value = rendered(hostile().run)
     assert list(value["by_retriever"]) == ["m" + HOSTILE]
     assert list(value["by_retriever"]["m" + HOSTILE]["by_tag"]) == [HOSTILE]
-
-
-def test_one_mode_per_retriever() -> None:
-    """Every mode that was asked has its own means."""
-    case = case_of(1)
-    items = [answer(case, gold_of(case)), answer(case, mode="bm25")]
-    by_retriever = rendered(run_of(items))["by_retriever"]
-    assert {mode: content["overall"]["hit_at_1"] for mode, content in by_retriever.items()} == {
-        "bm25": 0.0,
-        "hybrid": 1.0,
-    }

@@ -52,16 +52,6 @@ def test_never_more_than_a_dozen_lines(total: int) -> None:
     assert shown[-1] == f"raggate: asked {total} of {total}, 1 failed"
 
 
-def test_a_run_cut_short_shows_how_far_it_came() -> None:
-    """The last line tells the last full tenth."""
-    assert lines(100, upto=37)[-1] == "raggate: asked 30 of 100, 0 failed"
-
-
-def test_no_questions_no_lines() -> None:
-    """Nothing asked, nothing said."""
-    assert lines(0) == []
-
-
 def test_bar_shows_counts_and_vanishes(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal a bar shows the counts, and its last act is to erase its line."""
     monkeypatch.setenv("TERM", "xterm")
@@ -85,14 +75,6 @@ def test_bar_is_taken_down_after_an_error(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(KeyboardInterrupt), progress:
         raise KeyboardInterrupt
     assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
-
-
-def test_standard_error_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a stream it writes to standard error, never to standard output."""
-    with Progress() as progress:
-        progress.advance(1, 1, 0)
-    shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("", "raggate: asked 1 of 1, 0 failed\n")
 
 
 def test_a_reader_that_is_gone_does_no_harm() -> None:

@@ -123,9 +123,3 @@ def test_the_summary_fits() -> None:
         text = suites.render_summary(forty("placed")[:10], LINKED, links_of, limit=limit)
         assert utf8_bytes(text) <= limit
         assert "10 suites: 10 regression" in text
-
-
-def test_nothing_is_live(few: tuple[SuiteOutcome, ...]) -> None:
-    """No link leads anywhere but into the repository."""
-    for text in (suites.render(few, PUSHED, links_of), suites.render_alert(few, LINKED, sticky=STICKY, rerun=True)):
-        assert [found for found in problems(text, links=(OURS,)) if found != "more than the one fence"] == []

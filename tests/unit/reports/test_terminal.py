@@ -12,7 +12,7 @@ from builders import make_flip
 from raggate.base import unicode
 from raggate.models.verdict import Reason
 from raggate.reports import terminal
-from reviews import REVIEWS, from_elsewhere, hostile, passing, regression, review
+from reviews import REVIEWS, from_elsewhere, hostile, regression, review
 from tables import each_row
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -30,20 +30,6 @@ def test_screen(name: str, screen: SnapshotAssertion) -> None:
     assert render(name) == screen
 
 
-@each_row("name", REVIEWS)
-def test_same_review_same_bytes(name: str) -> None:
-    """Two renderings of the same review are the same."""
-    again = terminal.render(REVIEWS[name](), width=100, color=False)
-    assert render(name) == again
-
-
-@each_row("name", REVIEWS)
-def test_verdict_is_the_last_line(name: str) -> None:
-    """The last line is the verdict with its exit code, where a reader of a log looks first."""
-    verdict = review(name).verdict
-    assert render(name).splitlines()[-1] == f"verdict: {verdict.outcome} (exit {verdict.exit_code})"
-
-
 @each_row(("width", "shown"), [(119, False), (120, True)])
 def test_intervals_where_there_is_room(width: int, *, shown: bool) -> None:
     """A wide screen, as a log is, has the interval of every change beside it."""
@@ -59,13 +45,6 @@ def test_tables_lose_nothing_in_narrow_terminals(width: int) -> None:
     assert "…" not in table
     for value in ("−0.154", "0.806", "25", "0.05", "worse"):
         assert value in table
-
-
-def test_without_colour_there_are_no_escape_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without colour not a single escape code is written, whatever the environment asks for."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    assert "\x1b" not in terminal.render(regression(), width=100, color=False)
 
 
 def test_with_colour_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +82,6 @@ def test_long_lists() -> None:
     assert "  … and 2 more in verdict.json\n" in text.split("\nWhy")[0]
     assert "  … and 2 more in summary.md\n" in text.split("\nWhy")[1]
     assert re.search(r"Questions that were fixed \(17\): f0, .*, f11 and 5 more\n", text)
-
-
-def test_markup_is_text() -> None:
-    """What looks like the markup of the terminal library is shown as it is."""
-    review = passing()
-    flip = make_flip("[bold]q[/bold]", question=":smile: [link=http://x]y[/link]")
-    text = terminal.render(
-        replace(review, comparison=replace(review.comparison, flips=(flip,))), width=100, color=False
-    )
-    assert "- :smile: [link=http://x]y[/link] ([bold]q[/bold])\n" in text
 
 
 def test_files_that_were_not_used() -> None:

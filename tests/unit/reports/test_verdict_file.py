@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +11,10 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from raggate.base.escape import plain
-from raggate.base.jsonio import as_dict
 from raggate.models.provenance import Provenance
 from raggate.models.verdict import Review
 from raggate.reports import verdict_file
-from raggate.reports.parts import formatting
-from raggate.reports.verdict_file import verdict_of
-from reviews import HOSTILE, REVIEWS, bare, cannot_tell, first_run, hostile, passing, regression, review
+from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression, review
 from tables import each_row
 
 
@@ -45,23 +41,6 @@ def test_same_review_same_bytes(name: str) -> None:
 def test_every_kind_has_the_same_keys(name: str) -> None:
     """A program finds the same keys whatever the verdict is."""
     assert set(rendered(review(name))) == set(rendered(passing()))
-
-
-@each_row("name", REVIEWS)
-def test_verdict_and_exit_code(name: str) -> None:
-    """The verdict, its exit code and the reasons for it are in the file."""
-    held = review(name)
-    value = rendered(held)
-    assert (value["verdict"], value["exit_code"]) == (held.verdict.outcome, held.verdict.exit_code)
-    assert [reason["code"] for reason in value["reasons"]] == [reason.code for reason in formatting.deciding(held)]
-
-
-def test_a_run_that_stopped_is_not_said_to_be_worse() -> None:
-    """Why there is no verdict is all that a file without one says: most questions were never asked."""
-    codes = {reason.code for reason in cannot_tell().verdict.reasons}
-    assert "worse" in codes
-    for reasons in (rendered(cannot_tell())["reasons"], as_dict(verdict_of(cannot_tell(), Path()))["reasons"]):
-        assert [reason["code"] for reason in reasons] == ["stopped", "too-many-errors"]
 
 
 def test_rows() -> None:
