@@ -11,9 +11,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # a start from this machine itself removes what a killed raggate left, of whatever test
-CONTAINERS = dict.fromkeys(
-    ("test_container_backend.py", "test_lying_api.py", "test_recheck.py", "test_two_builds.py"), "containers"
-)
+CONTAINERS = dict.fromkeys(("test_container_backend.py", "test_recheck.py", "test_two_builds.py"), "containers")
 BROWSERS = {name: name for name in ("test_page.py", "test_label.py")}
 GROUPS = {**CONTAINERS, **BROWSERS, "test_gate.py": "builds in the checkout"}
 """The files whose tests must not run at the same time, by what they share; a browser would start for every test."""

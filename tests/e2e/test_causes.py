@@ -94,39 +94,11 @@ ASK_HEADING = ("ask.go", "HeadingPath:  h.Chunk.HeadingPath,")
 
 FAULTS = [
     Fault(
-        "a smaller chunk size",
-        "Most likely cause: the same notes are cut into other chunks (718 → ",
-        "snippet-gone",
-        "(another piece, cut, or reworded)",
-        {"NOTES_CHUNK_MAX": "120"},
-    ),
-    Fault(
         "a dropped lexical weight",
         "Most likely cause: the lexical score no longer counts (weights: vector 0.4 → 1, lexical 0.6 → none)",
         "demoted",
         "fell among the 10 chunks returned; score 0.",
         {"NOTES_LEXICAL_WEIGHT": "0"},
-    ),
-    Fault(
-        "a smaller lexical weight",
-        "Most likely cause: the final score has other weights (weights: vector 0.4 → 0.8, lexical 0.6 → 0.2)",
-        "demoted",
-        "fell among the 10 chunks returned; score 0.",
-        {"NOTES_LEXICAL_WEIGHT": "0.1"},
-    ),
-    Fault(
-        "a ranker that is switched off",
-        "Most likely cause: the vector score no longer counts (weights: vector 0.4 → none, lexical 0.6 → 1)",
-        "nothing-retrieved",
-        "nothing was retrieved (no_relevant_context)",
-        {"NOTES_DISABLE": "vector"},
-    ),
-    Fault(
-        "a raised threshold",
-        "Most likely cause: the score below which the API abstains is higher (between 0.4993 and 0.5017, between 0.19",
-        "below-threshold",
-        "does not pass its threshold, which is between 0.4993 and 0.5017 (between 0.1965 and 0.2012 in the baseline)",
-        {"NOTES_MIN_SCORE": "0.5"},
     ),
     Fault(
         "a lowered threshold",
@@ -154,20 +126,6 @@ FAULTS = [
         "folder-not-searched",
         "was selected (1 of ",
         patch=(("retrieve.go", "insideFolders(hits, r.Selected)", "insideFolders(hits, r.Selected[1:])"),),
-    ),
-    Fault(
-        "fewer folders",
-        "Most likely cause: fewer folders are selected (6.1 → 1.1 in the mean)",
-        "folder-left-out",
-        "folder selection left it out (selected: ",
-        {"NOTES_FOLDER_COUNT": "1"},
-    ),
-    Fault(
-        "a dropped folder",
-        "Most likely cause: nothing comes from the folder Runbooks any more (163 came from it before)",
-        "folder-not-indexed",
-        "is not in the index: it is none of the 22 available folders",
-        {"NOTES_DROP_FOLDERS": "work/Runbooks"},
     ),
     Fault(
         "notes that are not indexed",

@@ -6,11 +6,9 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from here import Done
 from project import ended
 
 ROOT = Path(__file__).parents[2]
@@ -20,59 +18,6 @@ pytestmark = [
     pytest.mark.go,
     pytest.mark.skipif(shutil.which("go") is None, reason="no Go on PATH; `make test` provides it"),
 ]
-
-
-def check(out: Path, **environment: str) -> Done:
-    """Run `raggate check` in this repository, with run directories elsewhere."""
-    return ended("check", "--out", str(out), at=ROOT, environment={**os.environ, **environment}, seconds=300)
-
-
-def verdict(out: Path) -> dict[str, Any]:
-    """Read the verdict of the only run below a directory."""
-    (path,) = out.glob("*/verdict.json")
-    loaded: dict[str, Any] = json.loads(path.read_text())
-    return loaded
-
-
-@pytest.mark.timeout(300)
-def test_default_api_passes_against_the_committed_baseline(tmp_path: Path) -> None:
-    """The API as it is passes, with every question answered and no warning."""
-    done = check(tmp_path)
-    assert done.code == 0, done.out + done.err
-    assert "203 calls, 0 failed, 0 retried" in done.out
-    assert verdict(tmp_path)["warnings"] == []
-    assert {row["status"] for row in verdict(tmp_path)["metrics"] if row["slice"] == "overall"} == {"same"}
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "metric"),
-    [
-        ("NOTES_DISABLE", "vector", "hit_at_5"),
-        ("NOTES_DISABLE", "lexical", "hit_at_5"),
-        ("NOTES_FOLDER_COUNT", "1", "scope_miss_rate"),
-        ("NOTES_CHUNK_MAX", "120", "mrr_at_10"),
-    ],
-)
-@pytest.mark.timeout(300)
-def test_worse_retriever_is_a_regression(tmp_path: Path, variable: str, value: str, metric: str) -> None:
-    """One variable that makes retrieval worse turns the gate red and names metric and questions."""
-    done = check(tmp_path, **{variable: value})
-    assert done.code == 1, done.out + done.err
-    decision = verdict(tmp_path)
-    worse = {row["metric"] for row in decision["metrics"] if row["status"] == "worse" and row["slice"] == "overall"}
-    assert metric in worse
-    broke = [flip for flip in decision["flips"] if flip["kind"] == "broke"]
-    assert len(broke) >= 5
-    assert all(flip["question"] and flip["gold"] and flip["why"] for flip in broke)
-
-
-@pytest.mark.timeout(300)
-def test_folder_missing_from_the_index_breaks_an_invariant(tmp_path: Path) -> None:
-    """An index that lacks notes is not merely worse: exit 4, with the numbers, and the metrics that fell below it."""
-    done = check(tmp_path, NOTES_DROP_FOLDERS="work/Runbooks")
-    assert done.code == 4, done.out + done.err
-    assert "150 of the vault's 160 notes" in done.out
-    assert any(reason["code"] == "worse" for reason in verdict(tmp_path)["reasons"])
 
 
 def test_baseline_is_not_saturated() -> None:

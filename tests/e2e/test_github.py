@@ -254,28 +254,6 @@ def test_a_first_run_hands_nothing_to_the_change(
     assert "relaxed:" not in step.text
 
 
-def test_one_commit_into_two_branches(forge: Forge) -> None:
-    """A weaker gate on another branch is refused until it is named, and the comment says which branch judged."""
-    config = _repository_files()["raggate.container.yml"].decode()
-    weak = {"raggate.container.yml": config.replace("tolerance: 0.05", "tolerance: 1.0\n  policy: threshold")}
-    lenient = str(forge.repository.add_commit(weak, [forge.base], branch="lenient"))
-    strict, forge.base = forge.base, lenient
-    inputs, worse = GATE, {"NOTES_DISABLE": "vector"}
-    step = forge.job(base_ref="lenient", env=worse).run(inputs)
-    assert (step.exit_code, step.outputs["run-directory"]) == (2, ""), step.text
-    assert "goes into 'lenient', not into the default branch 'master'" in step.text
-    assert "bases: lenient" in step.text
-    (body,) = forge.comments()
-    assert "raggate: usage error" in body
-    step = forge.job(base_ref="lenient", env=worse).run({**inputs, "bases": "lenient"})
-    assert step.exit_code == 0, step.text
-    assert "Judged for a merge into lenient" in visible(forge.comments()[0])
-    forge.base = strict
-    step = forge.job(env=worse).run({**inputs, "bases": "lenient"})
-    assert step.exit_code == 1, step.text
-    assert "Judged for a merge into master" in visible(forge.comments()[0])
-
-
 def test_a_fork_in_two_stages(forge: Forge) -> None:
     """With a token that can only read, verdict, summary and artifact come out; the second stage posts the comment."""
     forge.from_fork()
@@ -295,60 +273,6 @@ def test_a_fork_in_two_stages(forge: Forge) -> None:
     assert "questions broke" in body
     assert "untrusted" in body
     assert report.outputs["verdict"] == "regression"
-
-
-def test_a_forged_artifact_changes_nothing(forge: Forge) -> None:
-    """Verdict, Markdown, thresholds and baseline of the artifact have no say, nor has the pull request it names."""
-    forge.from_fork()
-    made = forge.job(token=READS, fork=True, env={"NOTES_DISABLE": "vector"})
-    step = made.run(GATE)
-    run = int(made.run_id)
-
-    def forge_it(files: dict[str, bytes]) -> None:
-        verdict = json.loads(files["verdict.json"])
-        files["verdict.json"] = json.dumps({**verdict, "verdict": "pass", "exit_code": 0, "reasons": []}).encode()
-        files["summary.md"] = b"# all good @everyone\n"
-        files["event.json"] = b'{"number": 1}'
-        config = json.loads(files["config.json"])
-        config["config"]["gate"]["tolerance"] = 1.0
-        files["config.json"] = json.dumps(config).encode()
-        del files["baseline.json"]
-
-    forge.repository.add_run(run_id=run, head_sha=forge.pull.head_sha)
-    forge.repository.add_artifact(run, "raggate-run", artifact(made, step, forge_it))
-    report = forge.second_stage(run, "success")
-    assert report.exit_code == 0, report.text
-    (body,) = forge.comments()
-    assert "questions broke" in body
-    assert "all good" not in body
-    assert forge.repository.comments_of(1) == []
-
-
-def test_what_another_workflow_measured_is_not_told(forge: Forge) -> None:
-    """A run of a second workflow that the change brings under the gate's name leaves no comment, whatever it found."""
-    forge.from_fork()
-    made = forge.job(token=READS, fork=True)
-    step = made.run(GATE)
-    assert step.exit_code == 0, step.text
-    run = int(made.run_id)
-    forge.repository.add_run(run_id=run, head_sha=forge.pull.head_sha)
-    forge.repository.add_artifact(run, "raggate-run", artifact(made, step))
-    report = forge.second_stage(run, "success", workflow="rag-gate.yml@evil.yml")
-    assert (report.exit_code, report.outputs["verdict"]) == (2, "usage error"), report.text
-    assert "not of 'rag-gate.yml'" in report.text
-    assert forge.comments() == []
-
-
-@pytest.mark.parametrize("hostile", [b"not a zip", b""], ids=["no zip", "nothing"])
-def test_a_hostile_artifact_is_refused(forge: Forge, hostile: bytes) -> None:
-    """An artifact that is none is refused, and the comment says that nothing could be judged."""
-    forge.from_fork()
-    forge.repository.add_run(run_id=55, head_sha=forge.pull.head_sha)
-    forge.repository.add_artifact(55, "raggate-run", hostile)
-    report = forge.second_stage(55, "success")
-    (body,) = forge.comments()
-    assert "raggate: cannot tell" in body
-    assert report.outputs["verdict"] == "cannot tell"
 
 
 def test_a_checkout_with_the_base_commit_asks_git(forge: Forge) -> None:

@@ -81,30 +81,6 @@ def test_judging_by_keys(page: Page, address: str, project: LabelProject) -> Non
     ]
 
 
-def test_a_proposed_snippet_goes_with_the_grade(page: Page, address: str, project: LabelProject) -> None:
-    """Pressed before the grade, the button has the sentence written as the snippet; pressed again after it, not."""
-    shown(page, address)
-    heading, sentence = page.locator(".place b").inner_text(), page.locator(".passage .text").inner_text()
-    button = page.locator("button", has_text="must hold")
-    expect(button).to_contain_text(sentence)
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "true")
-    page.keyboard.press("2")
-    expect(page.locator(".place b")).not_to_have_text(heading)
-    page.keyboard.press("w")
-    expect(page.locator("#view-review")).to_contain_text(f'"snippets": ["{sentence}"]')
-    page.goto(address)
-    kept(page)
-    page.locator(".dots button.judged").click()
-    expect(button).to_have_attribute("aria-pressed", "true")
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "false")
-    kept(page)
-    page.keyboard.press("w")
-    expect(page.locator("#view-review")).to_contain_text("rel_path")
-    expect(page.locator("#view-review")).not_to_contain_text(sentence)
-
-
 def test_two_people_and_two_tabs(page: Page, address: str, project: LabelProject) -> None:
     """Two people at once do not see each other's grades; what they differ on waits until somebody settles it."""
     shown(page, address)
@@ -132,23 +108,6 @@ def test_two_people_and_two_tabs(page: Page, address: str, project: LabelProject
     page.click("#write")
     expect(page.locator("#written")).to_be_visible()
     assert project.cases()["q1"]["gold_supports"][1]["grade"] == 2
-
-
-def test_an_edit_on_disk_meanwhile(page: Page, address: str, project: LabelProject) -> None:
-    """A golden set that was edited after the difference was shown is not written over; the page says so."""
-    shown(page, address)
-    page.keyboard.press("3")
-    kept(page)
-    page.keyboard.press("w")
-    expect(page.locator("#write")).to_be_visible()
-    edited = project.golden.read_bytes().replace(b"How hot", b"How warm")
-    project.golden.write_bytes(edited)
-    page.click("#write")
-    expect(page.locator("#problem")).to_contain_text("changed meanwhile: nothing was written")
-    assert project.golden.read_bytes() == edited
-    page.click("#write")
-    expect(page.locator("#written")).to_be_visible()
-    assert b"How warm" in project.golden.read_bytes()
 
 
 @pytest.mark.parametrize("answers", [True, False], ids=["refuses", "hangs"])
@@ -189,22 +148,6 @@ def test_whoever_comes_back_finds_what_they_left(page: Page, address: str) -> No
     kept(page)
     page.reload()
     expect(page.locator(".question h2")).to_have_text("How hot is the oven?")
-
-
-def test_the_end(page: Page, address: str, project: LabelProject) -> None:
-    """After the last passage the page says so and takes no more grades; what was skipped can be shown again."""
-    shown(page, address)
-    for key in "11111s":
-        page.keyboard.press(key)
-        page.wait_for_timeout(20)
-    expect(page.locator("#end")).to_contain_text("seen every passage, and skipped 1")
-    page.keyboard.press("0")
-    page.click("#end button:last-child")
-    page.keyboard.press("2")
-    expect(page.locator("#end")).to_contain_text("judged every passage")
-    kept(page)
-    acts = [json.loads(line) for line in project.journal.read_text().splitlines()]
-    assert [act.get("grade") for act in acts] == [1, 1, 1, 1, 1, 2]
 
 
 def test_by_tab_and_enter_alone(page: Page, address: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -90,40 +89,10 @@ def test_gitlab(change: Project, behaviour: str, code: int) -> None:
     assert ("❌" in (change.root / report).read_text()) == (code == 1)
 
 
-COMPLETE = {
-    "bash": 'eval "$(_RAGGATE_COMPLETE=bash_source raggate)"; COMP_WORDS=(raggate {0}); COMP_CWORD=1; '
-    "_raggate_completion raggate; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-    "zsh": "_RAGGATE_COMPLETE=zsh_complete COMP_WORDS='raggate {0}' COMP_CWORD=1 raggate",
-    "fish": "env _RAGGATE_COMPLETE=fish_complete COMP_WORDS=raggate COMP_CWORD={0} raggate",
-}
-
-
-@pytest.mark.parametrize("shell", COMPLETE)
-def test_completion(change: Project, shell: str) -> None:
-    """Each shell that is there takes the script of the page and completes `raggate calib`."""
-    assert f"_RAGGATE_COMPLETE={shell}_source raggate" in (DOCS / "other-ci.md").read_text(encoding="utf-8")
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} here")
-    environment = {**os.environ, "PATH": f"{change.root.parent / 'bin'}:{os.environ['PATH']}"}
-    source = (
-        f'eval "$(_RAGGATE_COMPLETE={shell}_source raggate)"'
-        if shell != "fish"
-        else ("_RAGGATE_COMPLETE=fish_source raggate | source")
-    )
-    script = COMPLETE[shell].format("calib")
-    done = subprocess.run(
-        [shell, "-c", script if shell == "bash" else f"{source}\n{script}"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "calibrate" in done.stdout, done.stderr
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_what_shells_ask(change: Project, shell: str) -> None:
     """Whatever shells are there: raggate gives each its script, and answers in its form what may come next."""
+    assert f"_RAGGATE_COMPLETE={shell}_source raggate" in (DOCS / "other-ci.md").read_text(encoding="utf-8")
     raggate = [sys.executable, "-m", "raggate"]
     words = {"COMP_WORDS": "raggate calib", "COMP_CWORD": "calib" if shell == "fish" else "1"}
 

@@ -86,16 +86,6 @@ class TestProcess:
         assert found["failing"] == found["unanswered"] == 0
         assert "fails none of the" in done.out
 
-    def test_an_environment_that_changed(self, repository: Repository) -> None:
-        """What makes both commits worse is no fault of the change, which changes nothing here."""
-        (repository.root / "raggate.yml").write_text((ROOT / "raggate.yml").read_text() + "recheck: {base: ref}\n")
-        repository.commit()
-        done = repository.check(NOTES_DISABLE="vector")
-        assert done.code == 3, done.out + done.err
-        found = repository.recheck()
-        assert found["failing"] == found["asked"] > 10
-        assert "the baseline is stale or the environment changed" in done.out
-
 
 @pytest.mark.docker
 class TestContainer:
@@ -154,9 +144,3 @@ class TestContainer:
             }
         finally:
             engine.images.remove(name, force=True)
-
-    def test_an_environment_that_changed(self, contained: Repository, engine: Any) -> None:
-        """What `pass_env` hands to both images makes both worse: no fault of the change."""
-        done = contained.check(NOTES_DISABLE="vector")
-        assert done.code == 3, done.out + done.err
-        assert contained.recheck()["failing"] == contained.recheck()["asked"] > 10

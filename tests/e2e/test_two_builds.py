@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.engine import NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
+from e2e.engine import NOTES_API, ROOT, compile_program
 
 pytestmark = [pytest.mark.go, pytest.mark.timeout(180)]
 
@@ -49,33 +48,6 @@ def diff(root: Path, *words: str, **environment: str) -> tuple[int, str, dict[st
     reports = sorted(root.glob(".raggate/runs/*/diff/diff.json"), key=lambda path: path.stat().st_mtime_ns)
     assert reports, done.stdout + done.stderr
     return done.returncode, done.stdout + done.stderr, json.loads(reports[-1].read_text())
-
-
-@pytest.mark.docker
-def test_two_images(tmp_path: Path) -> None:
-    """An image that lost a ranker is worse than the one before, question by question, and both containers are gone."""
-    run, tag = uuid.uuid4().hex, f"raggate-test-{uuid.uuid4().hex[:8]}"
-    engine = connect()
-    images = []
-    try:
-        for name, setting in (("1.4", ""), ("1.5", "ENV NOTES_DISABLE=vector")):
-            context = tmp_path / name
-            context.mkdir()
-            images.append(build_program(engine, NOTES_API, context, f"{tag}:{name}", setting))
-        environment = {"API_HOST": "0.0.0.0", "API_PORT": "{port}", **VAULTS}
-        api = {"container": {"image": images[0], "port": 9000, "env": environment}}
-        root = tmp_path / "repository"
-        root.mkdir()
-        code, out, report = diff(repository(root, api), *images, GITHUB_RUN_ID=run)
-        assert leftovers(engine, run) == []
-    finally:
-        remove_leftovers(engine, run)
-        for image in images:
-            engine.images.remove(image, force=True)
-        engine.close()
-    assert code == 1, out
-    assert [(side["kind"], side["name"]) for side in sides(report)] == [("image", name) for name in images]
-    got_worse(report, out)
 
 
 def test_two_addresses(tmp_path: Path) -> None:

@@ -132,18 +132,6 @@ def test_results_are_in_question_order_whatever_the_order_of_answers(concurrency
     assert {id(result) for result, _, _ in heard.calls} == {id(result) for result in outcome.results}
 
 
-def test_cases_are_asked_in_their_own_modes_only() -> None:
-    """A case that names modes is asked in those of them that are configured."""
-    chosen = (
-        Case(id="all", question="a", answerable=True),
-        Case(id="one", question="b", answerable=True, modes=("vector",)),
-        Case(id="none", question="c", answerable=True, modes=("other",)),
-    )
-    with FakeAskApi() as api:
-        outcome = ask(api, chosen, modes=["lexical", "vector"])
-    assert [(r.case_id, r.mode) for r in outcome.results] == [("all", "lexical"), ("all", "vector"), ("one", "vector")]
-
-
 def test_request_on_the_wire() -> None:
     """A question is a POST with the debug flags in the query, a JSON body, and no wish for compression."""
     with FakeAskApi() as api:
@@ -279,18 +267,6 @@ def test_huge_body_is_refused_unread(declared: bool) -> None:
     reply = Reply(body=b" " * 5000) if declared else Reply(pieces=[(0, b" " * 5000)])
     found, _, _ = failure(lambda _: reply, max_body_bytes=1024)
     assert found == Failure(kind="body", message="the body has more than 1024 bytes", status=200)
-
-
-def test_one_bad_question_does_not_harm_the_others() -> None:
-    """Failures stand where they belong and every other question is answered."""
-
-    def script(question: str) -> tuple[int, bytes, float]:
-        return (500, b"", 0) if question in {"q3", "q7"} else (200, ask_body(question), 0)
-
-    with FakeAskApi(script) as api:
-        outcome = ask(api, 10, give_up_after=2, concurrency=1)
-    assert [r.case_id for r in outcome.results if r.failure] == ["c3", "c7"]
-    assert outcome.stopped is None
 
 
 def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,14 +188,6 @@ def test_a_base_that_does_not_come_up_excuses_nothing(stillborn: tuple[Project, 
     excuses_nothing(*stillborn, "exited with code 3 before it was ready")
 
 
-def test_a_base_that_dies_excuses_nothing(repository: Project) -> None:
-    """Where the base build dies while it is asked, the regression stands too."""
-    change(repository, "die_after:3")
-    repository.commit()
-    change(repository, "worse")
-    excuses_nothing(repository, repository.command("check", "--against", "HEAD"), "exited with code 9 after")
-
-
 def test_without_a_commit_there_is_no_base(repository: Project) -> None:
     """A run that no commit judges has no source of a base build, and says so."""
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
@@ -208,18 +200,6 @@ def test_a_pass_boots_nothing_more(repository: Project, tmp_path: Path) -> None:
     places = tmp_path / "places"
     assert repository.command("check", "--against", "HEAD", FAKE_PLACES=str(places)).code == 0
     assert len(places.read_text().splitlines()) == 1
-
-
-def test_an_executable_of_the_commit_is_one(repository: Project) -> None:
-    """A file that the commit has as an executable can be run as one, whatever the checkout has there now."""
-    script = repository.root / "start.sh"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$(dirname "$0")/api.py"\n')
-    script.chmod(0o755)
-    repository.edit(f'[{sys.executable}, -S, "{{root}}/api.py"]', '["{root}/start.sh"]')
-    repository.commit()
-    change(repository, "worse")
-    done = repository.command("check", "--against", "HEAD")
-    assert "fails none of the 12 questions" in done.out, done.out
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

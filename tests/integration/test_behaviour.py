@@ -100,16 +100,6 @@ def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_p
     assert project.compared() == project.verdict()
 
 
-def test_a_run_without_some_of_its_answers_decides_nothing(thrice_once: tuple[Project, Done], tmp_path: Path) -> None:
-    """Later answers that somebody takes out of a run directory, to leave the right ones, make it incomplete."""
-    project = thrice_once[0].copied(tmp_path)
-    rows = plain_rows(project.last_run()).read_text().splitlines(keepends=True)
-    plain_rows(project.last_run()).write_text("".join(rows[:6]))
-    done = project.command("compare", str(project.last_run()), "--baseline", "baselines/small.json")
-    assert done.code == 3, done.out
-    assert "6 questions of the golden set lack results" in done.out
-
-
 def test_a_change_does_not_say_how_often_it_is_asked(promoted: Project) -> None:
     """The trusted configuration asks three times whatever the change's own says, which is told to let more through."""
     promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
@@ -132,17 +122,6 @@ def test_an_api_that_must_be_deterministic(promoted: Project) -> None:
     promoted.config.write_text(config + "invariants: {must_be_deterministic: warn}\n")
     assert promoted.command("check", FAKE_BEHAVIOUR="noisy").code == 0
     assert "invariant-must_be_deterministic" in codes(promoted)
-
-
-@pytest.mark.parametrize(("size", "asked"), [(0, None), (3, 3), (1000, 6)])
-def test_the_sample_is_as_large_as_configured(promoted: Project, size: int, asked: int | None) -> None:
-    """The key `ask.repeat_sample` sets how many, 0 switches it off, and more than there are is all of them."""
-    promoted.edit("concurrency: 4", f"concurrency: 4, repeat_sample: {size}")
-    done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
-    assert done.code == 0, done.out + done.err
-    found = metrics(promoted)["repeated"]
-    assert (found and found["asked"]) == asked
-    assert ("asked twice" in done.out) == (asked is not None)
 
 
 def test_second_calls_that_fail_are_told_and_count_for_nothing(promoted: Project) -> None:

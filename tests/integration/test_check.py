@@ -68,50 +68,6 @@ def worse(worse_once: Project, tmp_path: Path) -> Project:
     return worse_once.copied(tmp_path)
 
 
-def test_questions_that_fell_without_breaking_are_named(promoted: Project) -> None:
-    """A metric that is red over questions that are still found names each of them, on every page and for programs."""
-    done = promoted.command("check", FAKE_BEHAVIOUR="swap")
-    assert done.code == 1
-    assert "hit@1" in done.out
-    verdict = promoted.verdict()
-    fallen = {flip["case_id"] for flip in verdict["fallen"]}
-    (row,) = [row for row in verdict["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
-    assert len(fallen) == row["lost"] > 0
-    assert not [flip for flip in verdict["flips"] if flip["kind"] == "broke"]
-    assert f"Questions that got worse without breaking ({len(fallen)})" in done.out
-    assert " worse, rank 1 → 3" in done.out, done.out
-    assert "in its place:" in done.out
-    summary = (promoted.last_run() / "summary.md").read_text()
-    assert all(name in summary for name in fallen)
-
-
-@pytest.mark.parametrize("behaviour", ["die_at_start", "die_after:3"])
-def test_last_log_lines_are_shown(promoted: Project, behaviour: str) -> None:
-    """When the API dies, at its start or on the way, its last log lines stand in the output and in the report."""
-    done = promoted.command("check", FAKE_BEHAVIOUR=behaviour)
-    lines = [line for line in done.err.splitlines() if line.startswith("  | ")]
-    assert lines
-    said = lines[-1].removeprefix("  | ").split()[0]
-    assert said in (promoted.last_run() / "summary.md").read_text()
-
-
-def test_the_log_of_an_error_is_shown(promoted: Project) -> None:
-    """What the API logged when a call failed with 500 is shown, harmless, though many calls went well after it."""
-    promoted.edit("concurrency: 4", "concurrency: 1")
-    done = promoted.command("check", FAKE_BEHAVIOUR="fail_at:3")
-    assert done.code == 3, done.out
-    assert "1 of 6 calls failed (status)" in done.out
-    assert "the API's last log lines (all of them: api.log in the run directory):" in done.err
-    told = next(line for line in done.err.splitlines() if line.startswith("  | Traceback: "))
-    assert "no such collection" in told
-    assert "::error::" not in told
-    summary = (promoted.last_run() / "summary.md").read_text()
-    assert "The API's last log lines (all of them: api.log in the run directory)" in summary
-    assert "no such collection" in summary
-    assert "::error::" not in summary
-    assert "no such collection" in (promoted.last_run() / "api.log").read_text()
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_keeps_partial_results(many: Project, number: signal.Signals) -> None:
     """A signal in the middle ends with exit 130, partial results on disk, and nothing left running."""
@@ -161,19 +117,11 @@ def test_a_signal_after_the_verdict_changes_nothing(promoted: Project) -> None:
 
 
 @pytest.mark.parametrize("behaviour", ["error_500", "garbage", "die_after:4"])
-def test_what_was_not_measured_is_not_to_be_promoted(
-    project: Project, behaviour: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A first run of which nothing can be told says why in every report, and not that it could be promoted."""
-    monkeypatch.setattr(ask, "GIVE_UP_AFTER", 6)
+def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour: str) -> None:
+    """A first run of which nothing can be told does not say that it could be promoted."""
     done = project.command("check", FAKE_BEHAVIOUR=behaviour)
     assert done.code == 3
     assert "raggate promote" not in done.out + done.err
-    if behaviour == "error_500":
-        said = "6 of 6 calls failed (status), and gate.max_error_rate allows 2%; most often: “HTTP 500"
-        assert said in done.out
-        assert said in project.verdict()["reasons"][0]["message"]
-        assert "most often: " in (project.last_run() / "summary.md").read_text()
 
 
 @pytest.mark.parametrize("arguments", [["chek"], ["check", "--concurency", "3"], ["compare"], ["promote", "nowhere"]])
@@ -183,23 +131,6 @@ def test_bad_command_lines_are_usage_errors(project: Project, arguments: list[st
     assert done.code == 2
     assert done.err
     assert "Traceback" not in done.err
-
-
-def _without_times(path: Path) -> dict[str, Any]:
-    metrics: dict[str, Any] = json.loads((path / "metrics.json").read_text())
-    for key in ("run_id", "timestamp", "latency"):
-        del metrics[key]
-    return metrics
-
-
-def test_same_metrics_at_any_concurrency(many: Project) -> None:
-    """metrics.json is the same at concurrency 1 and 16, apart from timestamps and latency."""
-    runs = []
-    for concurrency in (1, 16):
-        many.config.write_text(many.config.read_text().split("ask:")[0] + f"ask: {{concurrency: {concurrency}}}\n")
-        assert many.command("run").code == 0
-        runs.append(_without_times(many.last_run()))
-    assert runs[0] == runs[1]
 
 
 def test_every_file_of_a_run_is_documented(worse: Project) -> None:
@@ -223,18 +154,6 @@ def test_a_run_of_another_commit_is_promoted_with_a_remark(promoted: Project) ->
     assert f"and {here[:11]}" in done.err
     assert "what changed since is not in this baseline" in done.err
     assert done.code == 0
-
-
-def test_a_report_of_no_directory(project: Project) -> None:
-    """A run directory that is not there is named as one, with what is expected in its place."""
-    done = project.command("compare", "nowhere")
-    assert (done.code, done.err.splitlines()) == (
-        2,
-        [
-            "raggate: usage error: 'nowhere': no such directory, and no run in .raggate/runs has a name that begins so",
-            "  `raggate runs` lists them; `latest` is the newest of the build that the configuration says.",
-        ],
-    )
 
 
 ACCEPTED = ("--allow-regression", "--reason", "so", "--allow-no-match", "hybrid")
@@ -314,8 +233,6 @@ def test_a_path_that_names_nothing(project: Project, key: str, name: str) -> Non
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        pytest.param("raggate.yml", "suite: [", "raggate.yml", id="unreadable configuration"),
-        pytest.param("golden.jsonl", '{"id": 1}\n', "golden.jsonl", id="wrong golden set"),
         pytest.param("golden.jsonl", None, "golden.jsonl: no such file", id="no golden set"),
         pytest.param("golden.jsonl", Path("/etc/hostname"), "leads out of", id="a link out of the repository"),
         pytest.param("golden.jsonl", Path("copy.jsonl"), "a symbolic link, which is not followed", id="a link in it"),
@@ -362,22 +279,6 @@ def test_a_waiver_of_no_question_would_break_the_gate(promoted: Project, before:
     promoted.write_cases([case for case in promoted.cases() if case["id"] != "anchovy-first"])
     done = promoted.command("check", "--against", "HEAD")
     assert (done.code, problem in done.out) == (3, True), done.out + done.err
-
-
-def test_a_note_without_its_golden_passage_would_break_the_gate(committed: Project) -> None:
-    """A change of notes alone, after which a question's passage stands nowhere, is told before it is merged.
-
-    It is told so too when its run directory is judged again.
-    """
-    note = committed.root / "vault" / "personal" / "Notes" / "anchovy.md"
-    note.write_text(note.read_text().replace("matter one", "matter two"))
-    done = committed.command("check", "--against", "HEAD")
-    assert (done.code, "would break the gate" in done.out) == (3, True), done.out + done.err
-    verdict = committed.last_run() / "verdict.json"
-    assert committed.command("compare", str(committed.last_run())).code == 3
-    assert (verdict.parent / "compared" / "verdict.json").read_bytes() == verdict.read_bytes()
-    worse = committed.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
-    assert (worse.code, "would break the gate" in worse.out) == (1, True), worse.out + worse.err
 
 
 def test_what_a_change_ignores_is_previewed_all_the_same(promoted: Project) -> None:
@@ -434,6 +335,8 @@ def test_a_baseline_named_by_hand_is_the_commits_too(worse: Project) -> None:
 def test_single_stages_agree_with_check_and_are_idempotent(worse: Project) -> None:
     """Scoring and comparing a run directory give what check gave, however often they are repeated."""
     directory = worse.last_run()
+    # nothing but the run directory is needed
+    (worse.root / "baselines" / "small.json").unlink()
     kept = {name: (directory / name).read_bytes() for name in ("metrics.json", "verdict.json", "summary.md")}
     # a process of its own orders sets otherwise
     for again in (worse.raggate, worse.command):
@@ -453,15 +356,6 @@ def test_a_baseline_that_is_not_committed_yet(promoted: Project) -> None:
     assert done.code == 3, done.out + done.err
     assert "The commit that judges has no baseline: commit baselines/small.json" in " ".join(done.out.split())
     assert "first run?" not in done.out
-
-
-def test_compare_needs_nothing_but_the_run_directory(committed: Project) -> None:
-    """After a check against a commit, comparing again gives the same verdict though the baseline file is gone."""
-    (committed.root / "baselines" / "small.json").unlink()
-    assert committed.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 1
-    verdict = committed.last_run() / "verdict.json"
-    assert committed.command("compare", str(committed.last_run())).code == 1
-    assert (verdict.parent / "compared" / "verdict.json").read_bytes() == verdict.read_bytes()
 
 
 def test_another_policy_judges_a_run_directory(worse: Project) -> None:

@@ -1,6 +1,5 @@
 """Real processes: what the command backend starts, what it says when that fails, and that nothing is ever left."""
 
-import contextlib
 import itertools
 import json
 import os
@@ -166,24 +165,6 @@ class TestBoot:
         assert "3 of 3 documents, 4 chunks" in said[-1]
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"{api.base_url}/api/health", verify=PLAIN)
-
-    def test_death_at_the_start(self, bring_up, settings):
-        """An API that dies at once is reported within two seconds, with its exit code and its last words."""
-        begun = time.monotonic()
-        with pytest.raises(CannotTell, match=r"^the API exited with code 3 before it was ready$") as caught:
-            bring_up(settings("die_at_start"), timeout=60)[0].__enter__()
-        assert time.monotonic() - begun < 2
-        assert caught.value.log[-1] == "fatal: QDRANT_VECTOR_SIZE is required"
-
-    def test_death_while_it_serves(self, bring_up, settings):
-        """An API that dies during the questions says how."""
-        context, _ = bring_up(settings("die_after:40"))
-        with context as api:
-            with httpx.Client(base_url=api.base_url, verify=PLAIN) as client, contextlib.suppress(httpx.HTTPError):
-                for _ in range(60):
-                    client.post("/api/v1/ask", json={"question": "towel"})
-            assert eventually(api.died)
-            assert api.died().message == "exited with code 9"
 
 
 class TestPlaceholders:

@@ -14,9 +14,7 @@ from raggate.github.rest.commits import (
     Committed,
     update,
 )
-from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.inputs.git_objects import find
 
 NAME = "octo/notes"
 FILES = {"baselines/small.json": b'{"a": 1}\n', "baselines/other.json": b"\x00\xff"}
@@ -105,21 +103,3 @@ def test_no_author_is_named(stage: Stage) -> None:
     (request,) = stage.fake.calls("git/create-commit")
     assert isinstance(request.body, dict)
     assert not {"author", "committer"} & set(request.body)
-
-
-@EITHER
-def test_reading(stage: Stage) -> None:
-    """Heads, contained commits and entries are told from those that are not there."""
-    repository = stage.repository
-    old = repository.head
-    new = repository.add_commit({"x": "1"}, [old], branch="main")
-    stray = repository.add_commit({"y": "1"}, [old])
-    with stage.github() as github:
-        there = GitHubRepository(github, NAME)
-        assert there.head_of("main") == new
-        assert there.head_of("none") is None
-        found = [there.contains(one, head=new) for one in (old, new, stray, "1" * 40)]
-        assert found == [True, True, False, False]
-        objects = Objects(there)
-        entries = [find(objects, objects.tree_of(new), path) for path in ("baselines/small.json", "no", "README.md/no")]
-        assert [entry and entry.kind for entry in entries] == ["file", None, None]

@@ -90,15 +90,6 @@ def add(repository: Repository, files: dict[str, Any]) -> str:
 class TestRead:
     """One file."""
 
-    def test_the_commit_and_not_the_branch(self, repository: Repository, opened: Open) -> None:
-        """A file is as it was committed, whatever the branch has become since."""
-        old = repository.head
-        add(repository, {"raggate.yml": "version: 2\n"})
-        source = opened(old)
-        assert source.read("raggate.yml") == b"version: 1\n"
-        assert source.commit == old
-        assert source.describe("raggate.yml") == f"raggate.yml@{old[:12]}"
-
     @pytest.mark.parametrize(
         "path",
         ["nowhere.md", "vault", "vault/module", "vault/a.md/b", "vault/link.md/b", "../x", "vault/module/x", "."],

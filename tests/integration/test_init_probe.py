@@ -221,21 +221,6 @@ def test_nothing_is_written_over(root: Path) -> None:
     assert "adapter: mapped" in (root / "raggate.yml").read_text()
 
 
-def test_a_preset_is_tried_out(root: Path) -> None:
-    """With the address of an engine that runs, a preset is written and one answer shown."""
-
-    def answer(_: str) -> tuple[int, bytes]:
-        return 200, (DATA / "presets" / "r2r.json").read_bytes()
-
-    (root / "notes" / "Keys.md").write_text("# Keys\n\nThe spare key is under the mat.\n")
-    with OtherApi(script=answer, pages={"/v3/health": (200, {})}) as there:
-        there.answer = lambda heard: answer("") if heard.method == "POST" else (200, b"{}")  # type: ignore[method-assign]
-        done = raggate(root, "init", "--preset", "r2r", "--probe", there.base_url, "--vault", "notes")
-    assert done.code == 0, done.out + done.err
-    assert "rel_path      results.chunk_search_results[*].metadata.title  yes     Keys.md" in done.out
-    assert "no heading_path is mapped" in done.out
-
-
 def test_an_mcp_server_that_is_started(root: Path) -> None:
     """From a command to a configuration in which the notes' directory is a placeholder, and one parsed answer."""
     (root / "notes" / "work").mkdir()

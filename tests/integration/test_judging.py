@@ -404,29 +404,6 @@ def test_a_run_without_whole_texts_is_not_judged(project: Project) -> None:
     assert "--store-full-text" in done.err
 
 
-def test_a_judged_run_becomes_the_baseline_and_is_compared(answered: Project) -> None:
-    """Scores of judges stand in the baseline, on their own scale, and a run is held against them."""
-    answered.config.write_text(answered.config.read_text() + "gate: {metrics: {groundedness: 0.5}}\n")
-    run = answered.last_run()
-    with FakeJudge(grade) as server:
-        judged_by(answered, server)
-        make_baseline(answered, run)
-        same = answered.command("check")
-        assert same.code == 0, same.out
-        server.script = lambda request: Answer(text=grade(request).text | {"score": 1})
-        judged_by(answered, server, "  mode: refresh\n")
-        worse = answered.command("check", "--run", str(run))
-    (row,) = [
-        row
-        for row in answered.verdict()["metrics"]
-        if (row["metric"], row["slice"], row["mode"]) == ("groundedness", "overall", "hybrid")
-    ]
-    assert (row["baseline"], row["current"], row["delta"]) == (4.0, 1.0, -3.0)
-    # by judges that nobody has held against people, no change is blamed
-    assert worse.code == 0
-    assert "groundedness is advisory" in worse.out
-
-
 def graded_by_people(grades: Sequence[int] = (*range(6),) * 4) -> str:
     """Write a canary set of answers, each of which names the grade that people gave it."""
     lines = []

@@ -75,20 +75,6 @@ def test_asking(project: Project) -> None:
     assert (probed["exit_code"], probed["result"]["rank"]) == (0, 1)
 
 
-def test_an_error_names_the_run_directory(project: Project) -> None:
-    """An API that never gets ready: code, hint, and where the reason lies."""
-    error = told(project, "check", FAKE_BEHAVIOUR="die_at_start")["error"]
-    assert error["code"] == "cannot-tell"
-    assert Path(error["run_directory"], "verdict.json").is_file()
-
-
-def test_colours_that_are_forced(project: Project, red: tuple[Done, Path]) -> None:
-    """FORCE_COLOR colours what is no terminal, and NO_COLOR takes it back."""
-    _, run = red
-    assert "\x1b[" in project.command("compare", str(run), FORCE_COLOR="1").out
-    assert "\x1b[" not in project.command("compare", str(run), FORCE_COLOR="1", NO_COLOR="1").out
-
-
 def test_the_same_from_python(project: Project, red_by_json: Done, capsys: pytest.CaptureFixture[str]) -> None:
     """`raggate.check` gives the verdict of the command line as an object, and prints nothing."""
     heard: list[str] = []

@@ -11,7 +11,6 @@ from builders import make_case, make_support
 from fakes.other_api import OtherApi
 from mapped_api import adapter, mapped
 from raggate.base.certificates import checked_by
-from raggate.base.escape import log_line
 from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
@@ -122,20 +121,6 @@ def test_a_wrong_shape_is_a_failure_that_names_place_and_case(body: object, expe
     assert message.endswith("(case 'q1')")
 
 
-def test_hostile_text_stays_text() -> None:
-    """Braces, line breaks and path steps in questions, ids and answers change neither the request nor the message."""
-    question = '{k} {{env.HOME}} "\r\n../..\u202e {mode}'
-    case = make_case("../{k}", question=question)
-    with OtherApi(script=lambda _: (200, b'{"data": {"hits": "\\u202e\\u001b[31m::error::x"}}')) as api:
-        (result,) = ask(api, [case], ask__path="/v2/{case_id}/search")
-    assert api.heard[0].body["q"] == question
-    assert api.heard[0].body["trace"] == "raggate/../{k}"
-    assert api.heard[0].path == "/v2/../{k}/search"  # as the server unquotes it: one step on the way
-    assert result.failure is not None
-    assert "\n" not in result.failure.message
-    assert log_line(result.failure.message).replace("\u200b", "").isprintable()
-
-
 def state(api: OtherApi, **changes: Any) -> IndexState:
     """Ask how the index stands."""
     with httpx.Client(base_url=api.base_url, verify=checked_by(api.base_url)) as client:
@@ -176,18 +161,3 @@ def test_an_index_that_is_counted_by_a_request_with_a_body() -> None:
     assert api.heard[-1].body == body
     assert api.heard[-1].headers["content-type"] == "application/json"
     assert api.heard[-1].headers["authorization"] == "Bearer s3cret"
-
-
-def test_the_text_of_each_chunk_is_a_request_of_its_own() -> None:
-    """Each chunk that an answer only names is asked for over the same way, and one that fails fails the question."""
-    pages = {f"/chunks/{1000 + number}": (200, {"text": note[2]}) for number, note in enumerate(NOTES)}
-    chunk = {"path": "/chunks/{id}", "text": "text"}
-    with OtherApi(NOTES, pages=pages) as api:
-        first, *_ = ask(api, chunk=chunk, response__chunks__text=...)
-        assert first.response is not None
-        assert [found.text for found in first.response.chunks][:1] == [NOTES[0][2]]
-        assert {heard.headers["authorization"] for heard in api.heard} == {"Bearer s3cret"}
-        del api.pages["/chunks/1000"]
-        first, *_ = ask(api, chunk=chunk, response__chunks__text=...)
-        assert first.failure is not None
-        assert first.failure.status == 404

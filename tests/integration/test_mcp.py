@@ -67,39 +67,6 @@ def test_from_green_to_red_and_to_cannot_tell(mcp_project: dict[str, Project], t
 
 
 @pytest.mark.parametrize(
-    ("transport", "behaviour"),
-    [
-        *[("stdio", behaviour) for behaviour in ("stateless", "text", "ask_back,banner", "version:2024-11-05")],
-        *[("http", behaviour) for behaviour in ("stateless,events", "events,forget", "text,version:2025-03-26")],
-    ],
-)
-def test_every_way_to_say_the_same_is_read_the_same(
-    mcp_project: dict[str, Project], transport: str, behaviour: str
-) -> None:
-    """Answers as text, as a stream or in another version, questions back, and a session that expires change nothing."""
-    done = mcp_project[transport].command("check", FAKE_BEHAVIOUR=behaviour)
-    assert done.code == 0, done.out + done.err
-    log = (mcp_project[transport].last_run() / "api.log").read_text()
-    assert ('told: {"id":"b1","jsonrpc":"2.0","result":{}}' in log) == ("ask_back" in behaviour)
-    assert ('"message":"Method not found"' in log) == ("ask_back" in behaviour)
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "said"),
-    [
-        ("die_after:3", "API was killed by SIGABRT after"),
-        ("noise", "the server wrote what is no JSON-RPC message to its standard output: 'searching …'"),
-        ("version:1999-01-01", "the server speaks '1999-01-01' of MCP; raggate speaks 2026-07-28, 2025-11-25"),
-    ],
-)
-def test_a_server_that_cannot_be_measured_says_why(mcp_project: dict[str, Project], behaviour: str, said: str) -> None:
-    """A dead server, one that writes between its messages, and one of an unknown version are no verdict, each told."""
-    done = mcp_project["stdio"].command("check", FAKE_BEHAVIOUR=behaviour)
-    assert done.code == 3, done.out + done.err
-    assert said in done.out + done.err
-
-
-@pytest.mark.parametrize(
     ("transport", "who"),
     [("http", "headers: {X-User: personal}"), ("stdio", "vaults: [personal]")],
 )

@@ -102,26 +102,6 @@ def test_a_broken_invariant_is_named(guarded: Project, fault: str, invariant: st
     assert guarded.compared() == guarded.verdict()
 
 
-def test_a_private_text_in_the_place_of_another_note(guarded: Project) -> None:
-    """Under the path of a public note a private text stands in no note that is told, and is known for what it is."""
-    done = guarded.command("check", FAKE_FAULT="borrows_place")
-    assert done.code == 4, done.out + done.err
-    examples = {name: finding["examples"] for name, finding in findings(guarded).items()}
-    assert examples["private_withheld"] == [
-        "'Bitter Litres' (hybrid): rank 1, Notes/journal.md, contains text of work/Notes/diary.md"
-    ]
-    assert examples["text_in_note"] == ["'Bitter Litres' (hybrid): the text at rank 1 is not in Notes/journal.md"]
-
-
-@pytest.mark.parametrize(("fault", "part"), [("reasons", "abstain_reason"), ("names_folders", "available_folders")])
-def test_a_private_text_in_a_field_that_nobody_reads(guarded: Project, fault: str, part: str) -> None:
-    """Beside an answer as good as ever, a private text in another field breaks the gate, and the field is named."""
-    done = guarded.command("check", FAKE_FAULT=fault)
-    assert done.code == 4, done.out + done.err
-    examples = findings(guarded)["private_withheld"]["examples"]
-    assert all(example.endswith(f": {part} contains text of work/Notes/diary.md") for example in examples)
-
-
 def test_what_could_not_be_seen_is_not_green(guarded: Project) -> None:
     """An invariant of which nothing was seen is no broken one and no pass: the gate cannot tell, and says why."""
     done = guarded.command("check", FAKE_FAULT="locks_out")
@@ -164,12 +144,3 @@ def test_a_secret_that_is_not_set_is_asked_for_before_anything_starts(guarded: P
     assert done.code == 2, done.out + done.err
     assert "ANNA, which ask.probes.principals.anna.headers.X-User needs, is not set" in done.out + done.err
     assert "Set it, on GitHub as `env: {ANNA: ...}` of the step." in done.out + done.err
-
-
-def test_nothing_is_asked_by_default(promoted_few: Project, tmp_path: Path) -> None:
-    """Without any of these keys no call is made beside those of before, and no file is written."""
-    project = promoted_few.copied(tmp_path)
-    done = project.command("check")
-    assert done.code == 0, done.out + done.err
-    assert "asked for invariants" not in done.out
-    assert not (project.last_run() / "probes.jsonl").exists()

@@ -93,20 +93,6 @@ def test_nothing_is_written_where_one_is_refused(mono: Project) -> None:
     assert written(mono) == set()
 
 
-def test_what_a_refusal_names_can_be_promoted(mono: Project) -> None:
-    """The others are named as the command takes them: by their configurations."""
-    config = run_of(mono, "three") / "config.json"
-    before = config.read_bytes()
-    try:
-        config.write_text(json.dumps({**json.loads(before), "stopped": "the API died"}))
-        refused = promote(mono, "latest")
-    finally:
-        config.write_bytes(before)
-    named = refused.err.strip().rpartition("name these: ")[2].split(" ")
-    done = mono.command("promote", "latest", *named)
-    assert (done.code, written(mono)) == (0, {"one", "two"}), done.err
-
-
 def test_the_newest_run_of_a_configuration_that_is_not_right(mono: Project) -> None:
     """What is wrong with it is said: which suite it is of, and where its runs lie, is not known."""
     broken = mono.root / "services/one/raggate.yml"

@@ -111,13 +111,6 @@ def test_declared_faults_boot_the_api_again(proved: Proved) -> None:
     assert (proved.project.last_run() / "faults" / "worse" / "api.log").exists()
 
 
-def test_the_same_proof_twice(proved: Proved, tmp_path: Path) -> None:
-    """Nothing is drawn anew: two proofs of one API say the same of every fault."""
-    again = proved.project.copied(tmp_path)
-    assert again.command("prove", "--runs", "1").code == 0
-    assert proof(again)["faults"] == proved.document["faults"]
-
-
 @pytest.mark.usefixtures("few_faults")
 def test_a_blind_gate_is_told_so(project: Project) -> None:
     """With a tolerance that nothing exceeds harmful faults are missed, which is exit 1, and each miss has a reason."""

@@ -209,12 +209,6 @@ def test_a_name_that_no_suite_has_counts_for_none(stage: Stage, measured: Measur
     assert "<b>good" not in stage.comment
 
 
-def test_a_run_inside_of_another_is_not_one(stage: Stage, measured: Measured) -> None:
-    """What a run directory holds in folders of its own, such as a preview, is no run of a suite."""
-    ends = stage.relay({"a": measured.runs["poor"], "a/preview": measured.runs["good"]})
-    assert ends["good"] == NOTHING
-
-
 def test_where_its_paths_change_a_suite_has_to_be_run(stage: Stage, measured: Measured) -> None:
     """The head of the change is asked of GitHub: leaving out the run of a suite that it concerns is red."""
     stage.change({"services/docs/vault/work/Notes/new.md": "# New\n"})

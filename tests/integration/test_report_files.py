@@ -24,14 +24,6 @@ def project(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> 
     return promoted_few.copied(tmp_path_factory.mktemp("reports"))
 
 
-@pytest.fixture(scope="module")
-def lost(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return a repository whose last run has lost every question, with its report for code scanning."""
-    project = promoted_few.copied(tmp_path_factory.mktemp("lost"))
-    assert project.command("check", "--report", "sarif=rag.sarif", FAKE_BEHAVIOUR="worse").code == 1
-    return project
-
-
 def failures(project: Project) -> int:
     """Count what is not green in the JUnit file."""
     root = ElementTree.parse(project.root / "o/rag.junit").getroot()  # noqa: S314 - our own
@@ -46,20 +38,6 @@ def test_green_red_and_neither(project: Project) -> None:
         assert (failures(project) > 0) == (code != 0)
         assert json.loads((project.root / "o/rag.json").read_text())["exit_code"] == code
     assert "cannot tell" in (project.root / "o/rag.markdown").read_text()
-
-
-def test_places_in_code_scanning(lost: Project) -> None:
-    """Every question that broke is a result at its own line of the golden set, and at the line of its note."""
-    results = json.loads((lost.root / "rag.sarif").read_text())["runs"][0]["results"]
-    lines = [json.loads(line)["id"] for line in (lost.root / "golden.jsonl").read_text().splitlines()]
-    assert len(results) == 6
-    for result in results:
-        place = result["locations"][0]["physicalLocation"]
-        assert place["artifactLocation"]["uri"] == "golden.jsonl"
-        asked = lines[place["region"]["startLine"] - 1]
-        assert result["message"]["text"].startswith(asked)
-        note = result["relatedLocations"][0]["physicalLocation"]
-        assert asked.partition("-")[0] in (lost.root / note["artifactLocation"]["uri"]).read_text()
 
 
 def test_an_older_file_does_not_stay(project: Project) -> None:

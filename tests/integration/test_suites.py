@@ -227,13 +227,6 @@ def test_trouble_around_one_suite_is_its_own(step: Step, monkeypatch: pytest.Mon
     assert "3 suites: 1 internal error, 1 regression, 1 pass" in visible(step.comment())
 
 
-def test_a_change_that_deletes_a_configuration(step: Step) -> None:
-    """It is judged by its base's list: the suite is asked for, at the base's commit, whatever stands there now."""
-    (step.root / "services/pay/raggate.yml").unlink()
-    assert step.gate() == 1
-    assert names(step) == ["docs", "pay", "web"]
-
-
 WHEN = "suite: {}\ngolden: golden.jsonl\nvault: {{v: v}}\napi: {{url: 'http://127.0.0.1:1'}}\nwhen: {{paths: [src]}}\n"
 
 
@@ -268,30 +261,6 @@ def test_a_step_that_runs_nothing_is_no_pass(step: Step) -> None:
     assert step.gate() == 0
     assert (names(step), step.state.outputs["verdict"]) == ([], "not run")
     assert "pass" not in visible(step.comment())
-
-
-def test_two_suites_of_one_name(step: Step) -> None:
-    """Nothing is asked, and the comment says which files they are."""
-    folder = step.root / "services/two"
-    folder.mkdir()
-    (folder / "raggate.yml").write_text("suite: web\n")
-    assert step.gate() == 2
-    assert names(step) == []
-    assert "services/two/raggate.yml" in visible(step.comment())
-
-
-def test_a_name_that_git_checks_out_otherwise(step: Step) -> None:
-    """Names count as they are committed: attributes of a change can have git write a file that nobody can read."""
-    (step.root / ".gitattributes").write_text("services/docs/raggate.yml working-tree-encoding=IBM037\n")
-    config = step.root / "services/docs/raggate.yml"
-    config.write_bytes("suite: web\n".encode("cp037"))
-    commit_all(step.root)
-    config.unlink()
-    git(step.root, "checkout", "--", str(config))
-    assert b"suite" not in config.read_bytes()
-    assert step.gate() == 2
-    assert names(step) == []
-    assert "services/docs/raggate.yml" in visible(step.comment())
 
 
 def test_an_interrupt_ends_the_step(step: Step) -> None:

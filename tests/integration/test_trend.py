@@ -6,14 +6,12 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from pages import Elements, data_of
 from project import Project
-from raggate.gate import baseline
 from raggate.models.history import TrendPoint
 from raggate.models.verdict import Review
 from raggate.pipeline import run_directory, stored_runs
@@ -59,24 +57,6 @@ def test_baseline_and_runs(promoted: Project) -> None:
     assert [tag for tag, attributes in page.tags if attributes.get("class") == "panel trend"]
 
 
-def test_nothing_is_asked_twice_for_it(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version that the run is held against is not read once more, and git is asked few times."""
-    promoted.commit()
-    git_calls, start = list[str](), subprocess.Popen.__init__
-    versions_read: list[object] = []
-    read = baseline.read
-
-    def counted(process: Any, words: list[str], *rest: Any, **options: Any) -> None:
-        git_calls.extend(word for word in words[:1] if Path(word).name == "git")
-        start(process, words, *rest, **options)
-
-    monkeypatch.setattr(subprocess.Popen, "__init__", counted)
-    monkeypatch.setattr(baseline, "read", lambda *given, **named: versions_read.append(0) or read(*given, **named))
-    assert promoted.command("check").code == 0
-    assert [point.kind for point in run_directory.read_context(promoted.last_run()).trend] == ["baseline", "run"]
-    assert (len(git_calls), len(versions_read)) == (8, 1)
-
-
 def test_runs_that_a_change_brings_along(promoted: Project) -> None:
     """Where another commit judges, what lies beside the run is the change's own, and draws no past."""
     promoted.commit()
@@ -117,16 +97,6 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     assert [point.name for point in points] == ["run1", "run4"]
     assert points[0].values == {"hybrid": {"hit_at_5": 0.75}}
     assert points[1].values == {}
-
-
-def test_a_link_among_the_runs_is_left_out(tmp_path: Path) -> None:
-    """Metrics behind a link are shown on no page: it could lead to any file of this machine."""
-    written(tmp_path, "run1")
-    written(tmp_path, "run2")
-    (tmp_path / "run2" / "metrics.json").rename(tmp_path / "elsewhere.json")
-    assert stored_runs._of_run(tmp_path / "run1", "small", WANTED) is not None
-    (tmp_path / "run2" / "metrics.json").symlink_to(tmp_path / "elsewhere.json")
-    assert stored_runs._of_run(tmp_path / "run2", "small", WANTED) is None
 
 
 class TestPlots:

@@ -42,10 +42,6 @@ def wire() -> bool:
     return False
 
 
-# what is about connections, and every kind of answer, which has to get over one
-OVER_CONNECTIONS = pytest.mark.parametrize("wire", [True], ids=["wire"])
-
-
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
 def github(request: pytest.FixtureRequest, wire: bool) -> Iterator[FakeGitHub]:
     """Yield a fake of either flavour."""
@@ -115,23 +111,6 @@ def test_an_own_answer_that_does_not_fit_is_a_violation(
     assert [one.side for one in github.violations] == ["response 200"]
 
 
-@OVER_CONNECTIONS
-def test_comments_come_in_pages(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
-    """Pages hold 30 comments unless asked otherwise, at most 100, and the Link header leads through all of them."""
-    for number in range(250):
-        repository.add_comment(7, "octocat", f"comment {number}")
-    assert len(client.get(f"{R}/issues/7/comments").json()) == 30
-    sizes, bodies, url = [], [], f"{R}/issues/7/comments?per_page=100"
-    while url:
-        answer = client.get(url)
-        sizes.append(len(answer.json()))
-        bodies += [one["body"] for one in answer.json()]
-        url = answer.links.get("next", {}).get("url", "")
-    assert sizes == [100, 100, 50]
-    assert bodies == [f"comment {number}" for number in range(250)]
-    github.assert_clean()
-
-
 def test_a_fault_nobody_met_is_told(github: FakeGitHub) -> None:
     """A test that announces a fault and never runs into it proves nothing."""
     github.fail_next("repos/get", DROP)
@@ -183,15 +162,3 @@ def test_refs_only_move_forward(github: FakeGitHub, repository: Repository, clie
     assert client.post(f"{R}/git/refs", json={"ref": "refs/heads/main", "sha": old}).status_code == 422
     assert repository.head == other
     github.assert_clean()
-
-
-def test_the_example_events_are_there() -> None:
-    """All example payloads of the events raggate reads are committed, with what tells them apart."""
-    counts = {folder.name: len(list(folder.iterdir())) for folder in EVENTS.iterdir()}
-    gated = {"merge_group": 2, "pull_request": 29, "push": 7, "workflow_dispatch": 2, "workflow_run": 5}
-    assert counts == gated | {"issue_comment": 9}
-    for path in EVENTS.rglob("*.json"):
-        event = json.loads(path.read_text(encoding="utf-8"))
-        assert "/" in event["repository"]["full_name"]
-        if path.parent.name == "pull_request":
-            assert len(event["pull_request"]["head"]["sha"]) == len(event["pull_request"]["base"]["sha"]) == 40
