@@ -24,7 +24,7 @@ def test_a_suite_with_a_baseline(promoted: Project) -> None:
     before = sorted(promoted.root.rglob("*"))
     done = promoted.command("lint")
     assert done.code == 0, done.out + done.err
-    assert "a drop under" in done.out
+    assert "a drop of" in done.out
     assert sorted(promoted.root.rglob("*")) == before
 
 

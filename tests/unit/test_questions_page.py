@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from raggate.gate.evidence import ALPHA
-from raggate.gate.statistics.power import visible_drop
+from raggate.config.gate_settings import Gate
+from raggate.gate.evidence import sight
+from raggate.gate.statistics.power import questions_for
 from raggate.models.lint import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "questions.md").read_text(encoding="utf-8")
 
 
 def test_how_many_questions_show_what() -> None:
-    """The drops that can pass unseen are those that the test of a mode sees."""
-    sentence = " ".join(PAGE.split())
-    found = re.search(
-        r"about (\d+) points with (\d+) questions, (\d+) with (\d+), (\d+) with (\d+) and (\d+) with (\d+)", sentence
-    )
-    assert found
-    for points, questions in zip(found.groups()[::2], found.groups()[1::2], strict=True):
-        assert int(points) == round(100 * visible_drop(int(questions), 0.0, ALPHA))
+    """The drops that are seen are those of the default policy."""
+    rows = re.findall(r"^\| (\d+) \| (\d+) points \| (\d+) points \|$", PAGE, re.MULTILINE)
+    gate = Gate()
+    seen = {int(n): sight([1] * int(n), 0.0, 1, gate.composite, gate) for n, *_ in rows}
+    assert len(rows) == 5
+    assert rows == [(str(n), str(round(100 * told)), str(round(100 * red))) for n, (red, told) in seen.items()]
+    red = questions_for(0.05, lambda n: sight([1] * n, 0.0, 1, gate.composite, gate).red)
+    told = questions_for(0.05, lambda n: sight([1] * n, 0.0, 1, gate.composite, gate).told)
+    assert f"takes {told} questions to see 5 points as a warning, and {red} to see them red" in " ".join(PAGE.split())
 
 
 def test_checks_that_are_named() -> None:

@@ -17,6 +17,7 @@ from raggate.base.errors import Interrupted, UsageError
 from raggate.base.escape import log_line, plain
 from raggate.base.files import read_file, write_file
 from raggate.base.jsonio import loads
+from raggate.base.numbers import counted
 from raggate.base.quote import quoted
 from raggate.cli import options
 from raggate.frontends import console
@@ -412,11 +413,21 @@ def propose(
         for proposal in proposals:
             _show(proposal)
         click.echo("take what is good with --accept ID, drop what is not with --reject ID")
+    _say_how_many(bench)
     waiting = tuple(
         WaitingProposal(id=item.id, question=item.case.question, answer=item.answer, source=item.source)
         for item in desk.waiting()
     )
     return Answer(QuestionsProposed(accepted=accepted, rejected=rejected, waiting=waiting, proposals=path))
+
+
+def _say_how_many(bench: Workbench) -> None:
+    """Say how many questions there are and how many it takes."""
+    from raggate.gate.suite_checks import suite_outlook
+    from raggate.reports.lint import enough_questions
+
+    outlook = suite_outlook(bench.settings, bench.golden, None)
+    console.say(f"the golden set has {counted(outlook.questions, 'question')}; {enough_questions(outlook.modes[0])}")
 
 
 def _placed(

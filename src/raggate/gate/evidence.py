@@ -5,17 +5,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from math import fsum
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.base.errors import UsageError
 from raggate.base.quote import quoted
-from raggate.config.gate_settings import Gate
+from raggate.config.gate_settings import DEFAULT_TOLERANCE, Gate
 from raggate.gate.statistics.mcnemar import fewest_losses
 from raggate.gate.statistics.paired import count_units, paired_test, unit_changes, unit_sizes
-from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
+from raggate.gate.statistics.power import exceeding_drop, visible_drop, visible_drop_of_groups, worth_of_groups
 from raggate.models.comparison import Comparison
 from raggate.models.judging import highest
 from raggate.models.metric_names import ABSTENTION_ACCURACY
@@ -38,6 +38,11 @@ ALPHA_WARNING = 0.20
 
 MARGIN = 0.02
 """A drop of at most this is no regression by itself, however certain it is."""
+
+
+GROSS_TIMES = 3
+GROSS_QUESTIONS = 8
+"""A loss of more than so many times the tolerance, and of so many questions on balance, is red whatever a test says."""
 
 
 class ScoredPair(Struct, frozen=True):
@@ -133,22 +138,72 @@ def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], na
             )
 
 
+class Sight(NamedTuple):
+    """The smallest drops that are seen four times out of five: as a red run, and as one that is red or warns."""
+
+    red: float
+    told: float
+
+
+def sight(sizes: Sequence[int], moving: float, modes: int, metrics: Sequence[str], gate: Gate) -> Sight:
+    """Return which drops a policy sees when questions are lost whole, the hardest loss to see.
+
+    Args:
+        sizes: how many questions each unit has.
+        moving: the share of units that move both ways without any drop, from 0 to 1.
+        modes: how many modes are tested, which share the level.
+        metrics: what the composite is made of; the finest tolerance of those that are gated counts.
+        gate: the policy.
+    """
+    rules = [rule for name in metrics if (rule := gate.rule(name)) is not None]
+    tolerance = min((rule.tolerance or 0.0 for rule in rules), default=1.0)
+    worth = worth_of_groups(sizes)
+    exceeds = exceeding_drop(worth, moving, tolerance)
+    least = max(GROSS_TIMES * max(tolerance, DEFAULT_TOLERANCE), GROSS_QUESTIONS / sum(sizes))
+    # a suite that is too small for the test is judged by its tolerances
+    by_test = gate.policy != "threshold" and fewest_losses(len(sizes), ALPHA / modes) is not None
+    red = visible_drop_of_groups(sizes, moving, ALPHA / modes) if by_test else exceeds
+    red = min(red, exceeding_drop(worth, moving, min(1.0, least)))
+    told = min(red, exceeds, visible_drop(worth, moving * worth / len(sizes), ALPHA_WARNING / modes))
+    return Sight(max(MARGIN, red), max(MARGIN, told))
+
+
+HARMLESS_RED = {20: 0.25, 30: 0.37, 50: 0.22, 100: 0.065}
+"""By number of questions, how often `gate.policy: threshold` is red by a change that harms nothing: decision 17."""
+
+
+def harmless_red(units: int, policy: str) -> float:
+    """Return how often a policy is red by a harmless change of so many units, where that is often; else 0.
+
+    It is for six metrics with a tolerance of 0.05, by the row of `HARMLESS_RED` whose number is nearest.
+    """
+    if policy != "threshold" or units > 2 * max(HARMLESS_RED):
+        return 0.0
+    return HARMLESS_RED[min(HARMLESS_RED, key=lambda size: abs(size - units))]
+
+
 def composite_tests(
-    comparison: Comparison, metrics: Mapping[str, Sequence[str]], left_out: AbstractSet[tuple[str, str]] = frozenset()
+    comparison: Comparison,
+    metrics: Mapping[str, Sequence[str]],
+    left_out: AbstractSet[tuple[str, str]] = frozenset(),
+    gate: Gate = Gate(),  # noqa: B008 - frozen
 ) -> tuple[CompositeTest, ...]:
     """Test every mode in which questions can be compared, once each."""
     modes = {mode: paired_scores(comparison, mode, names, left_out) for mode, names in metrics.items()}
     scored = {mode: pairs for mode, pairs in modes.items() if pairs}
-    tests = [_composite_test(mode, metrics[mode], pairs, len(scored)) for mode, pairs in scored.items()]
+    tests = [_composite_test(mode, metrics[mode], pairs, len(scored), gate) for mode, pairs in scored.items()]
     adjusted = holm([test.p for test in tests])
     return tuple(replace(test, adjusted=p) for test, p in zip(tests, adjusted, strict=True))
 
 
-def _composite_test(mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPair], tests: int) -> CompositeTest:
+def _composite_test(
+    mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPair], tests: int, gate: Gate
+) -> CompositeTest:
     changes = array("d", (pair.after - pair.before for pair in pairs))
     groups = [pair.group for pair in pairs]
     units, sizes = unit_changes(changes, groups), unit_sizes(groups)
     result, moving, level = paired_test(units), _moving(units), ALPHA / tests
+    seen = sight(sizes, moving, tests, metrics, gate)
     before = fsum(pair.before for pair in pairs) / len(pairs)
     after = fsum(pair.after for pair in pairs) / len(pairs)
     return CompositeTest(
@@ -165,7 +220,8 @@ def _composite_test(mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPai
         p=result.p,
         adjusted=result.p,
         test=result.test,
-        visible_drop=visible_drop_of_groups(sizes, moving, level),
+        visible_drop=seen.red,
+        told_drop=seen.told,
         visible_if_alike=visible_drop(len(sizes), moving, level),
         largest=max(sizes),
         lost_units=count_units(pair.group for pair, change in zip(pairs, changes, strict=True) if change < -EPSILON),

@@ -13,8 +13,11 @@ from raggate.gate import completeness, judge_advice, wording
 from raggate.gate.evidence import (
     ALPHA,
     ALPHA_WARNING,
+    GROSS_QUESTIONS,
+    GROSS_TIMES,
     MARGIN,
     composite_tests,
+    harmless_red,
     large,
     metric_chances,
     significant,
@@ -27,10 +30,6 @@ from raggate.models.metric_names import family
 from raggate.models.scorecard import EPSILON, OVERALL, improvement
 from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Status, Unproven
 from raggate.models.waiver import WaiverStatus
-
-GROSS_TIMES = 3
-GROSS_QUESTIONS = 8
-"""A loss of more than so many times the tolerance, and of so many questions on balance, is red whatever a test says."""
 
 Metric = tuple[str, str]
 """A metric by its mode and name."""
@@ -96,7 +95,7 @@ def composites(
         mode: [name for name in gate.composite if whole or for_metric(waived, name, mode) is None]
         for mode in comparison.scorecard.slices
     }
-    return composite_tests(comparison, metrics, excused(waived, comparison.scorecard))
+    return composite_tests(comparison, metrics, excused(waived, comparison.scorecard), gate)
 
 
 def classified(
@@ -109,7 +108,9 @@ def classified(
         [classify_row(delta, gate) for delta in comparison.deltas], judge_advice.unfit(comparison)
     )
     rows = with_evidence(graded, comparison, gate, tests, left_out)
-    return tuple(_excuse(row, gate, waived) for row in rows), CompositeEvidence(policy=gate.policy, tests=tests)
+    often = max((harmless_red(test.units, gate.policy) for test in tests), default=0.0)
+    evidence = CompositeEvidence(policy=gate.policy, tests=tests, harmless_red=often)
+    return tuple(_excuse(row, gate, waived) for row in rows), evidence
 
 
 def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> GatedMetric:

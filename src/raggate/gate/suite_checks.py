@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from raggate.base.numbers import counted
 from raggate.base.quote import quoted
@@ -10,19 +10,22 @@ from raggate.config.gate_settings import Gate
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.gate import caveats, completeness
-from raggate.gate.evidence import ALPHA
+from raggate.gate.evidence import ALPHA, Sight, harmless_red, sight
 from raggate.gate.policies import small_metrics
 from raggate.gate.statistics.mcnemar import fewest_losses
 from raggate.gate.statistics.paired import unit_sizes
-from raggate.gate.statistics.power import visible_drop_of_groups
+from raggate.gate.statistics.power import questions_for
 from raggate.gate.waivers import for_case, waiver_statuses
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding, ModeOutlook, Outlook
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore
+from raggate.models.scorecard import OVERALL, CaseScore
 from raggate.scoring import score
 from raggate.scoring.repeats import Repeated
 from raggate.scoring.score import METRICS_VERSION
+
+DROP_TO_SEE = 0.05
+"""The drop of a metric whose number of questions people ask for."""
 
 LONGEST_WAIVER_DAYS = 366
 """Days that a waiver may hold before it counts as one that nobody will look at again."""
@@ -149,19 +152,25 @@ def _modes(
     settings: Config, golden: Golden, baseline: Baseline | None, sizes: dict[tuple[str, str], int]
 ) -> Iterator[ModeOutlook]:
     small = small_metrics(sizes, settings.gate) if settings.gate.policy != "threshold" else frozenset()
-    level = ALPHA / len(settings.ask.modes)
+    modes, gate, moving = len(settings.ask.modes), settings.gate, _moving(baseline)
+
+    def enough(which: int) -> int | None:
+        return questions_for(DROP_TO_SEE, lambda n: sight([1] * n, moving, modes, gate.composite, gate)[which])
+
+    number = enough(1), enough(0)
     for mode in settings.ask.modes:
         cases = [case for case in golden.cases if asked_in(case.modes, mode)]
         units = unit_sizes(case.group for case in cases)
-        moving, possible = _moving(baseline), fewest_losses(len(units), level) is not None
-        drop = visible_drop_of_groups(units, moving, level) if possible else None
-        metrics = [name for where, name in sizes if where == mode]
+        seen = sight(units, moving, modes, gate.composite, gate) if units else Sight(1.0, 1.0)
         yield ModeOutlook(
             mode=mode,
             questions=len(cases),
             units=len(units),
-            visible_drop=drop,
-            fine=tuple(_fine(metrics, drop, settings.gate)),
+            visible_drop=seen.red,
+            told_drop=seen.told,
+            blind=fewest_losses(len(units), ALPHA / modes) is None,
+            enough=number,
+            harmless_red=harmless_red(len(units), gate.policy),
             small=tuple(sorted((name, sizes[mode, name]) for where, name in small if where == mode)),
         )
 
@@ -170,10 +179,3 @@ def _moving(baseline: Baseline | None) -> float:
     """Return the share of questions that came back otherwise when the baseline's run asked twice."""
     repeated = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
     return repeated.differ / repeated.compared if repeated is not None and repeated.compared else 0.0
-
-
-def _fine(metrics: Sequence[str], drop: float | None, gate: Gate) -> Iterator[str]:
-    for name in metrics:
-        rule = gate.rule(name)
-        if drop is not None and rule is not None and (rule.tolerance or 0.0) < drop - EPSILON:
-            yield name

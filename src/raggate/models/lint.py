@@ -16,16 +16,23 @@ class ModeOutlook(Struct, frozen=True, kw_only=True):
     Attributes:
         mode: the mode.
         questions: how many are asked in it, in `units` independent groups.
-        visible_drop: the smallest drop that their test sees four times out of five; None where it can see none.
-        fine: the gated metrics whose tolerance is finer than that.
+        visible_drop: the smallest drop that is red four times out of five, and `told_drop` the smallest that is red
+            or a warning. Questions are lost whole, the hardest loss to see.
+        blind: whether no loss can be told from chance, so that tolerances alone decide.
+        enough: how many questions it takes to see a drop of 5 points as red or a warning, and as red; None where no
+            number does.
+        harmless_red: how often a harmless change is red, from 0 to 1; 0 if that is seldom.
         small: the gated metrics of too few questions to be judged alone, each with their number.
     """
 
     mode: str
     questions: int
     units: int
-    visible_drop: float | None
-    fine: tuple[str, ...] = ()
+    visible_drop: float
+    told_drop: float
+    blind: bool = False
+    enough: tuple[int | None, int | None] = (None, None)
+    harmless_red: float = 0.0
     small: tuple[tuple[str, int], ...] = ()
 
 
@@ -153,15 +160,15 @@ CHECKS: dict[str, Check] = {
         "Check its label; if it is right, the question can only show gains.",
     ),
     "smallest-loss": Check(
-        "note", "A loss of this size can pass unseen.", "Add questions, in more groups, to see smaller ones."
+        "note", "The smallest drop that is seen 4 times in 5.", "Add questions, in more groups, to see smaller ones."
     ),
     "no-visible-loss": Check(
         "warning", "No loss can be distinguished from chance, whatever its size.", "Add questions, in more groups."
     ),
-    "fine-tolerance": Check(
+    "often-red": Check(
         "warning",
-        "A tolerance is finer than what the questions can show, so chance alone can exceed it.",
-        "Set a wider tolerance, use gate.policy evidence, or add questions.",
+        "The policy is often red by a change that harms nothing.",
+        "Set gate.policy to evidence, or add questions.",
     ),
     "few-questions": Check(
         "warning",

@@ -107,8 +107,9 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
         drop: the largest fall of the mean score or of one of the metrics, at least 0.
         p: one-sided, of "the questions did not get worse"; `adjusted` by Holm's method for the modes that are tested.
         test: the name of the test, or that there was none.
-        visible_drop: the smallest drop that such a test sees four times out of five, as far as this run's own moves
-            tell; `visible_if_alike` what it would be if all units had equally many questions.
+        visible_drop: the smallest drop that is red four times out of five, as far as this run's own moves tell;
+            `told_drop` the smallest that is red or a warning, and `visible_if_alike` the smallest that such a test
+            sees if all units have equally many questions.
         largest: how many questions the largest unit has.
         lost_units: of how many units the questions are that got worse.
         fewest_losses: the fewest units that must be lost, none gained, to be significant; None where no loss is.
@@ -131,6 +132,7 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
     adjusted: float
     test: str
     visible_drop: float
+    told_drop: float
     fewest_losses: int | None
     visible_if_alike: float = 1.0
     largest: int = 1
@@ -149,11 +151,13 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
 class CompositeEvidence(Struct, frozen=True, kw_only=True):
     """What a loss takes to be red (`gate.policy`), and what the composite of each mode shows.
 
-    There is no test where single questions cannot be compared: then tolerances alone decide.
+    There is no test where single questions cannot be compared: then tolerances alone decide. `harmless_red` is how
+    often a harmless change is red, from 0 to 1; 0 if that is seldom.
     """
 
     policy: str
     tests: tuple[CompositeTest, ...]
+    harmless_red: float = 0.0
 
 
 class Reason(Struct, frozen=True):

@@ -49,6 +49,13 @@ def outlook_sentences(outlook: Outlook) -> Iterator[Sentence]:
         yield from _seen(mode, several=len(outlook.modes) > 1)
 
 
+def enough_questions(mode: ModeOutlook) -> str:
+    """Return how many questions it takes to see a drop of 5 points."""
+    told, red = (f"{number:,}" if number else "" for number in mode.enough)
+    seen = f"it takes {told or 'more than 100,000'} questions to see a drop of 5 points as a warning or red"
+    return f"{seen}, and {red} to see it red" if red else f"{seen}; no number shows it red under this policy"
+
+
 def _warned(sentence: Sentence) -> str:
     warns = sentence.check and CHECKS[sentence.check].severity == "warning"
     return f"warning: {sentence.text}" if warns else sentence.text
@@ -58,19 +65,24 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
     where = f"mode {mode.mode}: " if several else ""
     units = f" in {counted(mode.units, 'group')}" if mode.units != mode.questions else ""
     questions = f"with {counted(mode.questions, 'question')}{units}"
-    if mode.visible_drop is None:
+    if mode.blind:
         text = (
             f"{where}{questions} no loss can be distinguished from chance, so only an exceeded tolerance shows a loss"
         )
         yield Sentence(text, "no-visible-loss")
     else:
-        text = f"{where}{questions} a drop under {points(mode.visible_drop)} can pass unseen"
+        text = (
+            f"{where}{questions} a drop of {points(mode.told_drop)} is seen 4 times in 5, as a warning or red, and one "
+            f"of {points(mode.visible_drop)} is red"
+        )
         yield Sentence(text, "smallest-loss")
-    if mode.fine:
-        names = ", ".join(mode.fine[:3]) + (", …" if len(mode.fine) > 3 else "")
-        metrics = counted(len(mode.fine), "gated metric")
-        text = f"{where}the tolerance of {metrics} is finer than that, and chance alone can exceed it: {names}"
-        yield Sentence(text, "fine-tolerance")
+    if mode.questions:
+        yield Sentence(f"{where}{enough_questions(mode)}", "smallest-loss")
+    if mode.harmless_red:
+        odds = f"1 of {round(1 / mode.harmless_red)} runs"
+        yield Sentence(
+            f"{where}{questions} a harmless change is red in {odds} under gate.policy threshold", "often-red"
+        )
     if mode.small:
         small = enumerated([f"{name} ({count})" for name, count in mode.small])
         yield Sentence(

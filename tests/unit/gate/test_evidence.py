@@ -21,7 +21,7 @@ from builders import (
 )
 from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
-from raggate.gate.evidence import composite_tests, holm, large, metric_chances, significant
+from raggate.gate.evidence import composite_tests, harmless_red, holm, large, metric_chances, sight, significant
 from raggate.gate.statistics.mcnemar import unconditional
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison
@@ -106,6 +106,8 @@ def test_what_can_be_seen() -> None:
     assert (still.p, still.drop, still.fewest_losses) == (1.0, 0.0, 4)
     # Connor's formula without any moves both ways: n = (1.751 + 0.842 sqrt(1 - D))^2 / D
     assert still.visible_drop == pytest.approx(0.0657, abs=1e-4)
+    # what warns is smaller: n = (0.8416 + 0.8416 sqrt(1 - D))^2 / D
+    assert still.told_drop == pytest.approx(0.0279, abs=1e-4)
     assert churned.visible_drop > still.visible_drop
     assert lost.visible_drop == still.visible_drop
     assert composite_test([1] * 400, [1] * 400).visible_drop < still.visible_drop / 3
@@ -222,3 +224,31 @@ def test_a_large_loss_that_is_not_red_is_in_the_first_sentence() -> None:
         "the questions together (hybrid) went from 1.0000 to 0.8227, and no test shows it, as the 36 that got worse "
         "are of 1 group, which counts as a single question does: p = 0."
     )
+
+
+@each_row(
+    ("units", "policy", "red", "told"),
+    [
+        # the tolerance is exceeded before the test shows it: D - 0.05 = 0.842 sqrt((D - D^2) / n)
+        (24, "evidence", 0.2556, 0.1020),
+        (24, "threshold", 0.1020, 0.1020),
+        (200, "evidence", 0.0332, 0.02),
+        (200, "threshold", 0.0646, 0.02),
+        # of four questions no loss is significant: the tolerance is all there is
+        (4, "evidence", 0.2260, 0.2260),
+    ],
+)
+def test_what_a_policy_sees(units: int, policy: str, red: float, told: float) -> None:
+    """A tolerance is seen exceeded as a warning, or as red by `threshold`; a drop of up to two points never is."""
+    gate = Gate(policy=policy)
+    assert sight([1] * units, 0.0, 1, gate.composite, gate) == (
+        pytest.approx(red, abs=1e-4),
+        pytest.approx(told, abs=1e-4),
+    )
+
+
+@each_row(("units", "policy", "odds"), [(24, "threshold", 0.25), (90, "threshold", 0.065), (24, "evidence", 0)])
+def test_how_often_a_policy_is_red_for_nothing(units: int, policy: str, odds: float) -> None:
+    """It is that of the simulated number of questions that is nearest."""
+    assert harmless_red(units, policy) == odds
+    assert harmless_red(500, "threshold") == 0

@@ -7,7 +7,6 @@ import pytest
 from builders import make_baseline, make_config, make_golden, make_ranked_run
 from raggate.gate.suite_checks import suite_outlook
 from raggate.models.golden import Golden
-from raggate.models.lint import ModeOutlook
 from raggate.scoring.score import score
 
 CUTOFFS = (1, 5, 10)
@@ -24,13 +23,13 @@ def test_without_a_baseline() -> None:
     outlook = suite_outlook(make_config(), golden(40), None)
     (mode,) = outlook.modes
     assert (mode.questions, mode.units, mode.visible_drop) == (40, 40, pytest.approx(0.1591, abs=1e-4))
-    assert mode.fine == ()
+    assert (mode.told_drop, mode.enough, mode.harmless_red) == (pytest.approx(0.0684, abs=1e-4), (56, 133), 0.0)
 
 
 def test_groups_are_what_counts() -> None:
     """Ten questions of each of four notes are four units, of which no loss can be distinguished from chance."""
     (mode,) = suite_outlook(make_config(), golden(40, per_note=10), None).modes
-    assert mode == ModeOutlook(mode="hybrid", questions=40, units=4, visible_drop=None)
+    assert (mode.units, mode.blind) == (4, True)
 
 
 def test_questions_of_one_mode_only() -> None:
@@ -40,8 +39,6 @@ def test_questions_of_one_mode_only() -> None:
     hybrid, lexical = suite_outlook(settings, make_golden(*cases), None).modes
     (alone,) = suite_outlook(make_config(), make_golden(*cases), None).modes
     assert hybrid.visible_drop == lexical.visible_drop
-    assert hybrid.visible_drop is not None
-    assert alone.visible_drop is not None
     assert hybrid.visible_drop > alone.visible_drop
 
 
@@ -54,16 +51,19 @@ def test_baseline_with_noise() -> None:
     for fingerprint in ({}, noisy):
         scorecard.fingerprint.update(fingerprint)
         (mode,) = suite_outlook(make_config(), run.golden, make_baseline(scorecard)).modes
-        assert mode.visible_drop is not None
         drops.append(mode.visible_drop)
     assert drops[1] > drops[0] * 1.5
 
 
-def test_metrics_that_are_fine_or_small() -> None:
-    """Gated metrics are named whose tolerance is finer than what can be seen, or which few questions have."""
+def test_metrics_of_few_questions() -> None:
+    """Gated metrics that few questions have are named, unless the whole suite is that small."""
     run = make_ranked_run(*[1] * 40)
-    settings = make_config(gate={"tolerance": 0.2, "metrics": {"hit_at_1": 0.1, "mrr_at_5": 0.1}, "min_cases": 50})
-    outlook = suite_outlook(settings, run.golden, make_baseline(score(run, CUTOFFS)))
-    (mode,) = outlook.modes
-    assert mode.fine == ("hit_at_1", "mrr_at_5")
+    settings = make_config(gate={"metrics": {"hit_at_1": 0.1, "mrr_at_5": 0.1}, "min_cases": 50})
+    (mode,) = suite_outlook(settings, run.golden, make_baseline(score(run, CUTOFFS))).modes
     assert mode.small == ()
+
+
+def test_a_policy_that_is_often_red() -> None:
+    """`threshold` with 24 questions is red in one of four harmless changes, and sees 5 points with no number."""
+    (mode,) = suite_outlook(make_config(gate={"policy": "threshold"}), golden(24), None).modes
+    assert (mode.harmless_red, mode.enough) == (0.25, (56, None))

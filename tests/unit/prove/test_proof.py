@@ -36,6 +36,7 @@ CHANCE = CompositeTest(
     adjusted=0.12,
     test="paired t",
     visible_drop=0.0351,
+    told_drop=0.02,
     fewest_losses=3,
 )
 

@@ -22,7 +22,9 @@ MODE = ModeOutlook(
     questions=50,
     units=50,
     visible_drop=0.12,
-    fine=("hit_at_1", "hit_at_3", "hit_at_5", "mrr_at_10"),
+    told_drop=0.06,
+    enough=(56, 133),
+    harmless_red=0.22,
     small=(("abstention_accuracy", 4), ("recall_all_at_10", 6)),
 )
 WHAT_IT_SHOWS = Outlook(suite="notes", policy="evidence", questions=50, modes=(MODE,))
@@ -32,9 +34,9 @@ def test_everything() -> None:
     """What cannot be seen, what that means for tolerances and metrics, and which policy suits, with its numbers."""
     assert render(WHAT_IT_SHOWS).splitlines() == [
         "suite notes: 50 questions, gate.policy evidence",
-        "with 50 questions a drop under 12 points can pass unseen",
-        "warning: the tolerance of 4 gated metrics is finer than that, and chance alone can exceed it: "
-        "hit_at_1, hit_at_3, hit_at_5, …",
+        "with 50 questions a drop of 6 points is seen 4 times in 5, as a warning or red, and one of 12 points is red",
+        "it takes 56 questions to see a drop of 5 points as a warning or red, and 133 to see it red",
+        "warning: with 50 questions a harmless change is red in 1 of 5 runs under gate.policy threshold",
         "warning: of fewer questions than gate.min_cases, so a loss warns unless the metric's own test shows it, "
         "or no question is right any more: abstention_accuracy (4) and recall_all_at_10 (6)",
     ]
@@ -42,21 +44,23 @@ def test_everything() -> None:
 
 def test_suite_that_fits() -> None:
     """Where nothing has to be done there is no warning."""
-    fitting = replace(WHAT_IT_SHOWS, policy="evidence", modes=(replace(MODE, fine=(), small=()),))
-    assert "warning" not in render(fitting)
+    fitting = replace(WHAT_IT_SHOWS, policy="evidence", modes=(replace(MODE, harmless_red=0.0, small=()),))
+    assert "warning:" not in render(fitting)
 
 
 def test_small_suite_without_a_baseline() -> None:
     """Where no loss can be distinguished from chance that is a warning, and of several modes each is named."""
-    blind = replace(MODE, questions=8, units=4, visible_drop=None, fine=(), small=())
+    blind = replace(MODE, questions=8, units=4, blind=True, enough=(56, None), harmless_red=0.0, small=())
     outlook = Outlook(suite="x", policy="evidence", questions=8, modes=(blind, replace(blind, mode="lexical")))
     blindness = (
         "with 8 questions in 4 groups no loss can be distinguished from chance, so only an exceeded tolerance shows a "
         "loss"
     )
+    enough = "it takes 56 questions to see a drop of 5 points as a warning or red; no number shows it red"
     assert render(outlook).splitlines()[1:] == [
-        f"warning: mode hybrid: {blindness}",
-        f"warning: mode lexical: {blindness}",
+        line
+        for mode in ("hybrid", "lexical")
+        for line in (f"warning: mode {mode}: {blindness}", f"mode {mode}: {enough} under this policy")
     ]
 
 
@@ -64,7 +68,7 @@ OUTLOOK = Outlook(
     suite="notes",
     policy="evidence",
     questions=9,
-    modes=(ModeOutlook(mode="hybrid", questions=9, units=4, visible_drop=None),),
+    modes=(ModeOutlook(mode="hybrid", questions=9, units=4, visible_drop=0.2, told_drop=0.2, blind=True),),
 )
 SCHEMA = Path(__file__).parents[2] / "data" / "sarif-2.1.0-subset.schema.json"
 LEAK = LintFinding("leaked-heading", "golden/g.jsonl", 3, "q3", "quotes the heading 'Rain barrel'")

@@ -1,15 +1,16 @@
-"""What a suite can see: the smallest drop that a comparison of so many questions finds."""
+"""The smallest drop that a comparison of so many questions finds, and the number of questions that finds a drop."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import sqrt
 from statistics import NormalDist
 
 from raggate.gate.statistics.paired import paired_test
 
 _HALVINGS = 60
+_MOST_QUESTIONS = 100_000
 
 
 def visible_drop(n: float, moving: float, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -22,34 +23,77 @@ def visible_drop(n: float, moving: float, alpha: float = 0.05, power: float = 0.
         A number above 0 and at most 1, which is also what is given when no drop can be seen.
     """
     level, chance = NormalDist().inv_cdf(1.0 - alpha), NormalDist().inv_cdf(power)
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        drop = (low + high) / 2.0
+
+    def enough(drop: float) -> bool:
         moved = moving + drop
-        needed = level * sqrt(moved) + chance * sqrt(max(0.0, moved - drop * drop))
-        if sqrt(n) * drop >= needed:
-            high = drop
-        else:
-            low = drop
-    return high
+        return sqrt(n) * drop >= level * sqrt(moved) + chance * sqrt(max(0.0, moved - drop * drop))
+
+    return _least(enough)
 
 
 def visible_drop_of_groups(sizes: Sequence[int], moving: float, alpha: float = 0.05) -> float:
     """Return the smallest drop that a one-sided paired test of groups of questions sees, wherever it is.
 
     Means weigh groups by their questions, so that groups of unlike sizes are worth fewer that are alike:
-    (sum of sizes)^2 / sum of squares. Nor is a drop visible that can be the loss of the largest groups unseen.
-
-    Source: Kish 1965, Survey Sampling, section 11.7, for how many they are worth.
+    see `worth_of_groups`. Nor is a drop visible that can be the loss of the largest groups unseen.
 
     Args:
         sizes: how many questions each group has, at least one; a question that stands alone is a group of one.
         moving: the share of groups that move both ways without any drop, from 0 to 1.
         alpha: the level of the test, between 0 and 0.5.
     """
-    worth = sum(sizes) ** 2 / sum(size * size for size in sizes)
+    worth = worth_of_groups(sizes)
     drop = visible_drop(worth, moving * worth / len(sizes), alpha)
     return drop if max(sizes) == min(sizes) else max(drop, _largest_lost(sizes, alpha))
+
+
+def worth_of_groups(sizes: Sequence[int]) -> float:
+    """Return how many groups of one size are worth as much as groups of these sizes, at least one.
+
+    Formula: (sum of sizes)^2 / sum of squares. Source: Kish 1965, Survey Sampling, section 11.7.
+    """
+    return sum(sizes) ** 2 / sum(size * size for size in sizes)
+
+
+def exceeding_drop(n: float, moving: float, tolerance: float, power: float = 0.8) -> float:
+    """Return the smallest true drop of a share that exceeds a tolerance with so much power.
+
+    Formula: the least D with D - tolerance >= z_power sqrt((moving + D - D^2) / n), the normal approximation.
+
+    Args:
+        n: how many questions, or groups of them that are alike in size, are asked, above 0.
+        moving: the share of questions that move both ways without any drop, from 0 to 1.
+        tolerance: what a mean may fall by, from 0 to 1.
+        power: the chance to see the drop, from 0.5 and below 1.
+
+    Returns:
+        A number from the tolerance to 1.
+    """
+    chance = NormalDist().inv_cdf(power)
+    return _least(lambda drop: drop - tolerance >= chance * sqrt((moving + drop - drop * drop) / n))
+
+
+def questions_for(drop: float, seen: Callable[[int], float]) -> int | None:
+    """Return the least number of questions with which a drop is seen; None if 100,000 do not.
+
+    Args:
+        drop: the drop, above 0.
+        seen: the smallest drop that so many questions see, falling in their number.
+    """
+    number = bisect_left(range(1, _MOST_QUESTIONS), True, key=lambda n: seen(n) <= drop) + 1
+    return number if number < _MOST_QUESTIONS else None
+
+
+def _least(holds: Callable[[float], bool]) -> float:
+    """Return the least number from 0 to 1 from which on something holds; 1 if it holds nowhere."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def _largest_lost(sizes: Sequence[int], alpha: float) -> float:

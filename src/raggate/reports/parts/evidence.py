@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from raggate.base.jsonio import as_dict
-from raggate.base.numbers import chance, counted, dollars, percent, points, rounded, setting, written
+from raggate.base.numbers import chance, counted, dollars, percent, points, setting, written
 from raggate.base.quote import enumerated
-from raggate.config.judge_settings import IN_POINTS
 from raggate.models.judging import Canary, CanaryAgreement, JudgingSummary, Spending, SpotCheck, judges_of
 from raggate.models.metric_names import UNJUDGED, at_depth, depth
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
+from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.scoring.figures import title
 
@@ -41,13 +40,13 @@ def lines_of(review: Review) -> list[str]:
 
 
 def sentences(review: Review) -> list[str]:
-    """How the questions moved together, and then which drop can pass unseen; nothing where nothing is compared."""
+    """How the questions moved together, and then which drop is seen; nothing where nothing is compared."""
     evidence, baseline = review.verdict.evidence, review.comparison.baseline
     if evidence is None or baseline is None or review.comparison.incomparable:
         return []
     if not evidence.tests:
         return [_untested(paired=baseline.paired)]
-    return [*_moves(evidence), _resolution(evidence, review)]
+    return [*_moves(evidence), _resolution(evidence)]
 
 
 def _untested(*, paired: bool) -> str:
@@ -83,20 +82,17 @@ def _means(test: CompositeTest) -> str:
     return f"{written(test.before, beside=test.after)} → {written(test.after, beside=test.before)}"
 
 
-def _resolution(evidence: CompositeEvidence, review: Review) -> str:
+def _resolution(evidence: CompositeEvidence) -> str:
     worst = max(evidence.tests, key=lambda test: test.visible_drop)
     if any(test.fewest_losses is None for test in evidence.tests):
         few = min(evidence.tests, key=lambda test: test.units)
         mode = f" ({few.mode})" if len(evidence.tests) > 1 else ""
         blind = "no loss can be distinguished from chance, so only an exceeded tolerance shows a loss"
         return f"With {_units(few)}{mode} {blind}."
-    rows = [row for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
-    # grades have a scale of their own
-    allowed = [row.allowed for row in rows if row.allowed is not None and row.delta.metric not in IN_POINTS]
-    finest = min(allowed, default=1.0)
-    tolerance = f"{setting(rounded(100 * finest, 10))} {'point' if finest == 0.01 else 'points'}"
-    finer = f", and the tolerance of {tolerance} is finer" if finest < worst.visible_drop - EPSILON else ""
-    return f"With {_units(worst)} a drop under {points(worst.visible_drop)} can pass unseen{finer}."
+    odds = f"1 of {round(1 / evidence.harmless_red)} runs" if evidence.harmless_red else ""
+    often = f" A harmless change is red in {odds} under `gate.policy: threshold`." if odds else ""
+    seen = f"a drop of {points(worst.told_drop)} is seen 4 times in 5, as a warning or red"
+    return f"With {_units(worst)} {seen}; one of {points(worst.visible_drop)} is red.{often}"
 
 
 def _units(test: CompositeTest) -> str:

@@ -32,7 +32,7 @@ MOVED = (
     "hit@5, MRR@10 and nDCG@10 together: 1.0000 → 0.9250, 3 of 40 questions worse, 0 better. That "
     "questions like these got worse: p = 0.0498 (exact unconditional McNemar)."
 )
-UNSEEN = "With 40 questions a drop under 16 points can pass unseen, and the tolerance of 5 points is finer."
+SEEN = "With 40 questions a drop of 7 points is seen 4 times in 5, as a warning or red; one of 16 points is red."
 
 
 def compared(old: Run, new: Run, **gate: Any) -> Review:
@@ -47,28 +47,34 @@ def sides(**fields: Any) -> tuple[Run, Run]:
 
 
 def test_what_moved_and_what_cannot_be_seen() -> None:
-    """One sentence says how the questions moved and how likely that is by chance, one what is too small to be seen."""
-    assert evidence.sentences(compared(*sides())) == [MOVED, UNSEEN]
+    """One sentence says how the questions moved and how likely that is by chance, one what is seen."""
+    assert evidence.sentences(compared(*sides())) == [MOVED, SEEN]
 
 
 def test_nothing_moved() -> None:
     """Where nothing moved only the second is left."""
     old, _ = sides()
-    assert evidence.sentences(compared(old, old)) == [UNSEEN]
+    assert evidence.sentences(compared(old, old)) == [SEEN]
 
 
-def test_tolerance_that_can_be_seen() -> None:
-    """A tolerance coarser than what can be seen is no word worth."""
+def test_a_policy_that_is_often_red() -> None:
+    """The odds of `threshold` stand beside what it sees."""
     old, _ = sides()
-    (sentence,) = evidence.sentences(compared(old, old, tolerance=0.16))
-    assert sentence == "With 40 questions a drop under 16 points can pass unseen."
+    (sentence,) = evidence.sentences(compared(old, old, policy="threshold"))
+    assert sentence == (
+        "With 40 questions a drop of 7 points is seen 4 times in 5, as a warning or red; one of 9 points is red. A "
+        "harmless change is red in 1 of 3 runs under `gate.policy: threshold`."
+    )
 
 
 def test_groups() -> None:
     """Questions of one note are counted with their groups, which are what the test counts."""
     old, _ = sides(groups=[f"note {n // 2}" for n in range(40)])
     (sentence,) = evidence.sentences(compared(old, old, tolerance=1))
-    assert sentence == "With 40 questions in 20 groups a drop under 31 points can pass unseen."
+    assert sentence == (
+        "With 40 questions in 20 groups a drop of 14 points is seen 4 times in 5, as a warning or red; one of 31 "
+        "points is red."
+    )
 
 
 def test_several_modes() -> None:
@@ -78,7 +84,7 @@ def test_several_modes() -> None:
     first, last = evidence.sentences(compared(make_run(*old.results, *others), make_run(*new.results, *others)))
     assert first.startswith("hit@5, MRR@10 and nDCG@10 together (hybrid): 1.0000")
     assert first.endswith("p = 0.0996, adjusted for 2 modes (exact unconditional McNemar).")
-    assert last.startswith("With 40 questions a drop under 20 points")
+    assert last.startswith("With 40 questions a drop of 9 points")
 
 
 def test_too_few_questions() -> None:
