@@ -11,7 +11,6 @@ from raggate.base.quote import cut
 FILE, DIRECTORY = "SSL_CERT_FILE", "SSL_CERT_DIR"
 """The variables that name who is trusted in place of the usual authorities, as for other programs."""
 
-
 TRUST = f"Name a file with the certificate of its authority in {FILE}."
 """What to do about a server that nobody vouches for who is trusted."""
 

@@ -88,7 +88,6 @@ LINT_S, LINT_PER_MIB_S, LINT_PER_THOUSAND_S = 60.0, 20.0, 2.0
 _AGAIN = 0.25
 """Seconds after which the alarm comes again: what it raises while an object is dropped is swallowed there."""
 
-
 _running: list[RaggateError] = []
 """What the one deadline raises that counts; empty outside."""
 
@@ -117,9 +116,6 @@ def within(seconds: float, late: RaggateError) -> Iterator[None]:
     The alarm is SIGALRM, so SIGINT and SIGTERM mean inside what they mean outside. It reaches Python code, and waits
     for a call into C to return: what is given to one must be bounded by its size. Inside another deadline the outer
     one counts; in another thread than the main one, which gets no signals, there is none.
-
-    Raises:
-        RaggateError: `late`.
     """
     if _running or threading.current_thread() is not threading.main_thread():
         yield

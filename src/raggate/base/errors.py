@@ -132,7 +132,6 @@ class Problem(NamedTuple):
     key: str = ""
 
     def __str__(self) -> str:
-        """Write it as one line that begins with the place."""
         return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
 
 

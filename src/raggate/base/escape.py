@@ -28,16 +28,13 @@ _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
 # between whatever is no ASCII letter, digit or underscore
 _REFERENCE = re.compile(r"gh-(?=\d)|(?<!\w)[0-9a-f]{7,40}(?!\w)", re.IGNORECASE | re.ASCII)
 
-
 _BOTH_ENDS = 300
 """Characters from which on a sentence keeps both ends: in fewer, the words of a value would be all that is left."""
 
 _SEEN = 4
 """Times the limit: so much of a text is looked at, as most of it may vanish."""
 
-
 _IN_SCRIPT = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-
 
 _KEPT = 4096
 

@@ -48,7 +48,6 @@ class Every(Struct, frozen=True):
     stop: int | None = None
 
     def __str__(self) -> str:
-        """Write it as in a path."""
         if self == EVERY:
             return "[*]"
         return f"[{self.start or ''}:{'' if self.stop is None else self.stop}]"
@@ -104,11 +103,7 @@ class WrongShape(ValueError):
 
 @lru_cache(maxsize=1000)
 def parse(written: str) -> FieldPath:
-    """Read a path.
-
-    Raises:
-        ValueError: when it is not one, with what was expected.
-    """
+    """Read a path."""
     if written == "$":
         return FieldPath(written, ())
     steps: list[Step] = []
@@ -137,11 +132,7 @@ def _index(match: re.Match[str]) -> int | Every:
 
 
 def find(path: FieldPath, value: object, where: str = "") -> Any:
-    """What a path without `[*]` leads to; ABSENT when a key or an item is not there, or something before is null.
-
-    Raises:
-        WrongShape: when there is no mapping where a key is looked up, or no list where an item is.
-    """
+    """What a path without `[*]` leads to; ABSENT when a key or an item is not there, or something before is null."""
     for step in path.steps:
         if value is ABSENT or value is None:
             return ABSENT

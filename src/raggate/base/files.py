@@ -134,11 +134,7 @@ def beside(path: Path, data: bytes | Iterable[bytes]) -> Iterator[Path]:
 
 
 def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write a file whole or not at all; `data` may come in pieces.
-
-    Raises:
-        CannotTell: when there is no space left for it.
-    """
+    """Write a file whole or not at all; `data` may come in pieces."""
     with writing(path):
         write_atomic(path, data)
 
@@ -320,9 +316,6 @@ def unzipped(data: bytes, most: int) -> bytes:
 
     Args:
         most: bytes that it may unpack to.
-
-    Raises:
-        ValueError: when it is broken or cut short, or unpacks to more.
     """
     import gzip
     import zlib

@@ -44,7 +44,6 @@ _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)")
 Same = Callable[[str, str], bool]
 """Whether two headings are one."""
 
-
 _Found = TypeVar("_Found")
 
 
@@ -145,7 +144,6 @@ _MARKED_DELIMITER = re.compile(r"\s*>\s*(?=#{1,6}(?:\s|$))")
 _ANY_DELIMITER = re.compile(r"\s*>\s*")
 _LEVEL_MARK = re.compile(r"^#{1,6}(?:\s+|$)")
 _CLOSE_MARK = re.compile(r"(^|> ?)(#{1,6})(?=[^#\s])")
-
 
 MAX_LENGTH = 5
 """Characters of the longest separator, with the blanks around it."""

@@ -22,7 +22,6 @@ JsonObject = Mapping[str, object]
 MERGE_MARKERS = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
 """Each begins a line of a file that git could not merge."""
 
-
 MAX_DEPTH = 200
 """Levels of objects and lists in a document."""
 _WRITTEN_DEPTH = 254
@@ -33,9 +32,6 @@ def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> byt
     """Serialise with sorted keys, or `in_order` as they stand; with `pretty`, indented, printable, ending in a newline.
 
     NaN and infinities become null.
-
-    Raises:
-        TypeError: for values JSON does not have.
     """
     import orjson
 
@@ -47,11 +43,7 @@ def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> byt
 
 
 def pieces(value: object, margin: str = "") -> Iterator[str]:
-    """Write what `dumps` with `pretty` does, piece by piece; each iterator in it becomes a list that is never whole.
-
-    Raises:
-        TypeError: as `dumps`.
-    """
+    """Write what `dumps` with `pretty` does, piece by piece; each iterator in it becomes a list that is never whole."""
     if isinstance(value, Mapping) and any(isinstance(part, Mapping | Iterator) for part in value.values()):
         parts = (f"{_block(key, '')}: " for key in sorted(value))
         yield from _enclosed("{}", zip(parts, (value[key] for key in sorted(value)), strict=True), margin)
@@ -111,11 +103,7 @@ def printable(document: str) -> str:
 
 
 def loads(data: bytes | str) -> Any:
-    """Parse JSON strictly (no NaN, no Infinity, valid UTF-8, no more than 200 levels).
-
-    Raises:
-        ValueError: with the position of the first error; of a text of one line, the column alone.
-    """
+    """Parse JSON strictly (no NaN, no Infinity, valid UTF-8, no more than 200 levels)."""
     import orjson
 
     try:
@@ -148,9 +136,6 @@ def key_twice(document: bytes) -> str | None:
     """Return a key that stands twice in one object of JSON that `loads` has read; None where there is none.
 
     It reads the last, and whoever looks at the file may see another.
-
-    Raises:
-        ValueError: when the document is nested too deeply to be looked through.
     """
     import json
 

@@ -37,11 +37,7 @@ def names(group: str) -> tuple[str, ...]:
 
 @cache
 def load(group: str, name: str) -> Any:
-    """Return what a name of a group stands for.
-
-    Raises:
-        UsageError: when it cannot be imported, as after a change of the installed code.
-    """
+    """Return what a name of a group stands for."""
     value = _entry_points()[group][name]
     module, _, attribute = value.partition(":")
     try:

@@ -17,7 +17,6 @@ from raggate.base import unicode
 
 _GUARDED = frozenset({"environment", "headers", "inputs", "secret", "secrets", "token", "values"})
 
-
 T = TypeVar("T")
 SHORTEST = 6
 """Characters of the shortest value that is hidden: anything shorter would blacken innocent text."""
@@ -48,7 +47,6 @@ class Guarded:
     __struct_fields__: ClassVar[tuple[str, ...]]
 
     def __repr__(self) -> str:
-        """Write it as any struct, with `...` for what is hidden."""
         names = self.__struct_fields__
         values = ("..." if name.lstrip("_") in _GUARDED else repr(getattr(self, name)) for name in names)
         fields = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
@@ -116,7 +114,6 @@ class Scrubber:
         self._shapes = _shapes(self._values)
 
     def __call__(self, value: T) -> T:
-        """Return the same without the values."""
         return self._clean(value) if self._shapes else value
 
     def _clean(self, value: Any) -> Any:

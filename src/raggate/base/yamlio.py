@@ -53,7 +53,6 @@ _KINDS: dict[str, type] = {
     "tag:yaml.org,2002:null": type(None),
 }
 
-
 _WIDTH = 100_000
 
 

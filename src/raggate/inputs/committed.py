@@ -53,17 +53,14 @@ class Commit(Struct, frozen=True, dict=True):
     folder: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a full id."""
         if not is_id(self.commit):
             raise UsageError(f"{quoted(self.commit)} is not the full id of a commit", hint=_FETCH)
 
     def identity(self, path: str) -> str | None:
-        """Name what stands at a path by kind and content; see `Source`."""
         entry = self._find(path)
         return None if entry is None else f"{entry.mode} {entry.id}"
 
     def names(self, path: str) -> Mapping[str, bool]:
-        """Return what stands directly in a directory; see `Source`."""
         entry = self._find(path)
         if entry is None or entry.kind != "tree":
             return {}
@@ -71,19 +68,13 @@ class Commit(Struct, frozen=True, dict=True):
         return {name: part.kind == "tree" for name, part in inner if part.kind != "module"}
 
     def describe(self, path: str) -> str:
-        """Name a file with the commit; see `Source`."""
         return f"{path}@{self.commit[:12]}"
 
     def place(self, path: str) -> str:
-        """Name a file for errors with the commit; see `Source`."""
         return self.describe(below(self.folder, path))
 
     def read(self, path: str) -> bytes:
-        """Read a file as it was committed; see `Source`.
-
-        Raises:
-            FileNotFoundError: when the commit, which could be read, has no file there.
-        """
+        """Read a file as it was committed; see `Source`."""
         entry = self._find(path)
         if entry is None or entry.kind in {"tree", "module"}:
             raise FileNotFoundError(path)
@@ -99,7 +90,6 @@ class Commit(Struct, frozen=True, dict=True):
         return content
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """Read a file line by line; it is in memory as a whole meanwhile. See `Source`."""
         return iter(io.BytesIO(self.read(path)))
 
     def directory(self, path: str) -> Path:
@@ -129,7 +119,6 @@ class Commit(Struct, frozen=True, dict=True):
         return target
 
     def link_out(self, path: str) -> str | None:
-        """Name a link that may lead out of a path, by its words alone; see `Source`."""
         entry = self._find(path)
         if entry is None or entry.kind != "tree":
             return path if entry is not None and entry.kind == "link" else None
@@ -144,7 +133,6 @@ class Commit(Struct, frozen=True, dict=True):
         return ".." in onward or meant.startswith("/") or meant.split("/")[0] == ".."
 
     def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Name other repositories in the working tree, submodules among them; see `Source`."""
         if self.root is None or self.checkout is None:
             return ()
         root, checkout = self.root, self.checkout

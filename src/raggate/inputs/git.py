@@ -392,7 +392,6 @@ class LocalObjects:
         self._stack.close()
 
     def tree_of(self, commit: str) -> str:
-        """Return the id of a commit's tree; see `Store`."""
         first = self._object(commit, "commit", MAX_TREE_BYTES).split(b"\n", 1)[0]
         tree = first.removeprefix(b"tree ").decode(errors="replace")
         if not is_id(tree):
@@ -400,7 +399,6 @@ class LocalObjects:
         return tree
 
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
-        """Return what stands directly in a tree; see `Store`."""
         if tree_id not in self._trees:
             try:
                 content = self._object(tree_id, "tree", MAX_TREE_BYTES)
@@ -415,11 +413,9 @@ class LocalObjects:
         return self._trees[tree_id]
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
-        """Return everything below a tree but directories; see `Store`."""
         return walk(tree_id, lambda tree: (self.tree(tree), False), most=LIMITS.files)
 
     def blob(self, entry: Entry, *, limit: int) -> bytes:
-        """Return the content of a file or a link; see `Store`."""
         try:
             return self._object(entry.id, "blob", limit)
         except Missing:
@@ -463,11 +459,7 @@ class _Talk:
         self._read = bytearray()
 
     def ask(self, object_name: str, limit: int) -> tuple[str, bytes | None]:
-        """Return the kind and the content of an object, None for one that is not there.
-
-        Raises:
-            ValueError: when it says something else, takes longer than `TIMEOUT_S`, or the object is too large.
-        """
+        """Return the kind and the content of an object, None for one that is not there."""
         stdin = self._process.stdin
         if stdin is None:
             raise ValueError("it takes no questions")

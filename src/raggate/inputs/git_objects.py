@@ -163,11 +163,7 @@ def tree_content(entries: Mapping[str, Entry]) -> bytes:
 
 
 def parse_tree(content: bytes, *, like: str) -> dict[str, Entry]:
-    """Read a tree from git's bytes. Names that are not UTF-8 have surrogates for their strange bytes.
-
-    Raises:
-        ValueError: for bytes that are no tree, or hold a name twice.
-    """
+    """Read a tree from git's bytes. Names that are not UTF-8 have surrogates for their strange bytes."""
     width, entries, start = len(like) // 2, dict[str, Entry](), 0
     while start < len(content):
         space, end = content.index(b" ", start), content.index(b"\0", start)

@@ -29,7 +29,6 @@ RecencyRule = Literal["cite_newer", "acknowledge_both", "cite_both"]
 _Text = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 _Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
-
 # a default that is made, as one that is written down would be copied for every row
 _EMPTY: Any = Field(default_factory=list)
 _RULED = ("multi_hop", "recency/conflict")
@@ -180,11 +179,7 @@ def place_row(place: Support) -> dict[str, str]:
 
 
 def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = True) -> Case:
-    """Read one line of a golden set; see `load`.
-
-    Raises:
-        ValueError: with an argument for each problem that says what is wrong, without the place.
-    """
+    """Read one line of a golden set; the `ValueError` of a bad one has an argument for each problem."""
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
     if line.startswith(MERGE_MARKERS):
@@ -387,11 +382,7 @@ class GoldenProblems:
             self._first.append(problem)
 
     def refuse(self, check: str) -> None:
-        """Refuse the golden set, if there are any; `check` is what `raggate lint` calls them.
-
-        Raises:
-            FileProblems: listing up to ten of them.
-        """
+        """Refuse the golden set, if there are any; `check` is what `raggate lint` calls them."""
         if self.count:
             more = self.count - len(self._first)
             raise FileProblems(check, self._first, more=more, hint="docs/golden-set.md describes every key.")

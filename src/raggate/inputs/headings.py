@@ -42,10 +42,8 @@ _INLINE = re.compile(r"[\\`*_~\[\]!<>&\n]")
 """What CommonMark's inline rules begin at; a heading without any is shown as it is written."""
 _MARKUP = re.compile(r"[*_`~\\]|\[\[|\]\]")
 
-
 Form = Literal["rendered", "entities", "source"]
 """How a heading is taken: as it is shown; so but with entities and escapes as they are written; or as it is written."""
-
 
 _Mark = tuple[int, int, Elements, tuple[int, ...]]
 """A heading: its level, its line, its path, and the levels of that."""

@@ -34,7 +34,6 @@ _Asked = tuple[str, Response | None]
 
 _OF_CHUNK: tuple[LeakPart, ...] = ("chunk_id", "doc_id", "vault", "rel_path", "heading_path")
 
-
 _TAG = re.compile(r"(?<![\w/#&])#([\w/-]+)")
 _LINE = re.compile(r"^([\w-]+)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
 _NO_VALUE = (None, False, "")

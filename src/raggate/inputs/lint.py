@@ -32,7 +32,6 @@ ANSWER_WORDS = 4
 ALIKE = 0.8
 """Share of their words that two questions have in common from which on they are nearly the same."""
 
-
 _Note = tuple[str, str]
 _Sections = Callable[[_Note], SectionNames]
 

@@ -71,7 +71,6 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
 # Python reads no number of thousands of digits; no character has one of eight
 _NO_CHARACTER = re.compile(r"&#0*[1-9][0-9]{7,};?|&#0{8,}")
 
-
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Co", "Mn", "Me"))
 MAX_CHARACTERS = 150
 _MIN_WORDS = 4
@@ -212,7 +211,6 @@ def first_sentence(text: str) -> str:
 
 _HASHED_LINE = re.compile(r"^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(#{1,6})(.*)$", re.MULTILINE)
 _FRONT_TITLE = re.compile(r"\A---[ \t]*\n(?:.*\n){0,200}?title:[ \t]*(.+)")
-
 
 OWN_SHARE = 0.5
 """Of a few words in a row, so many that a note explains make them its own."""

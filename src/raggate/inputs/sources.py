@@ -32,11 +32,7 @@ class Source(Protocol):
     """Files by path relative to the configuration's directory."""
 
     def read(self, path: str) -> bytes:
-        """Read a file.
-
-        Raises:
-            FileNotFoundError: when it is not there.
-        """
+        """Read a file; a `FileNotFoundError` says that it is not there."""
 
     def lines(self, path: str) -> Iterator[bytes]:
         """Read a file line by line, each with its end. What `read` raises comes before the first of them."""
@@ -103,12 +99,10 @@ class WorkTree(Struct, frozen=True):
     folder: str = ""
 
     def read(self, path: str) -> bytes:
-        """Read a file; see `Source`."""
         with self._opened(path) as stream:
             return content(stream, self.place(path))
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """Read a file line by line; see `Source`."""
         with self._opened(path) as stream:
             # a line that is longer than any file has comes in pieces, and its reader refuses the first
             yield from iter(partial(stream.readline, MOST_LINE_BYTES), b"")
@@ -123,11 +117,9 @@ class WorkTree(Struct, frozen=True):
             raise FileNotFoundError(path) from error
 
     def directory(self, path: str) -> Path:
-        """Return the directory itself; see `Source`."""
         return self._at(path).resolve()
 
     def names(self, path: str) -> Mapping[str, bool]:
-        """Return what stands directly in a directory; see `Source`."""
         try:
             with os.scandir(self._at(path)) as entries:
                 return {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
@@ -135,15 +127,12 @@ class WorkTree(Struct, frozen=True):
             return {}
 
     def identity(self, path: str) -> None:
-        """Name nothing: no id was computed; see `Source`."""
         del path
 
     def link_out(self, path: str) -> None:
-        """Name nothing: a file is read wherever a link leads; see `Source`."""
         del path
 
     def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Name nothing: nothing is compared with this; see `Source`."""
         del paths
         return ()
 
@@ -170,15 +159,12 @@ class WorkTree(Struct, frozen=True):
             yield step
 
     def describe(self, path: str) -> str:
-        """Name a file; see `Source`."""
         return path
 
     def place(self, path: str) -> str:
-        """Name a file for errors; see `Source`."""
         return below(self.folder, path)
 
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Name nothing: this is the working tree; see `Source`."""
         del paths
         return ()
 

@@ -25,7 +25,6 @@ MOST_FOLDERS = 300
 """Directories that are looked into as a change has them otherwise than its base: each may be a request to the server,
 of which all jobs of a repository have a thousand an hour."""
 
-
 _LINE = re.compile(r"^suite:[ \t]*([\"']?)([A-Za-z0-9._-]+)\1[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 

@@ -132,11 +132,7 @@ def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
 
 
 def has_configuration(where: InputSource) -> bool:
-    """Return whether the trusted commit has a configuration at all.
-
-    Raises:
-        RaggateError: when the commit cannot be read.
-    """
+    """Return whether the trusted commit has a configuration at all."""
     with sources.at(where.root, where.against, where.remote, where.folder) as source:
         return _has(source, where.config_name)
 
@@ -182,11 +178,7 @@ def load_without_notes(source: sources.Source, where: InputSource, accept: Accep
 
 
 def with_notes(inputs: Inputs, source: sources.Source) -> Inputs:
-    """Add the notes of a commit to what was read of it without them.
-
-    Raises:
-        CannotTell: as `vault.load`, beside the notes that the inputs have.
-    """
+    """Add the notes of a commit to what was read of it without them."""
     return replace(inputs, vault=_notes(source, inputs.config, inputs.golden, inputs.vault))
 
 

@@ -29,9 +29,6 @@ def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
 
     Args:
         beside: the notes that these would replace, which bound how much memory they may take; None for no bound.
-
-    Raises:
-        CannotTell: for notes that take `MOST_NEW_BYTES` more of it.
     """
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}

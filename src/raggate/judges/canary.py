@@ -33,7 +33,6 @@ MOST_BYTES = 16 << 20
 
 _HINT = "docs/judges.md describes the file."
 
-
 _KNOWN = names_of(get_args(JudgedScore))
 
 

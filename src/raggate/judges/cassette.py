@@ -29,7 +29,6 @@ MOST_BYTES = 512 << 20
 
 _HINT = "It is the cassette of the judges' replies: restore it from git, or remove it to ask them all anew."
 
-
 About = dict[str, str | bool | list[str]]
 """What a line tells people of its request: nothing that could not be written again as it was read."""
 
@@ -160,11 +159,7 @@ class Cassette:
             self._models.setdefault(line.judge, set()).add(line.reply.model)
 
     def record(self, request: JudgeRequest, reply: Reply) -> None:
-        """Keep a reply, on disk before this returns.
-
-        Raises:
-            CannotTell: when there is no space left for it.
-        """
+        """Keep a reply, on disk before this returns."""
         line = line_of(request, reply)
         self.recorded[line.key] = line
         self._note_model(line)
@@ -190,9 +185,6 @@ class Cassette:
 
         Returns:
             How many replies are dropped, and how many stay.
-
-        Raises:
-            CannotTell: when there is no space left for it.
         """
         if not self._taken:
             message = f"{self.path}: has no reply that was asked for, so nothing is dropped from it"

@@ -28,7 +28,6 @@ from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, U
 
 _ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
 
-
 RETRIES = 2
 """After 408, 429, 5xx or a lost connection. Each counts as a call of the budget."""
 CALL_SECONDS = 600.0
@@ -134,14 +133,12 @@ class Client:
         """The milliseconds of each request by its key, retries included, without the wait for its turn."""
 
     async def __aenter__(self) -> Self:
-        """Start the clock of all requests."""
         self._end = _clock() + self._settings.timeout
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connections."""
         await self._stack.aclose()
 
     async def send(self, request: JudgeRequest) -> Reply | NotJudged:

@@ -22,7 +22,6 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 # a reply may stand there as JSON inside JSON inside JSON
 _LEVELS = 3
 
-
 F = TypeVar("F", bound=ReplyFormat)
 
 

@@ -28,7 +28,6 @@ MOST_ITEMS = 60
 _FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _SHOWN_PROBLEMS = 3
 
-
 ClaimVerdict = Literal["supported", "partly_supported", "unsupported", "contradicted", "unrelated"]
 
 
@@ -52,11 +51,7 @@ def schema_of(expected: type[ReplyFormat]) -> JsonObject:
 
 
 def parse(text: str, expected: type[F]) -> F:
-    """Read a reply: one JSON object, in a fence of Markdown or without.
-
-    Raises:
-        ValueError: when it is anything else, saying what was expected. Foreign text may stand in it.
-    """
+    """Read a reply: one JSON object, in a fence of Markdown or without."""
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"expected at most {MOST_CHARACTERS} characters")
     fenced = _FENCED.fullmatch(text)
@@ -77,11 +72,7 @@ def parse(text: str, expected: type[F]) -> F:
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these keys and values, for `json.loads`.
-
-    Raises:
-        ValueError: for a key that occurs twice: one of its values would be lost, and nobody says which.
-    """
+    """Return the object of these keys and values, for `json.loads`."""
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("a key occurs twice")

@@ -31,7 +31,6 @@ _SHOWN = 4000
 _ANYBODYS = ("local", "other")
 """Endpoints that are no provider's own."""
 
-
 T = TypeVar("T")
 WATCH_SECONDS = 0.05
 """How often is looked whether somebody wants it to end."""
@@ -86,7 +85,6 @@ class CassetteFirst:
         self._first: dict[JudgeModel, asyncio.Lock] = {}
 
     async def __call__(self, request: JudgeRequest, expected: type[F]) -> Opinion[F]:
-        """Ask; see `Asker`."""
         reply = await self._reply(request)
         if isinstance(reply, NotJudged):
             return Opinion(says=reply, keys=(request.key,), usage=Usage())

@@ -33,7 +33,6 @@ Kind = Literal["grade", "settle", "written"]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\p{Cc}]*[^\s\p{Cc}][^\p{Cc}]*$")]
 _Label = Annotated[str, Field(max_length=200)]
 
-
 MAX_BYTES = 256 << 20
 
 
@@ -112,7 +111,6 @@ class Journal:
     """
 
     def __init__(self, path: Path, name: str) -> None:
-        """Open or make the file and read what it holds."""
         self._name = name
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)

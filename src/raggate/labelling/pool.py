@@ -41,7 +41,6 @@ class Places:
     """The notes, to look up where a retrieved chunk stands."""
 
     def __init__(self, vault: Vault, *, by_heading: bool) -> None:
-        """Index the notes."""
         self._vault = vault
         self._by_heading = by_heading
         self._notes: dict[str, list[Passage]] = {}

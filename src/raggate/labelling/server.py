@@ -29,11 +29,7 @@ _NOTHING = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-a
 
 
 def listen(port: int) -> socket.socket:
-    """Take a port of the loopback interface; any free one for 0.
-
-    Raises:
-        UsageError: when it is taken.
-    """
+    """Take a port of the loopback interface; any free one for 0."""
     taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -73,13 +69,11 @@ class Guard:
     """Lets requests through to an app below `/<token>/`; all others learn nothing but that they may not."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
-        """Guard an app that is served on a port of the loopback interface."""
         self._app = app
         self._token = token
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             return
         reason = self._refused(scope)

@@ -400,11 +400,7 @@ def _with_decided(fresh: Pool, before: Pool, state: Progress) -> Pool:
 
 
 def open_session(request: Request, runs: Sequence[Path], *, again: bool = False) -> Session:
-    """Open the golden set, what runs returned, and the journal.
-
-    Raises:
-        UsageError: for what cannot be read, and when another process has the journal open.
-    """
+    """Open the golden set, what runs returned, and the journal."""
     bench = authoring.open_golden(request)
     # by the whole path: golden sets of two suites often have the same file name
     journal = Path(FOLDER, bench.settings.golden)

@@ -59,9 +59,6 @@ def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | N
 
     Returns:
         None for no units, and when both gave the same single grade everywhere.
-
-    Raises:
-        ValueError: when the lengths differ.
     """
     n = len(first)
     if n != len(second):
@@ -83,9 +80,6 @@ def weighted_kappa_interval(
 
     Returns:
         None when kappa is defined in no resample.
-
-    Raises:
-        ValueError: when the lengths differ.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values against {len(second)}")

@@ -43,9 +43,6 @@ def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
     Args:
         successes: how many of the n are 1; also the sum of n values from 0 to 1, whose interval would be no wider.
         n: the number of trials, at least 1.
-
-    Raises:
-        ValueError: for n < 1, successes outside 0..n, or a level outside (0, 1).
     """
     check_level(level)
     if n < 1 or not 0 <= successes <= n:
@@ -70,9 +67,6 @@ def bootstrap(
     Returns:
         The interval over the resamples in which the statistic is defined; None when it never is, and of one unit,
         whose resamples are all that unit and say nothing of others.
-
-    Raises:
-        ValueError: for n, `resamples`, `seed` or `level` out of range.
     """
     check_level(sampling.level)
     if n < 1 or sampling.resamples < 1 or sampling.seed < 0:
@@ -93,11 +87,7 @@ def bootstrap(
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Return the quantile of ascending values, interpolated linearly between its neighbours.
-
-    Raises:
-        ValueError: for no values.
-    """
+    """Return the quantile of ascending values, interpolated linearly between its neighbours."""
     if not ordered:
         raise ValueError("a quantile needs at least one value")
     place = share * (len(ordered) - 1)

@@ -18,7 +18,6 @@ KEY = "noise"
 
 _CONFIDENCE = 0.95
 
-
 Whole = Annotated[int, Meta(ge=0)]
 _Kind = TypeVar("_Kind")
 

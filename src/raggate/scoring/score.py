@@ -34,7 +34,6 @@ ALIKE = 0.8
 FEWEST = 8
 """Shingles below which a text is too short to be a copy of another."""
 
-
 FolderCounts = dict[str, dict[str, int]]
 """By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
 more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""

@@ -24,21 +24,13 @@ _NO_SUPPORT = as_dict(Support(rel_path=""))
 
 
 def with_cases(data: bytes, cases: Iterable[Case]) -> bytes:
-    """Add cases to the content of a file, which may be empty.
-
-    Raises:
-        ValueError: for a case that no line can hold.
-    """
+    """Add cases to the content of a file, which may be empty."""
     ended = not data or data.endswith(b"\n")
     return data + (b"" if ended else b"\n") + b"".join(_line(_row(case)) + b"\n" for case in cases)
 
 
 def with_changed(data: bytes, changed: Mapping[str, Case]) -> bytes:
-    """Write other cases in the place of those of the same ids. Only keys whose values differ change.
-
-    Raises:
-        ValueError: for a case that no line can hold.
-    """
+    """Write other cases in the place of those of the same ids. Only keys whose values differ change."""
     lines = data.split(b"\n")
     for number, line in enumerate(lines):
         row = json.loads(line.removeprefix(_MARK)) if line.strip() else {}

@@ -16,7 +16,6 @@ class AnthropicMessages:
     """`POST <base>/v1/messages`."""
 
     def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
-        """Return the HTTP call; see `Provider`."""
         messages = request.prompt.messages
         body: dict[str, object] = {
             "model": request.model.model,
@@ -38,7 +37,6 @@ class AnthropicMessages:
         return HttpCall(url=endpoint_url(request.model.base_url, "v1", "messages"), json=body, headers=headers)
 
     def read(self, body: bytes) -> Reply | NotJudged:
-        """Read the use of the tool, or the text where there is none; see `Provider`."""
         answer = answer_of(body)
         if isinstance(answer, NotJudged):
             return answer

@@ -14,7 +14,6 @@ class OpenAIChat:
     """`POST <base>/v1/chat/completions`, with temperature, seed and the schema of the reply."""
 
     def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
-        """Return the HTTP call; see `Provider`."""
         # OpenAI's own server has given the limit another name, which most others do not know
         limit = "max_completion_tokens" if request.model.endpoint == "openai" else "max_tokens"
         body: dict[str, object] = {
@@ -36,7 +35,6 @@ class OpenAIChat:
         return endpoint_url(base_url, "v1", "chat/completions")
 
     def read(self, body: bytes) -> Reply | NotJudged:
-        """Read the first choice; see `Provider`."""
         answer = answer_of(body)
         if isinstance(answer, NotJudged):
             return answer

@@ -87,11 +87,7 @@ class Calls:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the nearest-rank percentile: the smallest value that at least `share` of all values do not exceed.
-
-    Raises:
-        ValueError: for no values.
-    """
+    """Return the nearest-rank percentile: the smallest value that at least `share` of all values do not exceed."""
     if not values:
         raise ValueError("a percentile needs at least one value")
     return _nearest_rank(sorted(values), share)
