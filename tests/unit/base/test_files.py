@@ -102,11 +102,6 @@ def test_what_is_full_is_told_with_the_space_that_is_left(number: int) -> None:
     assert told.message.startswith(f"/: {os.strerror(number)}; ")
 
 
-def test_any_other_error_is_none_of_a_disk() -> None:
-    """It may be a bug, and is told as one."""
-    assert files.unwritable(OSError(errno.EBADF, os.strerror(errno.EBADF), "/")) is None
-
-
 HOLDS = """
 import sys
 from raggate.base.files import scratch_directory

@@ -16,16 +16,11 @@ from tables import each_row
     ("value", "decimals", "expected"),
     [
         pytest.param(0.12345, 4, 0.1235, id="half goes up, although the float lies below it"),
-        pytest.param(0.00005, 4, 0.0001, id="smallest half"),
-        pytest.param(0.000049999, 4, 0.0, id="below a half"),
         pytest.param(-0.12345, 4, -0.1235, id="half goes away from zero"),
         pytest.param(2.5, 0, 3.0, id="not to even"),
         pytest.param(1.005, 2, 1.01, id="the decimal people see decides"),
-        pytest.param(1 / 3, 4, 0.3333, id="a third"),
         pytest.param(0.1 + 0.2, 12, 0.3, id="stored precision drops the noise of sums"),
-        pytest.param(7, 4, 7.0, id="whole number"),
         pytest.param(1e300, 4, 1e300, id="too large to have decimals"),
-        pytest.param(-1e17, 12, -1e17, id="too large for the stored decimals"),
         pytest.param(math.inf, 4, math.inf, id="infinity stays"),
     ],
 )
@@ -51,10 +46,8 @@ def test_rounded_is_near_and_stable(value: float, decimals: int) -> None:
         (0.03125, False, "0.0313"),
         (-0.03125, True, "-0.0313"),
         (0.00005, True, "+0.0001"),
-        (1, False, "1.0000"),
         (0.0, True, "+0.0000"),
         (None, False, "–"),
-        (None, True, "–"),
     ],
 )
 def test_written(value: float | None, expected: str, *, sign: bool) -> None:
@@ -67,10 +60,8 @@ def test_written(value: float | None, expected: str, *, sign: bool) -> None:
     [
         (0.8, 0.75, "0.8000"),
         (0.8, 0.79997, "0.80000"),
-        (0.79997, 0.8, "0.79997"),
         (-0.0500004, -0.05, "-0.0500004"),
         (0.8, 0.8 + 1e-12, "0.8000"),
-        (0.8, None, "0.8000"),
         (None, 0.8, "–"),
     ],
 )

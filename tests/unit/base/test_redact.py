@@ -67,7 +67,6 @@ KEY = "sk-0123456789/+äb"
 LONG = "-----BEGIN-----\nMIIEpAIBAAKCAQEA\n-----END-----"
 # a star of the replacement beside the rest of a value would look like the value
 SECRET = st.text(min_size=SHORTEST).filter(lambda text: "*" not in text and text.strip() != "")
-TOKEN = "ghs_anExampleThatOpensNothing0123456789"  # noqa: S105
 
 
 @each_row(
@@ -174,14 +173,6 @@ def test_inside_base64_of_a_longer_text(before: bytes, secret: str, after: bytes
         assert len(text) - len(cleaned) + 3 >= len(secret) * 8 // 6 - 2
 
 
-def test_in_an_authorization_header() -> None:
-    """The token of a header for HTTP's basic authentication is hidden."""
-    header = "AUTHORIZATION: basic " + base64.b64encode(f"x-access-token:{TOKEN}".encode()).decode()
-    cleaned = redact(header, [TOKEN])
-    assert cleaned.startswith("AUTHORIZATION: basic eC1hY2Nlc3Mtd")
-    assert "***" in cleaned
-
-
 @each_row("encode", [quote, quote_plus, lambda text: quote(text, safe="").lower(), json.dumps])
 def test_encoded_secrets_are_hidden(encode: object) -> None:
     """A secret in a URL, in a form or in a JSON file is hidden."""
@@ -223,8 +214,3 @@ def test_a_quoted_secret(secret: str) -> None:
     """A secret is found as messages quote it, and on one line."""
     assert redact_cut(quoted(f"token={secret}"), [secret]) == "'token=***'"
     assert redact_cut(cut(f"token={secret}"), [secret]) == "token=***"
-
-
-def test_a_secret_behind_white_space_that_was_cut_off() -> None:
-    """A value of which only the beginning was looked at says so, and the beginning of a secret in it is hidden."""
-    assert redact_cut(cut(" " * (801 - len(KEY)) + KEY, limit=200), [KEY]) == "***…"

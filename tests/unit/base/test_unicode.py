@@ -16,14 +16,11 @@ def test_words_are_letters_digits_and_underscores_in_a_row() -> None:
     ("text", "columns"),
     [
         ("", 0),
-        ("abc", 3),
         ("→ 5", 3),
         ("漢字", 4),
-        ("⛔ ", 3),
         ("😀", 2),
         ("e\u0301", 1),
         ("⚠\ufe0f", 2),
-        ("\u200b", 0),
     ],
 )
 def test_columns_of_a_text(text: str, columns: int) -> None:
@@ -35,12 +32,10 @@ def test_columns_of_a_text(text: str, columns: int) -> None:
     ("text", "room", "lines"),
     [
         ("", 5, [""]),
-        ("one two", 7, ["one two"]),
         ("one two", 6, ["one", "two"]),
         ("one  two", 4, ["one", "two"]),
         ("abcdefg hi", 3, ["abc", "def", "g", "hi"]),
         ("漢字漢", 4, ["漢字", "漢"]),
-        ("漢", 1, ["漢"]),
     ],
 )
 def test_lines_break_between_words(text: str, room: int, lines: list[str]) -> None:

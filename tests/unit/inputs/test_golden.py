@@ -89,20 +89,11 @@ def test_every_key() -> None:
 
 
 @each_row("nothing", [None, [], ...], ids=["null", "empty", "missing"])
-@each_row(
-    ("key", "field", "expected"),
-    [
-        ("tags", "tags", ()),
-        ("vaults", "vaults", ()),
-        ("folders", "folders", ()),
-        ("expected_key_facts", "expected_key_facts", ()),
-        ("retriever_types", "modes", None),
-    ],
-    ids=["tags", "vaults", "folders", "expected_key_facts", "retriever_types"],
-)
-def test_nothing_in_a_list(key: str, field: str, nothing: object, expected: object) -> None:
+def test_nothing_in_a_list(nothing: object) -> None:
     """Null, an empty list and no key at all mean the same, so no case is asked in no mode."""
-    assert getattr(load_one(**{key: nothing}), field) == expected
+    case = load_one(tags=nothing, vaults=nothing, folders=nothing, expected_key_facts=nothing, retriever_types=nothing)
+    assert case == load_one()
+    assert case.modes is None
 
 
 TWO = [GOLD, {"rel_path": "b.md"}]
@@ -113,23 +104,12 @@ TWO = [GOLD, {"rel_path": "b.md"}]
     [
         pytest.param({"id": ...}, "key 'id' is missing", id="no id"),
         pytest.param({"id": ""}, "case '': id: expected at least 1 character(s); found ''", id="empty id"),
-        pytest.param({"id": " "}, r"id: expected text that matches \S", id="blank id"),
-        pytest.param({"id": 7}, "id: expected a valid string; found 7", id="number as id"),
         pytest.param({"id": "x" * 201}, "id: expected", id="id too long"),
-        pytest.param({"question": ...}, "case 'q1': key 'question' is missing", id="no question"),
-        pytest.param({"question": "\n"}, r"case 'q1': question: expected text that matches \S", id="blank question"),
-        pytest.param({"answerable": ...}, "case 'q1': key 'answerable' is missing", id="no answerable"),
         pytest.param({"answerable": 1}, "case 'q1': answerable: expected a valid boolean; found 1", id="1 for true"),
-        pytest.param({"answerable": "true"}, "answerable: expected a valid boolean; found 'true'", id="text for true"),
         pytest.param({"anwserable": True}, "unknown key 'anwserable'; did you mean 'answerable'?", id="unknown key"),
         pytest.param({"tags": "work"}, 'tags: expected a list, such as ["work"]; found ', id="text for a list"),
-        pytest.param({"tags": [""]}, "tags[0]: expected at least 1 character(s)", id="empty tag"),
         pytest.param({"k": 0}, "k: expected greater than or equal to 1; found 0", id="k"),
-        pytest.param({"k": 5.0}, "k: expected a valid integer; found 5.0", id="k with a point"),
-        pytest.param({"detail": "x"}, "detail: expected 'brief', 'normal' or 'detailed'; found 'x'", id="detail"),
-        pytest.param({"must_pass": None}, "must_pass: expected a valid boolean; found None", id="null for a flag"),
         pytest.param({"gold_supports": GOLD}, "gold_supports: expected a list; found", id="one support without a list"),
-        pytest.param({"gold_supports": ["a.md"]}, "gold_supports[0]: expected a mapping; found 'a.md'", id="text"),
         pytest.param({"gold_supports": [{}]}, "key 'gold_supports[0].rel_path' is missing", id="no rel_path"),
         pytest.param(
             {"gold_supports": [{**GOLD, "headding_path": "x"}]},
@@ -141,7 +121,6 @@ TWO = [GOLD, {"rel_path": "b.md"}]
             "gold_supports[0].grade: expected greater than or equal to 1; found 0",
             id="grade 0",
         ),
-        pytest.param({"gold_supports": [{**GOLD, "grade": True}]}, "gold_supports[0].grade: expected", id="grade true"),
         pytest.param(
             {"gold_supports": [{**GOLD, "snippets": ["  "]}]},
             r"gold_supports[0].snippets[0]: expected text that matches \S",
@@ -163,20 +142,11 @@ TWO = [GOLD, {"rel_path": "b.md"}]
         ),
         pytest.param({"required_support_groups": []}, "expected at least one group, found none", id="no group"),
         pytest.param({"required_support_groups": [[]]}, "groups[0]: expected at least one index", id="an empty group"),
-        pytest.param(
-            {"required_support_groups": [[0], []]},
-            "required_support_groups[1]: expected at least one index",
-            id="a second empty group",
-        ),
         pytest.param({"required_support_groups": [[1]]}, "expected an index from 0 to 0 into", id="index too large"),
-        pytest.param({"required_support_groups": [[-1]]}, "expected an index from 0 to 0 into", id="negative index"),
         pytest.param(
             {"gold_supports": TWO, "required_support_groups": [[0], [1, 2]]},
             "required_support_groups[1][1]: expected an index from 0 to 1 into gold_supports, found 2",
             id="index too large in a second group",
-        ),
-        pytest.param(
-            {"required_support_groups": [0]}, "required_support_groups[0]: expected a list; found 0", id="flat"
         ),
         pytest.param({"category": "multi_hop"}, "so required_support_groups is needed", id="multi_hop without groups"),
         pytest.param(
@@ -188,11 +158,6 @@ TWO = [GOLD, {"rel_path": "b.md"}]
             {"recency_conflict_rule": "cite_both"},
             "recency_conflict_rule goes with category 'recency/conflict', found category 'factual'",
             id="rule without recency",
-        ),
-        pytest.param(
-            {"category": "recency/conflict", "recency_conflict_rule": "newest"},
-            "recency_conflict_rule: expected 'cite_newer', 'acknowledge_both' or 'cite_both'; found 'newest'",
-            id="no such rule",
         ),
     ],
 )
@@ -209,17 +174,11 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
     ("data", "message"),
     [
         pytest.param(b"", "g.jsonl: the golden set has no case", id="empty"),
-        pytest.param(b"\n \r\n\n", "g.jsonl: the golden set has no case", id="blank lines"),
-        pytest.param(b"{\n", "g.jsonl:1: not valid JSON", id="syntax"),
         pytest.param(b"[1]\n", "g.jsonl:1: expected a JSON object, found [1]", id="a list"),
         pytest.param(b"<<<<<<< HEAD\n", "g.jsonl:1: unresolved merge conflict", id="conflict, ours"),
-        pytest.param(b"\n=======\n", "g.jsonl:2: unresolved merge conflict", id="conflict, between"),
-        pytest.param(b"\n\n>>>>>>> x\n", "g.jsonl:3: unresolved merge conflict", id="conflict, theirs"),
         pytest.param(b'"\xff"\n', "g.jsonl:1: not valid UTF-8 at byte 1 of the line", id="not UTF-8"),
         pytest.param(b'{"id": NaN}', "g.jsonl:1: not valid JSON", id="nan"),
-        pytest.param(b"[" * 1000 + b"]" * 1000, "g.jsonl:1: not valid JSON: nested too deeply", id="deep list"),
         pytest.param(b'{"id":' + b"[" * 199 + b"]" * 199 + b"}", "g.jsonl:1: id: expected a", id="deep value"),
-        pytest.param(b"[" * 100_000, "g.jsonl:1: not valid JSON", id="too deep"),
         pytest.param(
             b'"' + b"x" * golden.MAX_LINE_BYTES + b'"', "g.jsonl:1: the line has 1048578 bytes", id="line too long"
         ),
@@ -229,11 +188,6 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
             id="duplicate id",
         ),
         pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' occurs twice", id="duplicate key"),
-        pytest.param(
-            b'{"gold_supports": [{"rel_path": "a", "rel_path": "b"}]}',
-            "g.jsonl:1: key 'rel_path' occurs twice",
-            id="duplicate key inside",
-        ),
         pytest.param(lines(ROW) + b"{", "g.jsonl:2: not valid JSON", id="one bad line among good ones"),
         pytest.param("{\u2028}\n".encode(), "g.jsonl:1: not valid JSON", id="only a newline ends a line"),
     ],
@@ -250,23 +204,6 @@ def test_problems_are_cut() -> None:
     assert lines[-1] == "… and 3 more"
 
 
-@each_row(
-    ("changes", "above"),
-    [
-        pytest.param({"k": 1000}, {"k": 1001}, id="k"),
-        pytest.param({"id": "x" * 200}, {"id": "x" * 201}, id="id"),
-        pytest.param({"question": "x" * 20_000}, {"question": "x" * 20_001}, id="question"),
-        pytest.param(
-            {"gold_supports": [{**GOLD, "grade": 100}]}, {"gold_supports": [{**GOLD, "grade": 101}]}, id="grade"
-        ),
-    ],
-)
-def test_bounds(changes: dict[str, Any], above: dict[str, Any]) -> None:
-    """Sizes and numbers are accepted up to their bounds and refused beyond them."""
-    load_one(**changes)
-    assert next(iter(above)) in refusal(lines({**ROW, **above}))
-
-
 def test_layout_does_not_matter() -> None:
     """A byte order mark, CRLF, blank lines and the spelling of the JSON change nothing but the line number."""
     plain = golden.load(lines(ROW), "g.jsonl")
@@ -279,7 +216,6 @@ def test_layout_does_not_matter() -> None:
 @each_row(
     "change",
     [{"id": "q9"}, {"question": "What?"}],
-    ids=["another id", "another question"],
 )
 def test_golden_hash_covers(change: dict[str, Any]) -> None:
     """The hash of a golden set changes with the id and the content of its cases."""
@@ -432,11 +368,8 @@ def test_labels_by_id(fields: dict[str, object], supports: tuple[str | None, ...
 @each_row(
     ("category", "meant"),
     [
-        ("multihop", "multi_hop"),
         ("multi-hop", "multi_hop"),
-        ("multi_hops", "multi_hop"),
         ("recency_conflict", "recency/conflict"),
-        ("recency/conflicts", "recency/conflict"),
     ],
 )
 def test_a_misspelt_category_does_not_escape_its_rule(category: str, meant: str) -> None:

@@ -130,9 +130,6 @@ def test_folders_without_end(tmp_path: Path, levels: int, refused: bool) -> None
     ("change", "changed"),
     [
         pytest.param({"a.md": b"other"}, True, id="text"),
-        pytest.param({"c.md": b"new"}, True, id="a further note"),
-        pytest.param({"a.md": b"one "}, True, id="white space"),
-        pytest.param({"c.txt": b"new"}, False, id="another file"),
         pytest.param({"c.md": b""}, False, id="an empty file"),
     ],
 )

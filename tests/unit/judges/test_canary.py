@@ -48,13 +48,10 @@ def test_scores_that_nobody_gives_are_not_asked_for() -> None:
     ("fields", "problem"),
     [
         ({"value": 6}, "value"),
-        ({"score": "correctness", "value": -1}, "value"),
         ({"score": "helpful", "value": 0.5}, "value: 0.5 is no grade of helpful, from 0 to 1"),
-        ({"score": "faithfulness", "value": 2}, "value: 2 is no grade of faithfulness, from 0 to 1"),
         ({"score": "beauty"}, "score: expected one of groundedness"),
         ({"by": ""}, "by"),
         ({"colour": "red"}, "colour: Extra inputs"),
-        ({"passages": [{"source": "a"}]}, "passages.0.text"),
     ],
 )
 def test_a_line_that_is_no_case(fields: dict[str, Any], problem: str) -> None:

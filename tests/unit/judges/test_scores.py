@@ -22,7 +22,7 @@ from raggate.judges.replies import (
     RecencyConflictReply,
     RetrievalLabelsReply,
 )
-from raggate.judges.scores import EACH, MOST_CLAIMS, combined, groundedness_of, templates_of
+from raggate.judges.scores import MOST_CLAIMS, combined, groundedness_of
 from raggate.models.judging import Judgement, JudgeRequest, NotJudged, disagree
 from tables import each_row
 
@@ -131,38 +131,33 @@ def test_a_blank_answer_is_a_refusal_without_a_judge() -> None:
     assert (judgement.value, judgement.usage.replies) == (1.0, 0)
 
 
+YES_OR_NO = {
+    "support_present": True,
+    "unsupported_claim_present": False,
+    "contradicted_claim_present": False,
+    "source_cited": True,
+    "fabricated_source": False,
+    "proper_action": True,
+    "response_on_topic": True,
+    "helpful": False,
+    "incomplete": True,
+    "unsafe_content": False,
+}
+
+
+def labels_reply(kind: type[Any], **changes: bool) -> Any:
+    """Build a judge's reply about labels."""
+    keys = kind.model_fields.keys() - {"reasoning"}
+    return kind(reasoning="Because.", **{key: {**YES_OR_NO, **changes}[key] for key in keys})
+
+
 def test_labels_are_a_judgement_each() -> None:
     """A reply about grounding or generation comes to one value for each label of the taxonomy, paid once."""
-    grounding = GroundingLabelsReply(
-        reasoning="Because.",
-        support_present=True,
-        unsupported_claim_present=False,
-        contradicted_claim_present=False,
-        source_cited=True,
-        fabricated_source=False,
+    ask = ScriptedAsker(
+        grounding_labels=labels_reply(GroundingLabelsReply), generation_labels=labels_reply(GenerationLabelsReply)
     )
-    generation = GenerationLabelsReply(
-        reasoning="Because.",
-        proper_action=True,
-        response_on_topic=True,
-        helpful=False,
-        incomplete=True,
-        unsafe_content=False,
-    )
-    ask = ScriptedAsker(grounding_labels=grounding, generation_labels=generation)
     labels = graded(make_panel(make_grader(ask), scores=("grounding_labels", "generation_labels")))
-    assert {name: judgement.value for name, judgement in labels.items()} == {
-        "support_present": 1,
-        "unsupported_claim_present": 0,
-        "contradicted_claim_present": 0,
-        "source_cited": 1,
-        "fabricated_source": 0,
-        "proper_action": 1,
-        "response_on_topic": 1,
-        "helpful": 0,
-        "incomplete": 1,
-        "unsafe_content": 0,
-    }
+    assert {name: judgement.value for name, judgement in labels.items()} == YES_OR_NO
     assert sum(judgement.usage.replies for judgement in labels.values()) == 2
 
 
@@ -206,14 +201,7 @@ def test_labels_of_passages_that_cannot_be_are_none(
 
 def test_labels_that_exclude_each_other_are_none() -> None:
     """A made-up source where nothing is cited is no label, and takes the whole reply with it."""
-    reply = GroundingLabelsReply(
-        reasoning="Because.",
-        support_present=True,
-        unsupported_claim_present=False,
-        contradicted_claim_present=False,
-        source_cited=False,
-        fabricated_source=True,
-    )
+    reply = labels_reply(GroundingLabelsReply, source_cited=False, fabricated_source=True)
     labels = graded(make_panel(make_grader(ScriptedAsker(grounding_labels=reply)), scores=("grounding_labels",)))
     assert {judgement.reason for judgement in labels.values()} == {"unusable_score"}
 
@@ -398,12 +386,6 @@ def test_a_judge_without_a_key_excuses_no_answer() -> None:
     for votes in ([absent[0], refused, vote(5), vote(5)], [*absent, absent[0], refused]):
         assert combined(votes, "median").reason == "refused"
     assert combined([absent[0], vote(5)], "median").reason == "no_key"
-
-
-def test_templates_name_what_is_asked() -> None:
-    """The prompts that make two runs comparable are those of the scores; claim by claim they are others."""
-    assert {*templates_of(("groundedness", "correctness"), each_claim=False)} == {"groundedness", "correctness"}
-    assert {*templates_of(("groundedness",), each_claim=True)} == {*EACH.rubrics}
 
 
 @each_row(

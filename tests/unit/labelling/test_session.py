@@ -257,15 +257,6 @@ def test_notes_that_changed_meanwhile(project: LabelProject) -> None:
     assert project.cases()["q1"]["gold_supports"] == [DOUGH]
 
 
-def test_a_question_that_asks_something_else_meanwhile(project: LabelProject) -> None:
-    """What was judged for other words counts no more."""
-    session = project.open()
-    session.decide([grade("q1", OVEN, 3), grade("q2", OVEN, 3)])
-    project.golden.write_bytes(project.golden.read_bytes().replace(b"How hot", b"How old"))
-    session = project_again(project, session)
-    assert session.plan().sentences == (f"q1: bread.md {OVEN}: not judged → grade 3",)
-
-
 def test_grades_of_a_question_that_was_reworded(project: LabelProject) -> None:
     """Grades that were given for other words stay in the file, and count no more."""
     session = project.open()

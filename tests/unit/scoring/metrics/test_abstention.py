@@ -20,16 +20,11 @@ ANSWERED = {"abstained": False, "answer": "Under the mat."}
         pytest.param(False, REFUSED, 1, 0, None, id="unanswerable, refused"),
         pytest.param(False, ANSWERED, 0, 1, None, id="unanswerable, answered"),
         pytest.param(False, {"answer": " \n"}, 1, 0, None, id="unanswerable, a blank answer"),
-        pytest.param(False, {"answer": ""}, 1, 0, None, id="unanswerable, an empty answer"),
         pytest.param(False, {"answer": None}, 0, 1, None, id="unanswerable, none asked for, not refused"),
-        pytest.param(
-            False, {"answer": None, "abstained": True}, 1, 0, None, id="unanswerable, none asked for, refused"
-        ),
         pytest.param(False, None, 0, 1, None, id="unanswerable, failed call"),
         pytest.param(True, REFUSED, None, None, 1, id="answerable, refused"),
         pytest.param(True, ANSWERED, None, None, 0, id="answerable, answered"),
         pytest.param(True, {"answer": " "}, None, None, 1, id="answerable, a blank answer"),
-        pytest.param(True, {"answer": None}, None, None, 0, id="answerable, none asked for"),
         pytest.param(True, None, None, None, 1, id="answerable, failed call"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 from builders import make_case, make_labelled, make_response, make_result, make_support
 from raggate.base.headings import parse
 from raggate.models.run import Reference
-from raggate.scoring.metrics.citations import cited_supports, has_citation
+from raggate.scoring.metrics.citations import cited_supports
 from tables import each_row
 
 
@@ -28,13 +28,6 @@ from tables import each_row
 def test_places_in_a_text(answer: str, cited: list[tuple[str, str]]) -> None:
     """A place is a path and a section, in brackets, parentheses, quotes or none; its section ends where they close."""
     assert [tuple(place) for place in parse(answer)] == cited
-
-
-@each_row(("answer", "cites"), [("[1]", True), ("[2]", False), ("[0]", False), ("[3, 1]", True)])
-def test_numbers_count_among_the_references(answer: str, *, cites: bool) -> None:
-    """`[n]` cites something where the answer has an n-th reference."""
-    reference = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0)
-    assert has_citation(make_response(answer=answer, references=(reference,))) is cites
 
 
 @each_row(
@@ -68,5 +61,6 @@ def test_a_reference_is_of_the_vault_that_is_asked(vault: str, supports: set[int
 def test_no_answer_takes_long() -> None:
     """An answer that is made to be read slowly is read in time that grows with its length alone."""
     begun = time.process_time()
-    assert [*parse("[file: " * 10_000)] == []
+    for text in ("[file: " * 10_000, "[" * 500_000, " " * 500_000, "file:, " * 1_000):
+        assert [*parse(text)] == []
     assert time.process_time() - begun < 5
