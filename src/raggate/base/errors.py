@@ -95,13 +95,7 @@ class UsageError(RaggateError):
 
 
 class FileError(UsageError):
-    """A file cannot be read, or does not hold what it should.
-
-    Args:
-        place: the file, with line or key where that is known.
-        problem: what is wrong with it.
-        hint: what to do about it; empty when the problem says it already.
-    """
+    """A file cannot be read, or does not hold what it should."""
 
     def __init__(self, place: str, problem: str, *, hint: str = "") -> None:
         super().__init__(f"{place}: {problem}", hint=hint)
@@ -110,13 +104,7 @@ class FileError(UsageError):
 
 
 class SettingError(UsageError):
-    """A key of the configuration names what is not there; which line it is in, whoever raises this does not know.
-
-    Args:
-        key: the key, with dots.
-        problem: what is wrong with it.
-        hint: what to do about it.
-    """
+    """A key of the configuration names what is not there; which line it is in, whoever raises this does not know."""
 
     def __init__(self, key: str, problem: str, *, hint: str) -> None:
         super().__init__(f"{key}: {problem}", hint=hint)
@@ -136,14 +124,7 @@ class Problem(NamedTuple):
 
 
 class FileProblems(UsageError):
-    """Places of files that are wrong, as many as are shown.
-
-    Args:
-        check: what `raggate lint` calls it.
-        problems: the places, at least one.
-        more: how many others there are.
-        hint: what to do about them.
-    """
+    """Places of files that are wrong, as many as are shown."""
 
     def __init__(self, check: str, problems: Sequence[Problem], *, more: int = 0, hint: str = "") -> None:
         rest = [f"… and {more} more"] if more else []

@@ -249,12 +249,7 @@ def inside_place(note: str, places: Iterable[str]) -> bool:
 
 
 def in_scope(rel_path: str, vaults: Iterable[str], selected: Iterable[str]) -> bool:
-    """Whether a note's folder lies in a selected folder, in any of the vaults (in all of them when none is named).
-
-    Args:
-        rel_path: the note, relative to its vault.
-        selected: folders as `vault/path`.
-    """
+    """Whether a note's folder lies in a selected folder, in any of the vaults (in all of them when none is named)."""
     folder = rel_path.rpartition("/")[0]
     names = tuple(selected)
     possible = tuple(vaults) or {name.split("/", 1)[0] for name in names}

@@ -55,6 +55,16 @@ def pieces(value: object, margin: str = "") -> Iterator[str]:
         yield "\n"
 
 
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these keys and values, for `json.loads`; a `ValueError` names a key that occurs twice."""
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        if key in value:
+            raise ValueError(f"key {quoted(key)} occurs twice")
+        value[key] = item
+    return value
+
+
 def _enclosed(ends: str, parts: Iterable[tuple[str, object]], margin: str) -> Iterator[str]:
     inner, before = f"{margin}  ", ends[0]
     for name, part in parts:

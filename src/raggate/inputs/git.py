@@ -88,9 +88,6 @@ def find(folder: Path, workspace: Path | None = None) -> Checkout | None:
         workspace: the directory that the checkouts of a job lie in; None for a person's own machine. A change can
             bring another repository as a submodule, whose `.git` is a file: a job does not look into it, and a person
             has to be in it.
-
-    Returns:
-        The checkout; None when there is none.
     """
     folder = Path(os.path.normpath(folder.absolute()))
     above = [folder, *folder.parents]
@@ -370,9 +367,6 @@ class LocalObjects:
     Args:
         spare: where objects are read that a partial clone leaves out; None for nowhere.
         purpose: completes "git is not installed, and …".
-
-    Attributes:
-        reader: git over these objects, for what else is asked of it.
     """
 
     limits = LIMITS

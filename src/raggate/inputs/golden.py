@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from raggate.base import yamlio
 from raggate.base.errors import FileProblems, Problem, UsageError
 from raggate.base.headings import elements
-from raggate.base.jsonio import MERGE_MARKERS, as_dict, dumps, loads
+from raggate.base.jsonio import MERGE_MARKERS, as_dict, distinct, dumps, loads
 from raggate.base.numbers import counted
 from raggate.base.quote import Problems, cut, nearest, problems_of, quoted, suggestion
 from raggate.base.yamlio import Path
@@ -50,22 +50,17 @@ class _Row(BaseModel):
         return {key: value for key, value in row.items() if value is not None or key not in lists}
 
 
-class _SupportRow(_Row):
-    rel_path: _Text | None = None
-    doc_id: _Label | None = None
-    chunk_id: _Label | None = None
-    heading_path: _Text | None = None
-    snippets: list[_Text] = _EMPTY
-    vault: _Label | None = None
-    grade: Annotated[int, Field(ge=1, le=100)] = 1
-
-
 class _PlaceRow(_Row):
     rel_path: _Text | None = None
     doc_id: _Label | None = None
     chunk_id: _Label | None = None
     heading_path: _Text | None = None
     vault: _Label | None = None
+
+
+class _SupportRow(_PlaceRow):
+    snippets: list[_Text] = _EMPTY
+    grade: Annotated[int, Field(ge=1, le=100)] = 1
 
 
 class _CaseRow(_Row):
@@ -220,15 +215,8 @@ def faults(value: dict[str, Any]) -> list[tuple[int | str, ...]]:
 
 
 def _refuse_duplicate_keys(line: bytes) -> None:
-    def checked(pairs: list[tuple[str, object]]) -> None:
-        keys: set[str] = set()
-        for key, _ in pairs:
-            if key in keys:
-                raise ValueError(f"key {quoted(key)} occurs twice")
-            keys.add(key)
-
     try:
-        json.loads(line, object_pairs_hook=checked)
+        json.loads(line, object_pairs_hook=distinct)
     except RecursionError:
         # what is nested that deep fits no key, and validation says so
         return
@@ -365,11 +353,7 @@ def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None
 
 
 class GoldenProblems:
-    """The first problems of a golden set, and how many there are: each of millions of lines may have one.
-
-    Attributes:
-        count: how many.
-    """
+    """The first problems of a golden set, and how many there are: each of millions of lines may have one."""
 
     def __init__(self) -> None:
         self.count = 0

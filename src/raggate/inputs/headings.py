@@ -347,11 +347,7 @@ def sections_of(vault: Vault) -> SectionsOf:
 
 
 def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = None) -> None:
-    """Check that every gold support stands in the vault: note, heading path and snippets.
-
-    Args:
-        sections: their look-up, where it outlives this check.
-    """
+    """Check that every gold support stands in the vault: note, heading path and snippets."""
     sections = sections or sections_of(vault)
     problems = GoldenProblems()
 

@@ -171,12 +171,7 @@ class WorkTree(Struct, frozen=True):
 
 @contextmanager
 def at(root: Path, revision: str | None, remote: Remote | None = None, folder: str = "") -> Iterator[Source]:
-    """Open the working tree below `root`, or a revision of the repository it lies in.
-
-    Args:
-        revision: anything git can resolve to a commit; None for the working tree.
-        remote: where the job has its commits; None on a person's own machine.
-    """
+    """Open the working tree below `root`, or a revision of the repository it lies in."""
     if revision is None:
         yield WorkTree(root, folder=folder)
         return

@@ -207,9 +207,6 @@ def name_of_unusable(root: Path, config_name: str, *, against: str | None, remot
 
     Args:
         against: the revision that is trusted; where that has no name, the working tree's counts. None for none.
-
-    Returns:
-        The name; None when neither has one that could be used.
     """
     return (at(root, config_name, against, remote) if against else None) or _in(
         sources.WorkTree(root, confined=True), config_name

@@ -144,9 +144,6 @@ def load_change(
 
     Args:
         trusted: the trusted notes, beside which those of the change are bounded; None for no bound.
-
-    Raises:
-        CannotTell: as `vault.load`.
     """
     source = commit or sources.WorkTree(where.root, confined=True, folder=where.folder)
     return _read_all(source, where, accept, beside=trusted)

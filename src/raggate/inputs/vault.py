@@ -76,9 +76,6 @@ def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappi
 
     Args:
         vaults: the vaults its case is about; where the support names none, the first that has the note counts.
-
-    Returns:
-        None when no vault has the note.
     """
     names = (support.vault,) if support.vault else (*vaults, *notes.directories)
     name = next((name for name in names if (name, support.rel_path) in notes.texts), None)

@@ -35,10 +35,9 @@ class Budget:
         self._changed = asyncio.Condition()
 
     async def reserve(self, request: JudgeRequest, *, retry: bool = False) -> Reserved | str:
-        """Set aside the most that a call may take; wait for calls under way where they may leave enough.
+        """Set aside the most that a call may take, or return the limit that does not allow it, as a sentence.
 
-        Returns:
-            What was set aside, to be given to `settle`; or the limit that does not allow the call, as a sentence.
+        It waits for calls under way if they may leave enough.
         """
         most = upper_bound(request)
         async with self._changed:

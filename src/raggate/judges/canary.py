@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.base.errors import UsageError
+from raggate.base.jsonio import distinct
 from raggate.base.numbers import setting
 from raggate.base.quote import first_problem, quoted
 from raggate.config.judge_settings import JudgedScore
 from raggate.judges.prompts import Material, Passage
-from raggate.judges.replies import distinct
 from raggate.judges.scores import Panel, configured, names_of
 from raggate.models.judging import CanaryAgreement, highest, scale_of
 from raggate.models.run import Reference, Response

@@ -19,9 +19,8 @@ from msgspec import Meta, Struct, convert
 
 from raggate.base.errors import FileError, UsageError
 from raggate.base.files import read_file, write_file, writing
-from raggate.base.jsonio import as_dict, dump_line, loads
+from raggate.base.jsonio import as_dict, distinct, dump_line, loads
 from raggate.base.quote import cut
-from raggate.judges.replies import distinct
 from raggate.models.judging import JudgeRequest, Reply
 
 MOST_BYTES = 512 << 20
@@ -181,11 +180,7 @@ class Cassette:
             write_file(self.path, written({**self._before, **lines}.values()))
 
     def prune(self) -> tuple[int, int]:
-        """Drop from the file what was not asked for, and write it anew in order. What others added meanwhile stays.
-
-        Returns:
-            How many replies are dropped, and how many stay.
-        """
+        """Drop from the file what was not asked for; return how many replies are dropped, and how many stay."""
         if not self._taken:
             message = f"{self.path}: has no reply that was asked for, so nothing is dropped from it"
             raise UsageError(message, hint="It belongs to other answers, judges or prompts. Judge the run first.")

@@ -108,23 +108,12 @@ class _Line(Struct):
 
 
 class Client:
-    """Sends requests. To be used as an asynchronous context manager, within one event loop.
+    """Sends requests. To be used as an asynchronous context manager, within one event loop."""
 
-    Args:
-        now: seconds since 1970, for dates that servers name.
-    """
-
-    def __init__(
-        self,
-        settings: Judges,
-        budget: Budget,
-        api_key: Callable[[JudgeModel], str],
-        now: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, settings: Judges, budget: Budget, api_key: Callable[[JudgeModel], str]) -> None:
         self._settings = settings
         self._budget = budget
         self._api_key = api_key
-        self._now = now
         self._lines: dict[JudgeModel, _Line] = {}
         self._stack = AsyncExitStack()
         self._free = asyncio.Semaphore(settings.concurrency)
@@ -230,7 +219,7 @@ class Client:
         excerpt = cut(scrub.text(body[:MOST_BYTES_OF_ERROR].decode("utf-8", "replace")), limit=200)
         detail = f"the server answers {response.status_code}" + (f": {excerpt}" if excerpt else "")
         charged = response.status_code == 408 or (response.status_code >= 500 and response.status_code not in _REFUSED)
-        wait = retry_after(response.headers.get("retry-after", ""), self._now())
+        wait = retry_after(response.headers.get("retry-after", ""), time.time())
         if wait is not None and wait > LONGEST_WAIT_S:
             detail += f"; it asks to wait {setting(wait)} s"
             return _Lost(NotJudged(reason="status", detail=detail), charged=charged)

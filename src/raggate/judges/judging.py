@@ -89,18 +89,7 @@ class SpotPlan(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Who judges what.
-
-    Attributes:
-        models: one, or a panel.
-        parameters: of sampling.
-        scores: as the configuration names them.
-        combine: how the grades of a panel become one.
-        each_claim: whether groundedness is judged claim by claim.
-        min_coverage: the share of the answers that must have been judged.
-        canary: what people graded; None for no such set.
-        spot: the spot check; None for none.
-    """
+    """Who judges what."""
 
     models: tuple[JudgeModel, ...]
     parameters: Parameters

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from raggate.base.jsonio import JsonObject
+from raggate.base.jsonio import JsonObject, distinct
 from raggate.base.quote import cut
 
 MOST_CHARACTERS = 200_000
@@ -69,14 +69,6 @@ def parse(text: str, expected: type[F]) -> F:
         return expected.model_validate(value)
     except ValidationError as error:
         raise ValueError("; ".join(map(_sentence, error.errors(include_url=False)[:_SHOWN_PROBLEMS]))) from None
-
-
-def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these keys and values, for `json.loads`."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return value
 
 
 def _no_number(name: str) -> Any:
@@ -162,7 +154,6 @@ class GroundednessReply(ReplyFormat):
     score: Points
 
     def contradiction(self, *, cites: bool, passages: int) -> str:
-        """Return how the lists of claims contradict the score by the scale itself."""
         if self.score == 5:
             if self.unsupported_claims:
                 return "a score of 5 beside unsupported claims"
@@ -183,7 +174,6 @@ class CorrectnessReply(ReplyFormat):
     score: Points
 
     def contradiction(self, *, cites: bool, passages: int) -> str:
-        """Return how the list of missing facts contradicts the score."""
         return "a score of 5 beside missing facts" if self.score == 5 and self.missing_facts else ""
 
 
@@ -229,7 +219,6 @@ class ContextRelevancyReply(ReplyFormat):
     helpful_passages: list[int]
 
     def contradiction(self, *, cites: bool, passages: int) -> str:
-        """Return what is wrong with the numbers beside so many passages."""
         return _wrong_numbers("helpful", self.helpful_passages, passages)
 
 
@@ -250,7 +239,6 @@ class RetrievalLabelsReply(ReplyFormat):
     misleading: list[int]
 
     def contradiction(self, *, cites: bool, passages: int) -> str:
-        """Return what is wrong with the numbers beside so many passages, or which labels exclude each other."""
         for label in ("topically_relevant", "evidence_sufficient", "misleading"):
             if problem := _wrong_numbers(label, getattr(self, label), passages):
                 return problem
@@ -270,7 +258,6 @@ class GroundingLabelsReply(ReplyFormat):
     fabricated_source: bool
 
     def contradiction(self, *, cites: bool, passages: int) -> str:
-        """Return which labels exclude each other."""
         return "a fabricated source where nothing is cited" if self.fabricated_source and not self.source_cited else ""
 
 

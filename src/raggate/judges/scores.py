@@ -52,16 +52,7 @@ _NAMED = {f"{task}_labels": labels for task, labels in LABELS.items()}
 
 
 class Family(Struct, frozen=True):
-    """Scores that follow from one reply.
-
-    Attributes:
-        scores: their names.
-        rubric: what is asked by.
-        expected: what the reply must be.
-        gap: why there is nothing to judge; empty if there is.
-        asked: what the judge sees.
-        values: the value of each score by a reply.
-    """
+    """Scores that follow from one reply."""
 
     scores: tuple[str, ...]
     rubric: str
@@ -292,14 +283,7 @@ def families(scores: tuple[str, ...], *, each_claim: bool) -> tuple[Family, ...]
 
 
 class Panel(Struct, frozen=True, kw_only=True):
-    """Who grades what.
-
-    Attributes:
-        graders: one judge, or several.
-        scores: what is graded, as the configuration names it.
-        combine: how several grades on a scale become one. Yes and no always take a majority.
-        each_claim: whether groundedness is judged claim by claim.
-    """
+    """Who grades what."""
 
     graders: tuple[Grader, ...]
     scores: tuple[str, ...]

@@ -68,8 +68,7 @@ class Asker(Protocol):
 class CassetteFirst:
     """Asks the cassette, and then the server. The same request is sent once, however often it is asked.
 
-    A judge in whose place another model has answered is not asked any more: every further call would be for nothing. So
-    the first request to each judge goes alone, and the others wait for what comes of it.
+    A judge in whose place another model has answered is not asked any more: every further call would be for nothing.
 
     Args:
         fresh: whether replies from before this run do not count.
@@ -81,33 +80,27 @@ class CassetteFirst:
         self._fresh = fresh
         self._under_way: dict[str, asyncio.Task[Reply | NotJudged]] = {}
         self._strangers: dict[JudgeModel, NotJudged] = {}
-        self._met: set[JudgeModel] = set()
-        self._first: dict[JudgeModel, asyncio.Lock] = {}
 
     async def __call__(self, request: JudgeRequest, expected: type[F]) -> Opinion[F]:
-        reply = await self._reply(request)
-        if isinstance(reply, NotJudged):
-            return Opinion(says=reply, keys=(request.key,), usage=Usage())
-        usage = Usage.of(request.model, reply)
-        try:
-            return Opinion(says=parse(reply.text, expected), keys=(request.key,), usage=usage)
-        except ValueError as error:
-            problem = str(error)
-        if reply.cut_off:
-            # it would be as long again
-            cut_off = NotJudged(reason="invalid_reply", detail=f"the reply was cut off at {MAX_TOKENS} tokens")
-            return Opinion(says=cut_off, keys=(request.key,), usage=usage)
-        again = _once_more(request, reply, problem)
-        second = await self._reply(again)
-        keys = (request.key, again.key)
-        if isinstance(second, NotJudged):
-            return Opinion(says=second, keys=keys, usage=usage)
-        usage += Usage.of(request.model, second)
-        try:
-            return Opinion(says=parse(second.text, expected), keys=keys, usage=usage)
-        except ValueError as error:
-            invalid = NotJudged(reason="invalid_reply", detail=f"also when asked once more: {cut(error)}")
-            return Opinion(says=invalid, keys=keys, usage=usage)
+        keys: tuple[str, ...] = ()
+        usage = Usage()
+        while True:
+            reply = await self._reply(request)
+            keys += (request.key,)
+            if isinstance(reply, NotJudged):
+                return Opinion(says=reply, keys=keys, usage=usage)
+            usage += Usage.of(request.model, reply)
+            try:
+                return Opinion(says=parse(reply.text, expected), keys=keys, usage=usage)
+            except ValueError as error:
+                problem = str(error)
+            if not reply.cut_off and len(keys) == 1:
+                request = _once_more(request, reply, problem)
+                continue
+            # one that was cut off would be as long again
+            again = f"asked twice: {cut(problem)}"
+            detail = f"the reply was cut off at {MAX_TOKENS} tokens" if reply.cut_off else again
+            return Opinion(says=NotJudged(reason="invalid_reply", detail=detail), keys=keys, usage=usage)
 
     async def _reply(self, request: JudgeRequest) -> Reply | NotJudged:
         key = request.key
@@ -119,19 +112,8 @@ class CassetteFirst:
         if self._send is None:
             return NotJudged(reason="replay_miss", detail="the cassette does not have the reply, and none is asked for")
         if key not in self._under_way:
-            self._under_way[key] = asyncio.create_task(self._call(request, self._send))
+            self._under_way[key] = asyncio.create_task(self._sent(request, self._send))
         return await self._under_way[key]
-
-    async def _call(self, request: JudgeRequest, send: Send) -> Reply | NotJudged:
-        judge = request.model
-        if judge not in self._met:
-            async with self._first.setdefault(judge, asyncio.Lock()):
-                if judge not in self._met:
-                    outcome = await self._sent(request, send)
-                    # whatever came of it: a server that is silent is waited for by all at once
-                    self._met.add(judge)
-                    return outcome
-        return await self._sent(request, send)
 
     async def _sent(self, request: JudgeRequest, send: Send) -> Reply | NotJudged:
         if (stranger := self._strangers.get(request.model)) is not None:
@@ -220,21 +202,11 @@ def run(
     *,
     ended: Callable[[], bool] = lambda: False,
 ) -> tuple[T, Spending]:
-    """Do what needs judges, within the limits of the configuration.
+    """Do what needs judges within the limits of the configuration, and return what it took, too.
 
-    Args:
-        ended: says that somebody wants it to end; whatever is under way is then dropped.
-
-    Returns:
-        What the work gives, and what it took.
-
-    Raises:
-        KeyboardInterrupt: when it was ended.
+    A `KeyboardInterrupt` comes as soon as `ended` says that somebody wants it to end.
     """
-    outcome = asyncio.run(_run(work, settings, environment, cassette, ended))
-    if outcome is None:
-        raise KeyboardInterrupt
-    return outcome
+    return asyncio.run(_run(work, settings, environment, cassette, ended))
 
 
 async def _run(
@@ -243,11 +215,10 @@ async def _run(
     environment: Mapping[str, str],
     cassette: Cassette,
     ended: Callable[[], bool],
-) -> tuple[T, Spending] | None:
+) -> tuple[T, Spending]:
     if settings.mode == "replay":
         asker = CassetteFirst(cassette, None)
-        replayed = await _until(work(Bench(first=asker, fresh=asker)), ended)
-        return None if replayed is None else (replayed[0], Spending())
+        return await _until(work(Bench(first=asker, fresh=asker)), ended), Spending()
     from raggate.judges.client import Client
 
     budget = Budget(settings.budget)
@@ -259,18 +230,17 @@ async def _run(
 
         first, fresh = (CassetteFirst(cassette, send, fresh=fresh) for fresh in (False, True))
         done = await _until(work(Bench(first=first, fresh=fresh, budget=budget, took=client.took)), ended)
-        return None if done is None else (done[0], budget.spending())
+        return done, budget.spending()
 
 
-async def _until(work: Awaitable[T], ended: Callable[[], bool]) -> tuple[T] | None:
-    """Wait for the work; None when somebody wanted it to end before."""
+async def _until(work: Awaitable[T], ended: Callable[[], bool]) -> T:
     task = asyncio.ensure_future(work)
     while not task.done():
         if ended():
             task.cancel()
-            return None
+            raise KeyboardInterrupt
         await asyncio.wait([task], timeout=WATCH_SECONDS)
-    return (await task,)
+    return await task
 
 
 def api_key(judge: JudgeModel, environment: Mapping[str, str]) -> str:

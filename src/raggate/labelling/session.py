@@ -40,13 +40,7 @@ FOLDER = ".raggate/labels"
 
 
 class Edits(Struct, frozen=True, kw_only=True):
-    """What decisions make of a golden set.
-
-    Attributes:
-        changed: cases that say something else, by their ids.
-        refused: by the id of a case, why what was decided cannot be written.
-        split: passages that people differ on, which wait until somebody settles them.
-    """
+    """What decisions make of a golden set."""
 
     changed: dict[str, Case]
     refused: dict[str, str]
@@ -206,12 +200,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def plan(names: Mapping[str, str], stored: Mapping[str, bytes], golden: Golden, state: Progress, edited: Edits) -> Plan:
-    """Return what writing would do.
-
-    Args:
-        names: of the files `golden` and `labels`, for people.
-        edited: what the decisions make of the golden set.
-    """
+    """Return what writing would do."""
     after = {"golden": with_changed(stored["golden"], edited.changed), "labels": label_file.write(state.written())}
     # an order or spacing that somebody else gave the file is no change
     if label_file.read(stored["labels"], names["labels"]) == state.written():

@@ -77,9 +77,6 @@ def weighted_kappa_interval(
     """Return the seeded percentile bootstrap interval of `weighted_kappa`, resampling units; see `intervals.bootstrap`.
 
     Resamples in which nothing varies are left out.
-
-    Returns:
-        None when kappa is defined in no resample.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values against {len(second)}")

@@ -106,11 +106,7 @@ def sample(results: Iterable[Result], size: int) -> tuple[Result, ...]:
 
 
 def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) -> Repeated | None:
-    """Compare all answers to each question with its first.
-
-    Returns:
-        None when nothing was asked again.
-    """
+    """Compare all answers to each question with its first."""
     asked = failed = times = 0
     names: list[str] = []
     modes: set[str] = set()

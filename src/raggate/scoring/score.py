@@ -476,14 +476,7 @@ def means_by_slice(rows: Sequence[Values], directions: Mapping[str, Direction]) 
 
 
 class Lost(Struct, frozen=True, kw_only=True):
-    """A field that all but a few answers behind the baseline told, and too many do not now.
-
-    Attributes:
-        mode: the mode that they were asked in.
-        field: its name.
-        before: how many answers behind the baseline told it, and how many could have.
-        now: the same of the run. It may be more answers than before, of yet more that could have.
-    """
+    """A field that all but a few answers behind the baseline told, and too many do not now."""
 
     mode: str
     field: str

@@ -131,7 +131,7 @@ def test_a_line_with_a_key_twice_is_none(tmp_path: Path) -> None:
     """Whoever reviews a line may see the first of two answers, and a program takes the last."""
     Cassette({}, tmp_path / "c.jsonl").record(FIRST, REPLY)
     line = (tmp_path / "c.jsonl").read_bytes().replace(b'"about":', b'"about":{"answer":"Fine."},"about":', 1)
-    with pytest.raises(FileError, match=r"c\.jsonl:1: a key occurs twice"):
+    with pytest.raises(FileError, match=r"c\.jsonl:1: key 'about' occurs twice"):
         cassette.read(line, "c.jsonl")
 
 

@@ -31,13 +31,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "BACK_OFF_SECONDS", 0.01)
 
 
-def send(requests: list[JudgeRequest], *, now: float = 0.0, key: str = "", **keys: Any) -> tuple[Outcomes, Spending]:
+def send(requests: list[JudgeRequest], *, key: str = "", **keys: Any) -> tuple[Outcomes, Spending]:
     """Send requests at once; give what came of them and what was spent."""
     settings = Judges.model_validate({"models": [MODEL], **keys})
 
     async def send_all() -> tuple[Outcomes, Spending]:
         budget = Budget(settings.budget)
-        async with Client(settings, budget, lambda _: key, lambda: now) as http:
+        async with Client(settings, budget, lambda _: key) as http:
             return await asyncio.gather(*map(http.send, requests)), budget.spending()
 
     return asyncio.run(send_all())

@@ -32,14 +32,9 @@ _SATURATION = 1.2  # how soon a word that stands there again says little more
 
 
 class Passage(NamedTuple):
-    """The text below a heading of a note, up to the next heading.
+    """The text below a heading of a note, up to the next heading; it begins at `line`, from 1.
 
-    Attributes:
-        vault: the name of the note's vault.
-        rel_path: the note.
-        path: the headings that it stands under, outermost first; none for a note without any.
-        line: where it begins, from 1.
-        text: what stands there, without its heading.
+    `path` are the headings that it stands under, outermost first; none for a note without any.
     """
 
     vault: str

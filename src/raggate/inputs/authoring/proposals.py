@@ -189,14 +189,7 @@ def _says(text: str) -> bool:
 
 
 class Proposal(NamedTuple):
-    """A question that a person may take.
-
-    Attributes:
-        id: what it is accepted by; the same for the same question.
-        source: what it was made of; `model` for one that a model wrote.
-        answer: what the notes say to it.
-        case: the case that it would be, without an id of its own.
-    """
+    """A question that a person may take."""
 
     id: str
     source: Source

@@ -11,13 +11,13 @@ from typing import Protocol
 
 from raggate.judges.providers.anthropic import AnthropicMessages
 from raggate.judges.providers.http_call import HttpCall
-from raggate.judges.providers.openai_chat import GitHubModels, OpenAIChat
+from raggate.judges.providers.openai_chat import OpenAIChat
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
 
 PROVIDERS: dict[str, Provider] = {
     "openai": OpenAIChat(),
     "anthropic": AnthropicMessages(),
-    "github": GitHubModels(),
+    "github": OpenAIChat(),
 }
 """By the name in `JudgeModel.provider`. A server of one's own speaks as OpenAI's does."""
 

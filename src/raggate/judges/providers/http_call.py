@@ -21,11 +21,7 @@ class HttpCall(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def endpoint_url(base_url: str, version: str, path: str) -> str:
-    """Return the address of an endpoint, whether or not the version is a part of the base.
-
-    Args:
-        base_url: such as `http://127.0.0.1:8081` or `https://api.openai.com/v1`.
-    """
+    """Return the address of an endpoint, whether or not the version is a part of the base."""
     scheme, _, rest = base_url.rstrip("/").partition("://")
     has_path = "/" in rest
     return f"{scheme}://{rest}/{path}" if has_path else f"{scheme}://{rest}/{version}/{path}"

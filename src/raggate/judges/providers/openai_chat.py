@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, which llama.cpp, vLLM and Ollama speak too."""
+"""OpenAI's chat completions, which GitHub Models, llama.cpp, vLLM and Ollama speak too."""
 
 from __future__ import annotations
 
@@ -28,11 +28,8 @@ class OpenAIChat:
             schema = {"name": request.prompt.name, "strict": True, "schema": request.prompt.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        return HttpCall(url=self.url(request.model.base_url), json=body, headers=headers)
-
-    def url(self, base_url: str) -> str:
-        """Return the address of the endpoint."""
-        return endpoint_url(base_url, "v1", "chat/completions")
+        url = endpoint_url(request.model.base_url, "v1", "chat/completions")
+        return HttpCall(url=url, json=body, headers=headers)
 
     def read(self, body: bytes) -> Reply | NotJudged:
         answer = answer_of(body)
@@ -64,11 +61,3 @@ def _refusal(choice: dict[str, Any], message: dict[str, Any]) -> NotJudged | Non
     if not isinstance(content, str) or not content.strip():
         return NotJudged(reason="refused", detail=f"the reply has no text (finish_reason {quoted(finish)})")
     return None
-
-
-class GitHubModels(OpenAIChat):
-    """`POST https://models.github.ai/inference/chat/completions`."""
-
-    def url(self, base_url: str) -> str:
-        """Return the address of the endpoint."""
-        return f"{base_url.rstrip('/')}/chat/completions"

@@ -101,12 +101,7 @@ class DocumentTypes:
             self._documents.setdefault(kind, set()).add(document)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return what was counted.
-
-        Returns:
-            Per file extension, in lower case, `documents` and `chunks`; `unknown` are those whose id does not end in
-            one of `KNOWN_TYPES`, `other` those of types beyond the `MAX_TYPES` that most documents are of.
-        """
+        """Return `documents` and `chunks` per file extension, with `unknown` and, beyond `MAX_TYPES`, `other`."""
         chunks, documents = self._chunks, self._documents
         types = sorted(chunks.keys() - {UNKNOWN}, key=lambda kind: (-len(documents[kind]), kind))
         counts: dict[str, dict[str, int]] = {}
