@@ -19,7 +19,6 @@ from raggate.scoring.metrics.ranking import first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, Whole, read, stored_bands
 from raggate.scoring.rank_overlap import rank_biased_overlap
 
-
 KEY = "repeated"
 """What it is called in the fingerprint of a run, and so in its baseline."""
 TIMES_KEY = "repeat"
