@@ -23,11 +23,10 @@ from tries import tried
 NOTES = [("Keys.md", ["Keys", "Spare"], "the spare key is under the mat"), ("Food.md", ["Food"], "bread of flour")]
 CONFIG = """\
 vault: {{notes: notes}}
-api: {{url: "{url}", ready: {{timeout: 20, settle: 0.05}}}}
+api: {{url: "{url}", ready: {{timeout: 20, settle: 0.05, health_path: /live}}}}
 ask:
   adapter: mapped
   mapped:
-    health: {{path: /live}}
     ask: {{path: /search, body: {{q: "{{question}}", top: "{{k}}"}}}}
     response:
       chunks:

@@ -96,9 +96,7 @@ class Ask(SettingsModel):
     @property
     def reads_headings(self) -> bool:
         """Whether the heading path of a chunk is read from an answer."""
-        chunk = self.mapped.chunk if self.mapped is not None else None
-        by_chunk = chunk is not None and chunk.heading_path is not None
-        return self.mapping is None or self.mapping.chunks.heading_path is not None or by_chunk
+        return self.mapping is None or self.mapping.chunks.heading_path is not None
 
     @property
     def runs_program(self) -> bool:

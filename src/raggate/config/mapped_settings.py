@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -16,7 +16,7 @@ from raggate.config.values import Name, Text
 
 _IN_CHUNK = (
     *("id", "doc_id", "rel_path", "heading_path", "text"),
-    *("score", "score_vector", "score_lexical", "rank", "vault"),
+    *("score", "score_vector", "score_lexical", "vault"),
 )
 _MOST_PATHS = 10
 _SEVERAL = {
@@ -26,7 +26,7 @@ _SEVERAL = {
         {"type": "null"},
     ]
 }
-_STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
+_STEP = re.compile(r"[A-Za-z0-9_]{1,60}_(?:ns|us|ms|s)")
 
 
 StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
@@ -115,8 +115,6 @@ class ChunkFields(SettingsModel):
     """The score of the vector search."""
     score_lexical: FieldPath | None = None
     """The score of the lexical search."""
-    rank: FieldPath | None = None
-    """The rank that the API reports, from 1. Missing or null means none."""
     vault: FieldPath | None = None
     """The vault. Missing or null means unknown."""
 
@@ -127,6 +125,8 @@ class ChunkFields(SettingsModel):
         if self.id is None and self.doc_id is None and self.rel_path is None:
             raise ValueError("expected at least one of 'id', 'doc_id' and 'rel_path'")
         check_template(self.path_prefix or "", ("vault",))
+        if self.path_prefix is not None and self.rel_path is None:
+            raise ValueError("expected 'rel_path' beside 'path_prefix'")
         return self
 
     @model_validator(mode="after")
@@ -165,28 +165,8 @@ class ReferenceFields(SettingsModel):
     """The path of the note; `$` when the reference is the path itself. `path_prefix` of the chunks is removed."""
     heading_path: OnePath | None = None
     """The headings, read like those of chunks."""
-    chunk_index: OnePath | None = None
-    """The number of the chunk in its note. Missing or null means 0."""
     vault: OnePath | None = None
     """The vault. Missing or null means unknown."""
-
-
-class Duration(SettingsModel):
-    """A duration and its unit."""
-
-    path: OnePath
-    """The field. Missing or null means not reported."""
-    unit: Literal["ns", "us", "ms", "s"]
-    """The unit."""
-
-
-class Stream(SettingsModel):
-    """An answer sent as several documents, which are collected by kind: kind -> list of documents."""
-
-    format: Literal["ndjson", "sse"]
-    """`ndjson`: one JSON document per line. `sse`: server-sent events, whose data is JSON or text."""
-    by: OnePath | None = None
-    """The field with a document's kind. Default: the event's name; lines of JSON then become one list, at `$`."""
 
 
 class ResponseFields(SettingsModel):
@@ -196,8 +176,10 @@ class ResponseFields(SettingsModel):
     the value itself, and `"odd.key"` a key with other characters than letters, digits, `_`, `-`, `@`, `:` and `/`.
     """
 
-    stream: Stream | None = None
-    """How a streamed answer is read. Default: the answer is one JSON document."""
+    stream: Literal[True] | OnePath | None = None
+    """The answer is several documents, lines of JSON or server-sent events, which are collected as kind -> list of
+    documents. Name the field with a document's kind; `true` for the names of events, and for lines that have no kind:
+    those become one list, at `$`."""
     errors: OnePath | None = None
     """The field that reports an error: unless it is missing, null, false, 0 or empty, the call has failed.
     Default: a list `errors` whose items have a `message`, as GraphQL has it, and what a stream calls
@@ -209,29 +191,15 @@ class ResponseFields(SettingsModel):
     abstained."""
     abstained: Condition | None = None
     """When the API declined to answer. `empty` is not applied with `ask.retrieval_only`."""
-    abstain_reason: OnePath | None = None
-    """Why it declined. Missing or null means no reason."""
-    grounded: Condition | None = None
-    """When the API says that its answer rests on the chunks."""
     references: ReferenceFields | None = None
     """The references of the answer, read unless `ask.retrieval_only`."""
-    latency: dict[StepName, Duration] = {}
-    """Durations by step; names end in `_ms`, such as `total_ms` and `retrieval_ms`."""
-    selected_folders: FieldPath | None = None
-    """The folders that were searched, as `vault/path`. Missing or null means not reported."""
-    available_folders: FieldPath | None = None
-    """The folders that could have been."""
-    folder_reasoning: OnePath | None = None
-    """Why these folders were selected, which the page of a run shows."""
-    coverage: dict[Name, OnePath] = {}
-    """Numbers or text about the index, such as `docs_processed` and `index_version`."""
+    latency: dict[StepName, OnePath] = {}
+    """Durations by step and unit: names end in `_s`, `_ms`, `_us` or `_ns`, such as `total_ms` and `retrieval_us`.
+    Missing or null means not reported."""
 
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")
 """What `{...}` may name in a path, a query and a body."""
-
-CHUNK_PLACEHOLDERS = ("id", "doc_id", "rel_path", "vault")
-"""What it may name in a request for one chunk."""
 
 HEADER_PLACEHOLDERS = ("k", "mode")
 """What it may name in a header, beside `{env.NAME}`."""
@@ -239,6 +207,7 @@ HEADER_PLACEHOLDERS = ("k", "mode")
 MAX_TEMPLATE_DEPTH = 20
 
 _PATH = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*")
+_WITH_QUERY = re.compile(rf"{_PATH.pattern}(?:\?[^#\s\x00-\x1f\x7f]*)?")
 
 
 def _template(text: str) -> str:
@@ -246,30 +215,23 @@ def _template(text: str) -> str:
     return text
 
 
-def _chunk_template(text: str) -> str:
-    check_template(text, CHUNK_PLACEHOLDERS)
+def _url_path(text: str) -> str:
+    if not _PATH.fullmatch(text):
+        raise ValueError("expected a path that starts with / and has no ?, # or white space")
     return text
 
 
-def _url_path(text: str) -> str:
-    if not _PATH.fullmatch(text):
-        raise ValueError("expected a path that starts with / and has no ?, # or white space; 'query' is for the rest")
+def _path_and_query(text: str) -> str:
+    if not _WITH_QUERY.fullmatch(text):
+        raise ValueError("expected a path that starts with / and has no # or white space")
     return text
 
 
 def json_template(value: Any) -> Any:
     """Take a JSON value with placeholders of what is asked."""
-    return _checked_json(value, PLACEHOLDERS)
-
-
-def _chunk_json(value: Any) -> Any:
-    return _checked_json(value, CHUNK_PLACEHOLDERS)
-
-
-def _checked_json(value: Any, allowed: Sequence[str]) -> Any:
     for leaf in leaves(_plain_json(value)):
         if isinstance(leaf, str):
-            check_template(leaf, allowed)
+            check_template(leaf, PLACEHOLDERS)
     return value
 
 
@@ -292,20 +254,9 @@ def leaves(value: object, depth: int = 0) -> Iterator[object]:
         yield value
 
 
-Template = Annotated[Text, AfterValidator(_template)]
 UrlPath = Annotated[str, AfterValidator(_url_path)]
-UrlTemplate = Annotated[str, AfterValidator(_url_path), AfterValidator(_template)]
-ChunkTemplate = Annotated[Text, AfterValidator(_chunk_template)]
-ChunkUrl = Annotated[str, AfterValidator(_url_path), AfterValidator(_chunk_template)]
-
-
-class HealthRequest(SettingsModel):
-    """A request that a healthy API answers with 200."""
-
-    path: UrlPath
-    """The path, asked with GET."""
-    healthy: Condition | None = None
-    """A condition that the body must meet as well."""
+PathAndQuery = Annotated[str, AfterValidator(_path_and_query)]
+UrlTemplate = Annotated[str, AfterValidator(_path_and_query), AfterValidator(_template)]
 
 
 class IndexFields(SettingsModel):
@@ -328,20 +279,10 @@ class IndexFields(SettingsModel):
 class IndexRequest(IndexFields):
     """A request for the state of the index. At least one of the first three keys is needed."""
 
-    path: UrlPath
-    """The path."""
-    method: Literal["GET", "POST"] = "GET"
-    """The method."""
-    query: dict[Text, Text] = {}
-    """The query."""
+    path: PathAndQuery
+    """The path, with its query if it has one."""
     body: Annotated[dict[str, Any] | None, AfterValidator(_plain_json)] = None
-    """The JSON body, for `method: POST`. It has no placeholders, and braces stand for themselves."""
-
-    @model_validator(mode="after")
-    def _asks(self) -> IndexRequest:
-        if self.method == "GET" and self.body is not None:
-            raise ValueError("expected no 'body' with GET; 'method: POST' sends one")
-        return self
+    """The JSON body, which makes the request a POST. It has no placeholders, and braces stand for themselves."""
 
 
 class AskRequest(SettingsModel):
@@ -352,79 +293,23 @@ class AskRequest(SettingsModel):
     text it is text, and lists are joined by commas. `{{` and `}}` are braces.
     """
 
-    method: Literal["GET", "POST", "PUT"] = "POST"
-    """The method."""
     path: UrlTemplate
-    """The path; values of placeholders are percent-encoded."""
-    query: dict[Text, Template] = {}
-    """The query. An entry that is only a placeholder is left out when the case has no value for it."""
+    """The path and its query, as in `/search?q={question}&n={k}`; values of placeholders are percent-encoded. A
+    parameter that is only a placeholder is left out when the case has no value for it."""
     body: Annotated[dict[str, Any] | None, AfterValidator(json_template)] = None
-    """The JSON body. Entries are left out as in `query`."""
+    """The JSON body, which makes the request a POST. Entries are left out as in the query."""
 
     @model_validator(mode="after")
     def _asks(self) -> AskRequest:
-        if self.method == "GET" and self.body is not None:
-            raise ValueError("expected no 'body' with GET")
-        if "question" not in self.placeholders():
-            raise ValueError("expected {question} in 'path', 'query' or 'body'")
+        texts = (self.path, *(leaf for leaf in leaves(self.body) if isinstance(leaf, str)))
+        if not any(name == "question" for text in texts for name in names(text)):
+            raise ValueError("expected {question} in 'path' or 'body'")
         return self
-
-    def placeholders(self) -> set[str]:
-        """Name the placeholders that it uses."""
-        return _used(self.path, self.query, self.body)
-
-
-def _used(path: str, query: dict[str, str], body: object) -> set[str]:
-    texts = (path, *query.values(), *(leaf for leaf in leaves(body) if isinstance(leaf, str)))
-    return {name for text in texts for name in names(text)}
-
-
-class ChunkRequest(SettingsModel):
-    """A request for what a retrieved chunk holds, or for the path of its note, where the answer itself only names them.
-
-    `{id}`, `{doc_id}`, `{rel_path}` and `{vault}` stand for what the answer says of the chunk. Chunks of a question
-    that are asked for alike, such as those of one document, are asked for once.
-    """
-
-    method: Literal["GET", "POST"] = "GET"
-    """The method."""
-    path: ChunkUrl
-    """The path; values of placeholders are percent-encoded."""
-    query: dict[Text, ChunkTemplate] = {}
-    """The query."""
-    body: Annotated[dict[str, Any] | None, AfterValidator(_chunk_json)] = None
-    """The JSON body."""
-    text: OnePath | None = None
-    """The field with the text. At least one of this key and the next two is needed."""
-    heading_path: OnePath | None = None
-    """The field with the headings, as those of chunks."""
-    rel_path: OnePath | None = None
-    """The field with the path of the note. `path_prefix` of the chunks is removed."""
-
-    @model_validator(mode="after")
-    def _asks(self) -> ChunkRequest:
-        if self.method == "GET" and self.body is not None:
-            raise ValueError("expected no 'body' with GET")
-        if not self.placeholders():
-            raise ValueError("expected {id} or another placeholder in 'path', 'query' or 'body'")
-        if not self.parts():
-            raise ValueError("expected at least one of 'text', 'heading_path' and 'rel_path'")
-        return self
-
-    def placeholders(self) -> set[str]:
-        """Name the placeholders that it uses."""
-        return _used(self.path, self.query, self.body)
-
-    def parts(self) -> list[str]:
-        """Name the parts of a chunk that it asks for."""
-        return [part for part in ("text", "heading_path", "rel_path") if getattr(self, part) is not None]
 
 
 class Mapped(SettingsModel):
     """Any JSON API, described by the request to send and the fields to read."""
 
-    health: HealthRequest | None = None
-    """When the API is healthy. Default: `api.ready.health_path` answers 200."""
     index: IndexRequest | None = None
     """The state of its index. Default: complete as soon as the API is healthy."""
     headers: dict[Text, Text] = {}
@@ -435,20 +320,6 @@ class Mapped(SettingsModel):
     """The request that asks a question."""
     response: ResponseFields
     """The fields of the answer."""
-    chunk: ChunkRequest | None = None
-    """A request for the text of each chunk, or for the path of its note. Default: the answer has them."""
-
-    @model_validator(mode="after")
-    def _sound_chunks(self) -> Mapped:
-        chunks, parts = self.response.chunks, self.chunk.parts() if self.chunk is not None else []
-        twice = next((part for part in parts if getattr(chunks, part) is not None), None)
-        if twice is not None:
-            raise ValueError(f"expected {twice!r} either in 'response.chunks' or in 'chunk'")
-        if chunks.path_prefix is not None and chunks.rel_path is None and "rel_path" not in parts:
-            raise ValueError("expected 'rel_path' beside 'path_prefix'")
-        if self.chunk is not None and chunks.id is None and ("text" in parts or "id" in self.chunk.placeholders()):
-            raise ValueError("expected 'response.chunks.id' beside 'chunk'")
-        return self
 
     @model_validator(mode="after")
     def _sound_headers(self) -> Mapped:

@@ -94,8 +94,6 @@ class Mcp(SettingsModel):
             raise ValueError(f"headers: expected none that the protocol sets, found {own!r}")
         if self.response.stream is not None:
             raise ValueError("response.stream: expected none, as a result of a tool is one value")
-        if self.response.chunks.path_prefix is not None and self.response.chunks.rel_path is None:
-            raise ValueError("response.chunks: expected 'rel_path' beside 'path_prefix'")
         if self.text and self.blocks is not None:
             raise ValueError("expected at most one of 'text' and 'blocks'")
         if not any("question" in names(leaf) for leaf in leaves(self.arguments) if isinstance(leaf, str)):

@@ -45,7 +45,6 @@ _OF_CHUNKS = {
     ),
     "score_vector": _Part(lambda chunk: chunk.score_vector),
     "score_lexical": _Part(lambda chunk: chunk.score_lexical),
-    "rank": _Part(lambda chunk: chunk.rank),
     "id": _Part(lambda chunk: chunk.chunk_id),
     "doc_id": _Part(lambda chunk: chunk.doc_id),
     "vault": _Part(lambda chunk: chunk.vault),
@@ -95,9 +94,6 @@ def _source(name: str, settings: Config) -> str:
     mapping = settings.ask.mapping
     if mapping is None:
         return f"adapter {settings.ask.adapter}"
-    chunk = settings.ask.mapped.chunk if settings.ask.mapped is not None else None
-    if chunk is not None and name in chunk.parts():
-        return f"{chunk.path}: {getattr(chunk, name)}"
     fields = mapping.chunks
     written: str | list[str] | None = getattr(fields, name)
     if written is None:

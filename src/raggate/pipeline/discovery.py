@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,12 +21,12 @@ from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, quoted
-from raggate.config.mapped_settings import Stream
 from raggate.config.values import HttpUrl
 from raggate.pipeline import tool_discovery
 from raggate.pipeline.tool_discovery import Wanted, check_fields, chunks_of, shape_of
 from raggate.service.adapters.ask import fetch
-from raggate.service.adapters.mapped import filled_json, filled_query
+from raggate.service.adapters.mapped import filled_json, filled_path
+from raggate.service.adapters.mapped_response import StreamBy
 from raggate.service.discovery import openapi
 from raggate.service.discovery.openapi import SIGNS, Reply, Request, engine_at
 from raggate.service.discovery.shapes import Shape
@@ -137,7 +137,7 @@ class _Discovery(Struct):
     def _tool(self, path: str) -> dict[str, Any]:
         return {"api": {"url": self._base}, "ask": tool_discovery.section(self._client, path, self._wanted)}
 
-    def _response(self, reading: tuple[Stream | None, Any], shape: Shape) -> dict[str, Any]:
+    def _response(self, reading: tuple[StreamBy, Any], shape: Shape) -> dict[str, Any]:
         stream, root = reading
         chunks = chunks_of(shape, root, self._wanted)
         response: dict[str, Any] = {"chunks": chunks}
@@ -145,19 +145,18 @@ class _Discovery(Struct):
             # where each chunk is a document of its own, none comes when nothing is found
             is_kind = isinstance(root, dict) and chunks["list"] in root
             alone = {"none": {"path": chunks["list"], "empty": True}} if is_kind else {}
-            response = {"stream": stream.model_dump(exclude_none=True), "chunks": {**chunks, **alone}}
+            response = {"stream": stream, "chunks": {**chunks, **alone}}
         return response if shape.answer is None else {**response, "answer": shape.answer}
 
     def _call(self, request: Request, k: int = 10) -> Reply:
         values = {"question": self._wanted.question, "k": k}
-        query = filled_query(request.query, values)
         body = None if request.body is None else filled_json(dict(request.body), values)
         json = {"Content-Type": "application/json"} if body is not None else {}
         try:
             status, data = fetch(
                 self._client,
                 request.method,
-                f"{request.path}?{urlencode(query)}" if query else request.path,
+                filled_path(request.target, values),
                 headers={**json, **self._wanted.headers.values},
                 content=None if body is None else jsonio.dumps(body),
                 limit=MAX_BODY_BYTES,
@@ -172,7 +171,7 @@ class _Discovery(Struct):
         return Reply(asked=request.in_words, status=status, data=data)
 
     def _get(self, path: str) -> Reply:
-        return self._call(Request(method="GET", path=path))
+        return self._call(Request(path=path))
 
     def _document(self) -> Any:
         """Read what the API says of itself; None where it says nothing."""
@@ -190,7 +189,7 @@ class _Discovery(Struct):
     def _native_chunks(self) -> list[Any] | None:
         body = {"question": "{question}", "k": "{k}", "mode": "hybrid"}
         query = {"debug": "true", "retrieval_only": "true"}
-        root = self._call(Request(method="POST", path=_NATIVE, query=query, body=body)).json()
+        root = self._call(Request(path=_NATIVE, query=query, body=body)).json()
         debug = root.get("debug") if isinstance(root, dict) else None
         chunks = debug.get("retrieved_chunks") if isinstance(debug, dict) else None
         return chunks if isinstance(chunks, list) else None
@@ -198,15 +197,15 @@ class _Discovery(Struct):
     def _candidates(self, document: Any, path: str) -> list[Request]:
         if self._wanted.body:
             named = self._asked_path(document) if path in ("", "/") else path
-            return [Request(method="POST", path=named, body=self._wanted.body)]
+            return [Request(path=named, body=self._wanted.body)]
         if path in ("", "/"):
             described = openapi.requests(document)
             if described:
                 return described[:MAX_REQUESTS]
             path = self._asked_path(document)
         own = openapi.requests(document, path)
-        posts = [Request(method="POST", path=path, body={name: "{question}"}) for name in _QUESTIONS]
-        gets = [Request(method="GET", path=path, query={name: "{question}"}) for name in _QUESTIONS]
+        posts = [Request(path=path, body={name: "{question}"}) for name in _QUESTIONS]
+        gets = [Request(path=path, query={name: "{question}"}) for name in _QUESTIONS]
         return own or [*posts, *gets]
 
     def _preset(self) -> str:
@@ -229,7 +228,7 @@ class _Discovery(Struct):
             raise UsageError(f"expected a path such as /search, found {quoted(path)}", hint=hint)
         return path
 
-    def _answered(self, candidates: Sequence[Request]) -> tuple[Request, tuple[Stream | None, Any], Shape]:
+    def _answered(self, candidates: Sequence[Request]) -> tuple[Request, tuple[StreamBy, Any], Shape]:
         """Ask until an answer is understood; give the request, and the answer as it is read."""
         for request in candidates:
             reply = self._call(request)

@@ -6,7 +6,7 @@ import asyncio
 import select
 import socket
 import ssl
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Protocol, cast
@@ -45,11 +45,6 @@ _IDLE_SECONDS = 5.0  # servers close what is unused for longer, and a question m
 
 _NEXT_ADDRESS_SECONDS = 0.25  # before a second address of a name is tried beside the first, as RFC 8305 has it
 _MAX_TARGETS = 10_000
-Dialogue = Generator[Call, bytes, Response]
-"""The calls of one question: gives one after the other, takes the 200 body of each, and returns the response.
-
-It raises a ValueError when a body does not follow the protocol, with what was expected and found. Untrusted text.
-"""
 
 
 class Request(Guarded, Struct, frozen=True):
@@ -287,8 +282,15 @@ def _why(error: OSError) -> str:
 class HttpAdapter(Protocol):
     """Turns cases into HTTP calls and bodies into responses. It does no I/O of its own but in `index_state`."""
 
-    def dialogue(self, case: Case, mode: str) -> Dialogue:
-        """Ask one case in one mode: most APIs answer by one call."""
+    def call(self, case: Case, mode: str) -> Call:
+        """Return the HTTP call that asks one case in one mode."""
+
+    def parse(self, body: bytes, case: Case) -> Response:
+        """Read a 200 body.
+
+        Raises:
+            ValueError: when it does not follow the protocol, with what was expected and found. Untrusted text.
+        """
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask the API how its index stands."""
@@ -328,18 +330,13 @@ class HttpChannel:
         return partial(self._attempt, case, mode)
 
     async def _attempt(self, case: Case, mode: str, traceparent: str) -> Response | Miss:
-        dialogue = self._adapter.dialogue(case, mode)
+        body = await self._body(self._request(self._adapter.call(case, mode), traceparent))
+        if isinstance(body, Miss):
+            return body
         try:
-            call = next(dialogue)
-            while True:
-                body = await self._body(self._request(call, traceparent))
-                if isinstance(body, Miss):
-                    return body
-                call = dialogue.send(body)
-        except StopIteration as answered:
-            return _bounded(answered.value)
+            return bounded(self._adapter.parse(body, case))
         except ValueError as error:
-            return _unread(error)
+            return miss("schema", cut(error), status=200)
 
     def _request(self, call: Call, traceparent: str) -> Request:
         content = b"" if call.json is None else jsonio.dumps(call.json)
@@ -373,17 +370,6 @@ class HttpChannel:
             return misses.refused(reply.status, reply.header(b"location"), reply.body)
         encoding = reply.header(b"content-encoding")
         return misses.unreadable(encoding, whole=reply.whole, more=reply.more) or reply.body
-
-
-def _bounded(response: Response) -> Response | Miss:
-    try:
-        return bounded(response)
-    except ValueError as error:
-        return _unread(error)
-
-
-def _unread(error: ValueError) -> Miss:
-    return miss("schema", cut(error), status=200)
 
 
 class OverHttp:

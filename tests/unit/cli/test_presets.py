@@ -6,6 +6,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -78,7 +79,7 @@ def sent_by(name: str) -> list[Any]:
     if settings.ask.mcp is not None:
         return values(filled_json(settings.ask.mcp.arguments, values_of(CASE, "hybrid", settings.ask)))
     call = MappedAdapter(settings.ask, ("notes",), {"ES_API_KEY": "k"}).call(CASE, "hybrid")
-    return [*values(call.json), *call.query.values()]
+    return [*values(call.json), *(value for _, value in parse_qsl(urlsplit(call.path).query))]
 
 
 def values(part: Any) -> list[Any]:

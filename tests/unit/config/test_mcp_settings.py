@@ -50,7 +50,7 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
         ({"headers": {"X-Key": "{env.KEY}"}}, {}, "expected 'KEY' in 'pass_env' as well"),
         ({"index": {"tool": "status"}}, {}, "at least one of 'documents', 'chunks' and 'indexing'"),
         ({"index": {"tool": "s", "documents": "n", "arguments": {"q": "{question}"}}}, {}, "expected no placeholders"),
-        ({"response": {**MCP["response"], "stream": {"format": "sse"}}}, {}, "response.stream: expected none"),  # type: ignore[dict-item]
+        ({"response": {**MCP["response"], "stream": True}}, {}, "response.stream: expected none"),  # type: ignore[dict-item]
         ({"path": "/other"}, STDIO, "expected no ask.mcp.path with api.command.stdio"),
         ({"headers": {"X-A": "b"}}, STDIO, "expected no ask.mcp.headers with api.command.stdio"),
         (

@@ -90,7 +90,7 @@ def test_a_described_api() -> None:
         "ask": {
             "adapter": "mapped",
             "mapped": {
-                "ask": {"method": "POST", "path": "/find", "body": {"text": "{question}", "n": "{k}"}},
+                "ask": {"path": "/find", "body": {"text": "{question}", "n": "{k}"}},
                 "response": {
                     "chunks": {
                         "list": "hits",
@@ -127,7 +127,6 @@ def test_a_body_that_somebody_said() -> None:
     body = {"utterance": "{question}", "page": {"size": "{k}"}, "lang": "en"}
     api = Api({"/openapi.json": DESCRIBED, "/health": {}}, search)
     assert discovered(api, f"{URL}/find", body=body)["ask"]["mapped"]["ask"] == {
-        "method": "POST",
         "path": "/find",
         "body": body,
     }
@@ -200,22 +199,20 @@ def stream(*lines: str) -> httpx.Response:
     [
         (
             stream("event: sources", f"data: {json.dumps({'docs': HITS})}", "", "data: hello", ""),
-            {"format": "sse"},
+            True,
             "sources[*].docs[*]",
             None,
         ),
         (
             stream(*(json.dumps({"type": "hit", **hit}) for hit in HITS), '{"type": "done"}'),
-            {"format": "ndjson", "by": "type"},
+            "type",
             "hit",
             {"path": "hit", "empty": True},
         ),
-        (stream(*map(json.dumps, HITS)), {"format": "ndjson"}, "$", None),
+        (stream(*map(json.dumps, HITS)), True, "$", None),
     ],
 )
-def test_a_stream_is_read(
-    answer: httpx.Response, read_as: dict[str, str], at: str, none: dict[str, Any] | None
-) -> None:
+def test_a_stream_is_read(answer: httpx.Response, read_as: str | bool, at: str, none: dict[str, Any] | None) -> None:
     """An answer in pieces is recognised as one in one piece is; a kind of which none may come is no failure."""
     api = Api({"/health": {}}, lambda _: httpx.Response(200, content=answer.content))
     response = discovered(api, f"{URL}/find")["ask"]["mapped"]["response"]

@@ -22,7 +22,6 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import Call, IndexState
 from raggate.service.answer_limits import MAX_BODY_BYTES, MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
-from raggate.service.http_channel import Dialogue
 
 MAX_COVERAGE = 100
 
@@ -139,10 +138,6 @@ class AskAdapter:
         if case.detail:
             body["detail"] = case.detail
         return Call(method="POST", path=_PATH, query=dict(self._query), json=body)
-
-    def dialogue(self, case: Case, mode: str) -> Dialogue:
-        """Ask one case in one mode, by one call."""
-        return self.parse((yield self.call(case, mode)), case)
 
     def parse(self, body: bytes, case: Case) -> Response:
         """Read a 200 body. Fields the protocol does not know are ignored.

@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, urlencode
-
-from msgspec.structs import replace
+from urllib.parse import quote, quote_plus
 
 from raggate.base import jsonio
 from raggate.base.errors import UsageError
-from raggate.base.field_paths import ABSENT, Entry
+from raggate.base.field_paths import ABSENT
 from raggate.base.http_client import httpx
 from raggate.base.quote import quoted
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import ChunkRequest, IndexRequest
+from raggate.config.mapped_settings import IndexRequest
 from raggate.config.service_settings import ENVIRONMENT, PLACEHOLDER, Readiness, names
 from raggate.models.golden import Case
-from raggate.models.run import Chunk, Response
+from raggate.models.run import Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask import fetch_state, parsed, problem_of, status_text
-from raggate.service.adapters.mapped_response import (
-    Prefixes,
-    body_of,
-    heading_path_at,
-    holds,
-    note_at,
-    read,
-    refuse_errors,
-    state_of,
-    text_at,
-)
-from raggate.service.http_channel import Dialogue
-
-MAX_CHUNKS = 200
-"""Chunks of one question that are asked for one by one."""
-
+from raggate.service.adapters.mapped_response import Prefixes, body_of, read, state_of
 
 MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
-_STREAMS = {"ndjson": "application/x-ndjson, application/json", "sse": "text/event-stream"}
+_STREAMS = "text/event-stream, application/x-ndjson, application/json"
 
 
 Values = Mapping[str, Any]
@@ -76,15 +59,16 @@ def filled_json(template: Any, values: Values) -> Any:
     return template
 
 
-def filled_query(template: Mapping[str, str], values: Values) -> dict[str, str]:
-    """Fill a query. An entry that is one placeholder without a value is left out."""
-    kept = {key: text for key, text in template.items() if (name := _only(text)) is None or values[name] is not ABSENT}
-    return {key: filled_text(text, values) for key, text in kept.items()}
-
-
 def filled_path(template: str, values: Values) -> str:
-    """Fill a path; what stands for a placeholder can be one step of it at most."""
-    return _filled(template, values, _step)
+    """Fill a path and its query, percent-encoded; what stands for a placeholder can be one step of it at most.
+
+    A parameter that is one placeholder without a value is left out.
+    """
+    path, _, query = template.partition("?")
+    pairs = [(pair, _only(pair.partition("=")[2])) for pair in query.split("&") if pair]
+    kept = "&".join(pair for pair, name in pairs if name is None or values[name] is not ABSENT)
+    filled = _filled(path, values, _step)
+    return f"{filled}?{_filled(kept, values, quote_plus)}" if kept else filled
 
 
 def filled_text(template: str, values: Values) -> str:
@@ -155,39 +139,6 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
     return values
 
 
-def chunk_call(request: ChunkRequest, chunk: Chunk, headers: Mapping[str, str]) -> Call:
-    """Return the call that asks for what a chunk holds."""
-    values: dict[str, Any] = {"id": chunk.chunk_id, "rel_path": chunk.rel_path}
-    values |= {"doc_id": chunk.doc_id or ABSENT, "vault": chunk.vault or ABSENT}
-    return Call(
-        method=request.method,
-        path=filled_path(request.path, values),
-        query=filled_query(request.query, values),
-        json=None if request.body is None else filled_json(request.body, values),
-        headers=dict(headers),
-    )
-
-
-def with_parts(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | None, beginnings: Prefixes) -> Chunk:
-    """Put what a body tells into a chunk.
-
-    Args:
-        errors: the path where errors stand; None for those of GraphQL.
-        beginnings: what is removed from paths, see `prefixes`.
-    """
-    root = parsed(body, f"the body of chunk {chunk.chunk_id[:60]!r}: ")
-    refuse_errors(root, errors)
-    at = Entry("", root)
-    if request.rel_path is not None:
-        rel_path, vault = note_at(request.rel_path, at, beginnings)
-        chunk = replace(chunk, rel_path=rel_path, vault=chunk.vault or vault)
-    if request.text is not None:
-        chunk = replace(chunk, text=text_at(request.text, at))
-    if request.heading_path is not None:
-        chunk = replace(chunk, heading_path=heading_path_at(request.heading_path, at))
-    return chunk
-
-
 class MappedAdapter:
     """Speaks the protocol that `ask.mapped` describes.
 
@@ -214,39 +165,15 @@ class MappedAdapter:
         """Return the HTTP call that asks one case in one mode."""
         request = self._mapped.ask
         values = values_of(case, mode, self._settings)
-        path, query = filled_path(request.path, values), filled_query(request.query, values)
-        if len(path) + len(urlencode(query)) > MAX_URL:
+        path = filled_path(request.path, values)
+        if len(path) > MAX_URL:
             raise UsageError(
                 f"case {quoted(case.id)} makes a URL of more than {MAX_URL} characters",
                 hint="Send {question} in ask.mapped.ask.body.",
             )
         body = None if request.body is None else filled_json(request.body, values)
         headers = {**self._accepted(), **self._headers(case.k or self._settings.k, mode)}
-        return Call(method=request.method, path=path, query=query, json=body, headers=headers)
-
-    def dialogue(self, case: Case, mode: str) -> Dialogue:
-        """Ask one case in one mode, and then for what each chunk lacks, if the settings say so."""
-        response = self.parse((yield self.call(case, mode)), case)
-        if self._mapped.chunk is None:
-            return response
-        headers = self._headers(case.k or self._settings.k, mode)
-        return replace(response, chunks=(yield from self._completed(response.chunks, self._mapped.chunk, headers)))
-
-    def _completed(
-        self, chunks: Sequence[Chunk], request: ChunkRequest, headers: Mapping[str, str]
-    ) -> Generator[Call, bytes, tuple[Chunk, ...]]:
-        if len(chunks) > MAX_CHUNKS:
-            raise ValueError(f"expected at most {MAX_CHUNKS} chunks where each is asked for, found {len(chunks)}")
-        bodies: dict[bytes, bytes] = {}
-        filled = list[Chunk]()
-        for chunk in chunks:
-            call = chunk_call(request, chunk, headers)
-            # chunks of one document may be asked for alike
-            key = jsonio.dumps([call.path, call.query, call.json])
-            if key not in bodies:
-                bodies[key] = yield call
-            filled.append(with_parts(chunk, request, bodies[key], self._mapped.response.errors, self._prefixes))
-        return tuple(filled)
+        return Call(method="GET" if body is None else "POST", path=path, query={}, json=body, headers=headers)
 
     def parse(self, body: bytes, case: Case) -> Response:
         """Read a 200 body. Whatever no path leads to is ignored.
@@ -265,40 +192,27 @@ class MappedAdapter:
 
         Args:
             client: with the API as its base URL; its timeouts hold for every single read.
-            ready: the health path, where `mapped.health` is not there.
+            ready: the health path.
         """
-        problem = self._health_problem(client, ready)
+        path = ready.health_path
+        problem = problem_of(path, *self._fetch(client, "GET", path))
         if problem:
             return IndexState(healthy=False, indexing=False, detail=problem)
         if self._mapped.index is None:
             return IndexState(healthy=True, indexing=False)
         return self._index(client, self._mapped.index)
 
-    def _health_problem(self, client: httpx.Client, ready: Readiness) -> str:
-        health = self._mapped.health
-        path = ready.health_path if health is None else health.path
-        status, body = self._fetch(client, "GET", path)
-        if health is None:
-            return problem_of(path, status, body)
-        if status != 200:
-            return f"GET {path}: {status_text(status, body)}"
-        if health.healthy is None or holds(health.healthy, parsed(body, "the body: ")):
-            return ""
-        return f"GET {path}: {health.healthy.path} does not say that it is healthy"
-
     def _index(self, client: httpx.Client, index: IndexRequest) -> IndexState:
-        url = f"{index.path}?{urlencode(index.query)}" if index.query else index.path
-        status, body = self._fetch(client, index.method, url, index.body)
+        method = "GET" if index.body is None else "POST"
+        status, body = self._fetch(client, method, index.path, index.body)
         if status != 200:
-            detail = f"{index.method} {index.path}: {status_text(status, body)}"
+            detail = f"{method} {index.path}: {status_text(status, body)}"
             return IndexState(healthy=True, indexing=True, detail=detail)
-        root = parsed(body, "the body: ")
-        return state_of(index, root)
+        return state_of(index, parsed(body, "the body: "))
 
     def _accepted(self) -> dict[str, str]:
-        stream = self._mapped.response.stream
         named = {name.lower() for name in self._mapped.headers}
-        return {"Accept": _STREAMS[stream.format]} if stream is not None and "accept" not in named else {}
+        return {"Accept": _STREAMS} if self._mapped.response.stream is not None and "accept" not in named else {}
 
     def _headers(self, k: int, mode: str) -> dict[str, str]:
         values = {**self._secrets, "k": k, "mode": mode}

@@ -15,26 +15,26 @@ from raggate.base.quote import cut, quoted
 from raggate.config.mapped_settings import (
     ChunkFields,
     Condition,
-    Duration,
     IndexFields,
     ResponseFields,
-    Stream,
 )
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import generated, parsed
-from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
+from raggate.service.answer_limits import MAX_ENTRIES, MAX_STEP_MS
 from raggate.service.transport import UNNAMED, Events
 
 MAX_HEADINGS = 100
 MAX_PIECES = 100_000  # of an answer that comes in parts
 MOST_NUMBER = 1 << 53  # every reader of JSON has it, and what is counted from it fits into JSON again
 
-_COUNTS = frozenset(("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped"))
-_UNITS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+_IN_MS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+_EVENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 _MARKED = re.compile(r"\s*#{1,6}(?:\s|$)")
 
 Prefixes = tuple[tuple[str, str | None], ...]
+StreamBy = str | bool | None
+"""How an answer of several documents is read, as `ResponseFields.stream` has it."""
 
 
 MAX_DOCUMENTS = 100_000
@@ -50,7 +50,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
         beginnings: what is removed from paths, see `prefixes`.
         retrieval_only: whether answer and references are left unread.
     """
-    refuse_errors(root, errors_path(fields))
+    refuse_errors(root, _error_in(root, fields))
     chunks = _chunks(root, fields.chunks, beginnings)
     latency = _latency(root, fields.latency)
     abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)
@@ -59,13 +59,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
         answer=None if retrieval_only or fields.answer is None else _answer(root, fields),
         references=() if retrieval_only else _references(root, fields, beginnings),
         abstained=abstained,
-        abstain_reason=_optional_text(fields.abstain_reason, Entry("", root)) or None,
-        grounded=None if fields.grounded is None else holds(fields.grounded, root),
-        selected_folders=_folders(fields.selected_folders, root),
-        available_folders=_folders(fields.available_folders, root),
-        folder_reasoning=_optional_text(fields.folder_reasoning, Entry("", root)) or None,
         latency=latency,
-        coverage=_coverage(root, fields.coverage) if fields.coverage else None,
         unasked=retrieval_only and generated(_glimpse(fields.answer, root), latency, abstained=abstained),
     )
 
@@ -212,7 +206,6 @@ def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
         rel_path=rel_path,
         heading_path=heading_path,
         text=text,
-        rank=whole(fields.rank, at),
         score_final=_number(fields.score, at),
         score_vector=_number(fields.score_vector, at),
         score_lexical=_number(fields.score_lexical, at),
@@ -278,41 +271,21 @@ def _references(root: Any, response: ResponseFields, beginnings: Prefixes) -> tu
                 vault=_optional_text(fields.vault, at) or vault or "",
                 rel_path=rel_path,
                 heading_path=heading_path_at(fields.heading_path, at, separator),
-                chunk_index=whole(fields.chunk_index, at) or 0,
+                chunk_index=0,
             )
         )
     return tuple(references)
 
 
-def _folders(written: str | None, root: Any) -> tuple[str, ...] | None:
-    folders = None if written is None else find_all(parse(written), root, limit=MAX_FOLDERS)
-    if folders is None:
-        return None
-    for folder in folders:
-        if type(folder.value) is not str:
-            raise WrongShape(folder.where, "text", folder.value)
-    return tuple(folder.value for folder in folders)
-
-
-def _latency(root: Any, steps: dict[str, Duration]) -> dict[str, float]:
-    """Keep the steps that are plausible times, in milliseconds."""
-    raw = {step: (_number(duration.path, Entry("", root)), _UNITS[duration.unit]) for step, duration in steps.items()}
-    times = {step: value * factor for step, (value, factor) in raw.items() if value is not None}
-    return {step: value for step, value in times.items() if 0 <= value <= MAX_STEP_MS}
-
-
-def _coverage(root: Any, paths: dict[str, str]) -> dict[str, Any]:
-    coverage: dict[str, Any] = {}
-    for name, written in paths.items():
-        value, place = _at(written, Entry("", root))
-        if value is None or value is ABSENT:
-            continue
-        if name in _COUNTS and (type(value) is not int or value < 0):
-            raise WrongShape(place, "a whole number, 0 or more", value)
-        if type(value) not in (int, float, str):
-            raise WrongShape(place, "a number or text", value)
-        coverage[name] = str(value) if name.endswith("_version") else value
-    return coverage
+def _latency(root: Any, steps: Mapping[str, str]) -> dict[str, float]:
+    """Keep the steps that are plausible times, in milliseconds, each under a name that says so."""
+    times: dict[str, float] = {}
+    for name, path in steps.items():
+        step, _, unit = name.rpartition("_")
+        value = _number(path, Entry("", root))
+        if value is not None and 0 <= value * _IN_MS[unit] <= MAX_STEP_MS:
+            times[f"{step}_ms"] = value * _IN_MS[unit]
+    return times
 
 
 def state_of(index: IndexFields, root: Any) -> IndexState:
@@ -342,25 +315,30 @@ def _count(written: str | None, root: Any) -> int | None:
     return value
 
 
-def body_of(body: bytes, stream: Stream | None) -> Any:
-    """Read a body."""
+def body_of(body: bytes, stream: StreamBy) -> Any:
+    """Read a body: one value of JSON, or with `stream` the documents of each kind."""
     if stream is None:
         return parsed(body, "the body: ")
-    documents = _events(body) if stream.format == "sse" else _lines(body)
-    if stream.by is None and stream.format == "ndjson":
+    events = is_events(body)
+    documents = _events(body) if events else _lines(body)
+    if stream is True and not events:
         return [document for _, document in _bounded(documents)]
     by_kind: dict[str, list[Any]] = {}
     for name, document in _bounded(documents):
         # what a server calls an error is one, whatever its data says of itself
-        own_name = stream.by is None or name == ERROR
-        by_kind.setdefault(name if own_name else _kind(document, stream.by or ""), []).append(document)
+        own_name = stream is True or name == ERROR
+        by_kind.setdefault(name if own_name else _kind(document, str(stream)), []).append(document)
     return by_kind
 
 
-def errors_path(fields: ResponseFields) -> str | None:
+def is_events(body: bytes) -> bool:
+    """Return whether a body is server-sent events, as no line of theirs is JSON."""
+    return _EVENT.match(body) is not None
+
+
+def _error_in(root: Any, fields: ResponseFields) -> str | None:
     """Return the path where a body reports an error; None where only GraphQL's own way is known."""
-    stream = fields.stream
-    by_kind = stream is not None and (stream.format == "sse" or stream.by is not None)
+    by_kind = fields.stream is not None and isinstance(root, dict)
     return fields.errors or (ERROR if by_kind else None)
 
 

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from raggate.base import jsonio, redact
 from raggate.base.quote import cut
-from raggate.config.mapped_settings import Stream
-from raggate.service.adapters.mapped_response import body_of
+from raggate.service.adapters.mapped_response import StreamBy, body_of
 from raggate.service.discovery.shapes import (
     COUNT,
     ENDPOINTS,
@@ -49,24 +48,23 @@ SIGNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 
 Chroma is none of them: its preset is for a service in front of it.
 """
-STREAMS = (
-    Stream(format="sse"),
-    Stream(format="sse", by="type"),
-    Stream(format="ndjson", by="type"),
-    Stream(format="ndjson"),
-)
+STREAMS: tuple[StreamBy, ...] = ("type", True)
 """How an answer that is no JSON may be read, what tells most kinds apart first."""
 _EXCERPT = 120
 REDIRECTED = "Redirects are not followed: give the address that they lead to."
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """A request template, as `ask.mapped.ask` has it."""
+    """A request template; one with a body is a POST."""
 
-    method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+
+    @property
+    def method(self) -> str:
+        """The method."""
+        return "GET" if self.body is None else "POST"
 
     @property
     def counts(self) -> bool:
@@ -78,14 +76,15 @@ class Request(Struct, frozen=True, kw_only=True):
         """Name it in words."""
         return f"{self.method} {self.path} ({', '.join((*self.query, *(self.body or {})))})"
 
+    @property
+    def target(self) -> str:
+        """The template of path and query."""
+        query = "&".join(f"{name}={text}" for name, text in self.query.items())
+        return f"{self.path}?{query}" if query else self.path
+
     def template(self) -> dict[str, Any]:
         """Return it as the configuration has it."""
-        template: dict[str, Any] = {"method": self.method, "path": self.path}
-        if self.query:
-            template["query"] = dict(self.query)
-        if self.body is not None:
-            template["body"] = dict(self.body)
-        return template
+        return {"path": self.target, **({} if self.body is None else {"body": dict(self.body)})}
 
 
 def requests(document: Any, at: str | None = None) -> list[Request]:
@@ -154,13 +153,13 @@ def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -
     query = [str(entry["name"]) for entry in entries if entry.get("in") == "query" and is_name(entry.get("name"))]
     if method == "get":
         asked = best(query, QUESTION)
-        return None if asked is None else Request(method="GET", path=path, query=named(query, asked))
+        return None if asked is None else Request(path=path, query=named(query, asked))
     content = mapping(mapping(resolved(document, operation.get("requestBody"))).get("content"))
     schema = resolved(document, mapping(content.get("application/json")).get("schema"))
     body = filled(schema, document)
     if body is None:
         return None
-    request = Request(method="POST", path=path, body=body)
+    request = Request(path=path, body=body)
     count = None if request.counts else best(query, COUNT)
     return request if count is None else replace(request, query={count: "{k}"})
 
@@ -280,7 +279,7 @@ class Reply(Struct, frozen=True, kw_only=True):
         except ValueError:
             return None
 
-    def readings(self) -> Iterator[tuple[Stream | None, Any]]:
+    def readings(self) -> Iterator[tuple[StreamBy, Any]]:
         """Yield every way to read the body, each with how it is a stream; nothing unless the status is 200."""
         if self.status != 200:
             return
@@ -293,7 +292,7 @@ class Reply(Struct, frozen=True, kw_only=True):
                 by_kind = body_of(self.data, stream)
             except ValueError:
                 continue
-            if stream.by is None or by_kind.keys() != {UNNAMED}:
+            if by_kind and (stream is True or by_kind.keys() != {UNNAMED}):
                 yield stream, by_kind
 
     def in_words(self, secrets: Collection[str]) -> str:

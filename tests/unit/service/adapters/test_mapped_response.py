@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mapped_api import adapter, mapped
-from raggate.config.mapped_settings import Stream
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.service.adapters import mapped_response
@@ -67,12 +66,12 @@ def test_no_error_is_none(body: object, errors: str | None) -> None:
 def test_lines_of_json_are_a_list() -> None:
     """Without a kind the lines are the chunks themselves; with one, each kind has its list."""
     lines = b'{"id":"1","path":"a.md","text":"x"}\n\n{"id":"2","path":"b.md","text":"y"}\r\n'
-    plain = read(lines, stream={"format": "ndjson"}, chunks={"list": "$", **CHUNKS})
+    plain = read(lines, stream=True, chunks={"list": "$", **CHUNKS})
     assert [chunk.rel_path for chunk in plain.chunks] == ["a.md", "b.md"]
     told = b'{"type":"docs","hits":[{"id":"1","path":"a.md","text":"x"}]}\n'
     told += b'{"type":"token","t":"A"}\n{"type":"token","t":"B"}'
     chunks = {"list": "docs[*].hits[*]", **CHUNKS}
-    by = read(told, stream={"format": "ndjson", "by": "type"}, chunks=chunks, answer="token[*].t")
+    by = read(told, stream="type", chunks=chunks, answer="token[*].t")
     assert (by.answer, [chunk.chunk_id for chunk in by.chunks]) == ("AB", ["1"])
 
 
@@ -82,13 +81,13 @@ def test_events_have_the_name_they_are_sent_under() -> None:
         b'\xef\xbb\xbf: hello\nevent: sources\nid: 7\ndata: [{"id":"1","path":"a.md",\ndata: "text":"x"}]\n\n'
         b"event: token\r\ndata: Under \r\n\r\nevent:token\ndata: the mat\n\nretry: 3\n\nevent: nothing\n\ndata: [DONE]"
     )
-    assert body_of(sent, Stream(format="sse")) == {
+    assert body_of(sent, True) == {
         "sources": [[{"id": "1", "path": "a.md", "text": "x"}]],
         "token": ["Under ", "the mat"],
         "message": ["[DONE]"],
     }
     chunks = {"list": "sources[0]", **CHUNKS}
-    response = read(sent, stream={"format": "sse"}, chunks=chunks, answer="token[*]")
+    response = read(sent, stream=True, chunks=chunks, answer="token[*]")
     assert (response.answer, response.chunks[0].rel_path) == ("Under the mat", "a.md")
 
 
@@ -101,23 +100,23 @@ GONE = {"message": "the model is gone"}
     [
         (
             f"event: sources\ndata: {json.dumps(SOURCES)}\n\nevent: error\ndata: {json.dumps(GONE)}\n\n",
-            {"format": "sse"},
+            True,
         ),
         (
             f"data: {json.dumps(SOURCES)}\n\nevent: error\ndata: {json.dumps(GONE)}\n\n",
-            {"format": "sse", "by": "type"},
+            "type",
         ),
         (
             f"data: {json.dumps(SOURCES)}\n\ndata: {json.dumps({'type': 'error', **GONE})}\n\n",
-            {"format": "sse", "by": "type"},
+            "type",
         ),
         (
             f"{json.dumps(SOURCES)}\n{json.dumps({'type': 'error', **GONE})}\n",
-            {"format": "ndjson", "by": "type"},
+            "type",
         ),
     ],
 )
-def test_an_error_in_the_stream_fails_the_call(sent: str, stream: dict[str, str]) -> None:
+def test_an_error_in_the_stream_fails_the_call(sent: str, stream: str | bool) -> None:
     """A stream that ends in an event, or a document, of the name `error` is no answer, whatever came before."""
     with pytest.raises(ValueError, match="reports an error: 'the model is gone'"):
         read(sent.encode(), stream=stream, chunks={"list": "sources[0].docs", **CHUNKS})
@@ -125,9 +124,9 @@ def test_an_error_in_the_stream_fails_the_call(sent: str, stream: dict[str, str]
 
 def test_streams_are_asked_for() -> None:
     """An API that can answer in several ways is told which, unless the configuration says so itself."""
-    settings = mapped(response__stream={"format": "sse"})
-    assert adapter(settings).call(CASE, "m").headers["Accept"] == "text/event-stream"
-    own = mapped(response__stream={"format": "sse"}, headers={"accept": "x/y"}, pass_env=[])
+    settings = mapped(response__stream=True)
+    assert adapter(settings).call(CASE, "m").headers["Accept"].startswith("text/event-stream, ")
+    own = mapped(response__stream=True, headers={"accept": "x/y"}, pass_env=[])
     assert "Accept" not in adapter(own).call(CASE, "m").headers
 
 
@@ -135,7 +134,7 @@ def test_a_stream_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small documents are refused, not collected."""
     monkeypatch.setattr(mapped_response, "MAX_DOCUMENTS", 2)
     with pytest.raises(ValueError, match="at most 2 documents"):
-        body_of(b"1\n2\n3\n", Stream(format="ndjson"))
+        body_of(b"1\n2\n3\n", True)
 
 
 def test_columns_are_rows() -> None:
@@ -163,10 +162,10 @@ SIGNS = st.sampled_from([b"data: ", b"event: x", b"\n", b"\n\n", b"\r", b"{", b'
 
 
 @tried(40)
-@given(st.lists(SIGNS, max_size=20).map(b"".join) | st.binary(max_size=60), st.sampled_from(["sse", "ndjson"]))
-def test_arbitrary_bytes_are_read_or_refused(body: bytes, form: Any) -> None:
+@given(st.lists(SIGNS, max_size=20).map(b"".join) | st.binary(max_size=60))
+def test_arbitrary_bytes_are_read_or_refused(body: bytes) -> None:
     """Whatever comes, it is a response or a ValueError."""
-    for stream in ({"format": form}, {"format": form, "by": "a"}):
+    for stream in (True, "a"):
         try:
             read(body, stream=stream, chunks={"list": "x[*]", **CHUNKS}, answer="message[*]")
         except ValueError:
