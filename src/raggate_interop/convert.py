@@ -18,7 +18,6 @@ from raggate.base.jsonio import dumps
 from raggate.base.quote import cut
 from raggate.inputs import golden
 from raggate.models.golden import Case
-from raggate_interop import golden_rows
 from raggate_interop.golden_rows import Note, Row, case_row, differences, note
 from raggate_interop.kebab import golden as kebab_golden
 from raggate_interop.kebab.golden import GoldenFile, Unlabelled
@@ -27,8 +26,10 @@ from raggate_interop.labels.score import consolidate
 from raggate_interop.pragmata import records as pragmata_records
 from raggate_interop.pragmata.records import CanonicalRecord
 from raggate_interop.pragmata.sheets import read_sheet
+from raggate_interop.results import Converted
 from raggate_interop.substrate import golden as substrate_golden
 from raggate_interop.substrate.golden import QuerySet
+from raggate_interop.terminal import refuse_replacing
 from raggate_interop.trec_beir import beir, golden_graded
 from raggate_interop.trec_beir.golden_graded import Graded, Unit
 
@@ -62,8 +63,8 @@ class Options(Struct, frozen=True, kw_only=True):
     """What some formats need beside a path.
 
     `topics` and `topics_out` are the topics of a TREC source and target, `split` names the judgements of a BEIR folder,
-    `unit` is what TREC and BEIR call a document, `unlabelled` what kebab's entries without labels are, `records` are
-    canonical records for pragmata's labels, and `lenient` leaves out lines of a golden set that cannot be read.
+    `unit` is what TREC and BEIR call a document, `unlabelled` what kebab's entries without labels are, and `records`
+    are canonical records for pragmata's labels.
     """
 
     topics: Path | None = None
@@ -72,7 +73,6 @@ class Options(Struct, frozen=True, kw_only=True):
     unit: Unit = "document"
     unlabelled: Unlabelled = "refuse-to-guess"
     records: Path | None = None
-    lenient: bool = False
 
 
 class Format(Protocol):
@@ -120,10 +120,7 @@ class _Raggate(_OneFile):
     """raggate's own `eval_set.jsonl`."""
 
     def load(self, path: Path) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
-        if not self.options.lenient:
-            return tuple(golden.load(read_bytes(path), str(path)).cases), ()
-        cases, notes = golden_rows.load(read_bytes(path), str(path), rules=True)
-        return tuple(cases.cases), tuple(note("", "", "dropped", text) for text in notes)
+        return tuple(golden.load(read_bytes(path), str(path)).cases), ()
 
     def decode(self, native: tuple[Case, ...]) -> tuple[Case, ...]:
         return native
@@ -326,23 +323,9 @@ def _seed_line(case: Case) -> bytes:
     return dumps({**lists, **filed, **optional, **row, "gold_supports": supports}) + b"\n"
 
 
-class Conversion(Struct, frozen=True, kw_only=True):
-    """What came of a conversion: how many cases were read and are in the files, what was lost, and which files."""
-
-    cases: int
-    written: int
-    notes: tuple[Note, ...]
-    files: tuple[Path, ...]
-
-    @property
-    def lost(self) -> tuple[Note, ...]:
-        """What the way back cannot restore."""
-        return tuple(note for note in self.notes if note.lost)
-
-
 def convert(
     source: Path, target: Path, *, from_format: str, to_format: str, options: Options, strict: bool, overwrite: bool
-) -> Conversion:
+) -> Converted:
     """Convert a golden set. Every target is read back before it is put in its place.
 
     Args:
@@ -355,18 +338,18 @@ def convert(
     """
     writer = FORMATS[to_format](options)
     files = writer.files(target)
-    there = [path for path in files if path.exists()]
-    if there and not overwrite:
-        raise UsageError(f"{there[0]} exists already", hint="--force replaces it.")
+    for path in files:
+        refuse_replacing(path, force=overwrite)
     cases, notes = read(source, from_format, options)
     native, losses = through(writer, cases)
     notes = (*notes, *losses)
-    if strict and any(entry.lost for entry in notes):
-        return Conversion(cases=len(cases), written=0, notes=notes, files=())
+    lost, filled = tuple(one for one in notes if one.lost), tuple(one for one in notes if not one.lost)
+    if strict and lost:
+        return Converted(cases=len(cases), written=0, files=(), lost=lost, filled=filled)
     _check(native, target, to_format, options)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer.save(native, target)
-    return Conversion(cases=len(cases), written=len(writer.decode(native)), notes=notes, files=files)
+    return Converted(cases=len(cases), written=len(writer.decode(native)), files=files, lost=lost, filled=filled)
 
 
 def read(source: Path, name: str, options: Options) -> tuple[tuple[Case, ...], tuple[Note, ...]]:

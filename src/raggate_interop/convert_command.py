@@ -13,27 +13,25 @@ from raggate.base.files import writing
 from raggate.base.numbers import counted
 from raggate.cli.options import choice
 from raggate.models.answer import Answer
+from raggate_interop.terminal import FILE
 
 if TYPE_CHECKING:
-    from raggate_interop.convert import Conversion
     from raggate_interop.results import Converted
 
 TARGETS = ("raggate", "helloworld", "kebab", "substrate", "substrate-array", "trec", "beir")
 SOURCES = (*TARGETS, "pragmata")
 SHOWN_NOTES = 50
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command()
-@click.argument("source", type=_PATH)
-@click.argument("target", type=_PATH)
+@click.argument("source", type=FILE)
+@click.argument("target", type=FILE)
 @click.option("--from", "from_format", type=click.Choice(SOURCES), required=True, help="Format of SOURCE.")
 @click.option("--to", "to_format", type=click.Choice(TARGETS), required=True, help="Format of TARGET.")
 @click.option("--strict", is_flag=True, help="Write nothing and exit 2 when anything is lost.")
 @click.option("--force", is_flag=True, help="Replace existing files.")
-@click.option("--topics", type=_PATH, help="The topics of a TREC source.")
-@click.option("--topics-out", type=_PATH, help="Where the topics of a TREC target go.")
+@click.option("--topics", type=FILE, help="The topics of a TREC source.")
+@click.option("--topics-out", type=FILE, help="Where the topics of a TREC target go.")
 @click.option("--split", default="test", show_default=True, help="Which judgements of a BEIR folder.")
 @choice("--unit", "document", "chunk", help="The unit that TREC and BEIR files judge.")
 @choice(
@@ -43,10 +41,7 @@ _PATH = click.Path(path_type=Path)
     "skip",
     help="How to read kebab entries that have no labels and do not say whether they are answerable.",
 )
-@click.option(
-    "--lenient", is_flag=True, help="Leave out what of a golden set in JSON lines cannot be read, and say how much."
-)
-@click.option("--records", type=_PATH, help="Canonical records of pragmata, for the documents of its chunks.")
+@click.option("--records", type=FILE, help="Canonical records of pragmata, for the documents of its chunks.")
 def convert(source: Path, target: Path, **settings: Any) -> Answer[Converted]:
     """Convert a golden set, and list everything that the target format cannot express.
 
@@ -62,35 +57,18 @@ def convert(source: Path, target: Path, **settings: Any) -> Answer[Converted]:
             source, target, **formats, options=Options(**settings), strict=flags["strict"], overwrite=flags["force"]
         )
     _say(conversion)
-    return Answer(_converted(conversion), ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS)
+    return Answer(conversion, ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS)
 
 
-def _say(conversion: Conversion) -> None:
+def _say(conversion: Converted) -> None:
     for note in conversion.lost[:SHOWN_NOTES]:
         where = ": ".join(part for part in (note.case, note.key) if part)
         click.echo(log_line(f"{note.kind}: {where}: {note.message}" if where else f"{note.kind}: {note.message}"))
     if len(conversion.lost) > SHOWN_NOTES:
         click.echo(f"… and {len(conversion.lost) - SHOWN_NOTES} more; --json lists all")
-    filled = len(conversion.notes) - len(conversion.lost)
-    count = (
-        f"{conversion.written} of {conversion.cases}"
-        if conversion.files and conversion.written < conversion.cases
-        else f"{conversion.cases}"
-    )
-    cases = f"{count} {'case' if conversion.cases == 1 else 'cases'}"
+    few = conversion.files and conversion.written < conversion.cases
+    cases = f"{conversion.written} of {counted(conversion.cases, 'case')}" if few else counted(conversion.cases, "case")
     losses = counted(len(conversion.lost), "loss", "losses")
-    about = f"{cases}, {losses}, {counted(filled, 'default')} filled in"
+    about = f"{cases}, {losses}, {counted(len(conversion.filled), 'default')} filled in"
     written = ", ".join(str(path) for path in conversion.files)
     click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
-
-
-def _converted(conversion: Conversion) -> Converted:
-    from raggate_interop.results import Converted
-
-    return Converted(
-        cases=conversion.cases,
-        written=conversion.written,
-        files=tuple(conversion.files),
-        lost=tuple(conversion.lost),
-        filled=tuple(note for note in conversion.notes if not note.lost),
-    )

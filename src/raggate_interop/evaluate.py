@@ -26,7 +26,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import fsum, log2
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -258,8 +257,13 @@ class Measures:
         return ideals
 
 
-class Mean(NamedTuple):
-    """A mean over n queries; `value` is None when the metric applies to none."""
+class Mean(Struct, frozen=True):
+    """A mean over queries.
+
+    Attributes:
+        value: the mean; null where it applies to none.
+        n: over how many queries it is.
+    """
 
     value: float | None
     n: int
@@ -292,11 +296,18 @@ class Counts(Struct):
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """The result: means by metric name such as `ndcg_at_10`, and values per query if they were asked for."""
+    """Result lists, scored by judgements.
+
+    Attributes:
+        cutoffs: the cut-offs.
+        counts: queries, and what is odd about them.
+        metrics: by name, such as `ndcg_at_10`.
+        per_query: by query and metric, with --per-query; else empty.
+    """
 
     cutoffs: tuple[int, ...]
-    means: dict[str, Mean]
     counts: Counts
+    metrics: dict[str, Mean]
     per_query: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
 
@@ -393,7 +404,9 @@ class Totals:
                 f"{counted(counts.extra, 'list')} of other queries",
                 hint="Check that both files write the query ids alike.",
             )
-        return Evaluation(cutoffs=self._measures.cutoffs, means=self._means(), counts=counts, per_query=self.per_query)
+        return Evaluation(
+            cutoffs=self._measures.cutoffs, metrics=self._means(), counts=counts, per_query=self.per_query
+        )
 
     def _means(self) -> dict[str, Mean]:
         queries, filled = self.counts.queries, self._filled
@@ -476,31 +489,3 @@ def evaluate_files(files: Files, *, cutoffs: Sequence[int] = CUTOFFS, per_query:
                 place = f"{files.lists}:{twice.ranking.line}"
                 raise UsageError(f"{place}: query {quoted(twice.ranking.query_id)} has a list already") from None
     raise AssertionError("files read whole have every query once")
-
-
-class EvaluatedMean(Struct, frozen=True, kw_only=True):
-    """A mean over queries.
-
-    Attributes:
-        value: the mean; null where it applies to none.
-        n: over how many queries it is.
-    """
-
-    value: float | None
-    n: int
-
-
-class Evaluated(Struct, frozen=True, kw_only=True):
-    """Result lists, scored by judgements.
-
-    Attributes:
-        cutoffs: the cut-offs.
-        counts: queries, and what is odd about them.
-        metrics: by name.
-        per_query: by query and metric, with --per-query; else empty.
-    """
-
-    cutoffs: tuple[int, ...]
-    counts: Counts
-    metrics: Mapping[str, EvaluatedMean]
-    per_query: Mapping[str, Mapping[str, float | None]]

@@ -9,24 +9,22 @@ import click
 
 from raggate.base.errors import UsageError
 from raggate.base.escape import log_line
-from raggate.base.numbers import counted
+from raggate.base.numbers import counted, written
 from raggate.base.quote import quoted
 from raggate.models.answer import Answer
+from raggate_interop.terminal import FILE
 
 if TYPE_CHECKING:
-    from raggate_interop.evaluate import Evaluated, Evaluation
-
-_FILE = click.Path(path_type=Path)
+    from raggate_interop.evaluate import Evaluation
 
 
 @click.command()
-@click.option("--qrels", type=_FILE, help="Judgements: a TREC qrels file.")
-@click.option("--beir", type=_FILE, metavar="DIR", help="Judgements: a BEIR folder, in place of --qrels.")
+@click.option("--qrels", type=FILE, help="Judgements: a TREC qrels file.")
+@click.option("--beir", type=FILE, metavar="DIR", help="Judgements: a BEIR folder, in place of --qrels.")
 @click.option("--split", default="test", show_default=True, help="Which judgements of the BEIR folder.")
-@click.option("--run", type=_FILE, help="Result lists: a TREC run file.")
-@click.option("--lists", type=_FILE, help="Result lists: JSON lines, in place of --run.")
+@click.option("--run", type=FILE, help="Result lists: a TREC run file.")
+@click.option("--lists", type=FILE, help="Result lists: JSON lines, in place of --run.")
 @click.option("--k", "cutoffs", default="1,3,5,10", show_default=True, help="Cut-offs, set apart by commas.")
-@click.option("--format", "name", default="table", show_default=True, type=click.Choice(["table", "json"]))
 @click.option("--per-query", is_flag=True, help="Show the values of each query too.")
 @click.option("--keep-first", is_flag=True, help="Of a document given twice count the first, in place of an error.")
 def evaluate(
@@ -37,10 +35,9 @@ def evaluate(
     run: Path | None,
     lists: Path | None,
     cutoffs: str,
-    name: str,
     per_query: bool,
     keep_first: bool,
-) -> Answer[Evaluated]:
+) -> Answer[Evaluation]:
     """Score result lists of any tool against judgements.
 
     Needs no configuration and starts nothing. A line of --lists is {"query_id": "q1", "doc_ids": ["d3", "d1"]}.
@@ -53,65 +50,31 @@ def evaluate(
         raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
     files = Files(qrels=qrels, beir=beir, split=split, run=run, lists=lists, keep_first=keep_first)
     evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
-    evaluated = _evaluated(evaluation)
-    if name == "json":
-        from raggate.base.jsonio import dumps
-
-        click.echo(dumps(_document(evaluated), pretty=True), nl=False)
-    else:
-        for line in _table(evaluation):
-            click.echo(line)
-    return Answer(evaluated)
+    for line in _table(evaluation):
+        click.echo(line)
+    return Answer(evaluation)
 
 
-def _numbers(written: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in written.split(",")]
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise UsageError(f"--k {quoted(written)}, expected whole numbers set apart by commas, such as 1,3,5,10")
+        raise UsageError(f"--k {quoted(text)}, expected whole numbers set apart by commas, such as 1,3,5,10")
     return tuple(int(part) for part in parts)
-
-
-def _evaluated(evaluation: Evaluation) -> Evaluated:
-    from functools import cache
-
-    from raggate.base.numbers import STORED_DECIMALS, rounded
-    from raggate_interop.evaluate import Evaluated, EvaluatedMean
-
-    @cache
-    def stored(value: float | None) -> float | None:
-        return None if value is None else rounded(value, STORED_DECIMALS)
-
-    return Evaluated(
-        cutoffs=evaluation.cutoffs,
-        counts=evaluation.counts,
-        metrics={name: EvaluatedMean(value=stored(mean.value), n=mean.n) for name, mean in evaluation.means.items()},
-        per_query={
-            query_id: {name: stored(value) for name, value in values.items()}
-            for query_id, values in evaluation.per_query.items()
-        },
-    )
-
-
-def _document(evaluated: Evaluated) -> dict[str, object]:
-    """Return it as --format json prints it: without the queries where they were not asked for."""
-    from msgspec.structs import asdict
-
-    return {key: value for key, value in asdict(evaluated).items() if value or key != "per_query"}
 
 
 def _table(evaluation: Evaluation) -> list[str]:
     counts, cutoffs = evaluation.counts, evaluation.cutoffs
     lines = []
     if evaluation.per_query:
-        lines.append("\t".join(["query", *evaluation.means]))
+        lines.append("\t".join(["query", *evaluation.metrics]))
         for query_id, values in evaluation.per_query.items():
-            lines.append("\t".join([log_line(query_id), *(_formatted(values[name]) for name in evaluation.means)]))
+            lines.append("\t".join([log_line(query_id), *(written(values[name]) for name in evaluation.metrics)]))
         lines.append("")
     lines.append(f"{'':9}" + "".join(f"{f'@{k}':>9}" for k in cutoffs))
-    for metric in dict.fromkeys(name.rpartition("_at_")[0] for name in evaluation.means if name != "map"):
-        row = (evaluation.means[f"{metric}_at_{k}"].value for k in cutoffs)
-        lines.append(f"{metric:9}" + "".join(f"{_formatted(value):>9}" for value in row))
-    lines.append(f"{'map':9}{_formatted(evaluation.means['map'].value):>9}")
+    for metric in dict.fromkeys(name.rpartition("_at_")[0] for name in evaluation.metrics if name != "map"):
+        row = (evaluation.metrics[f"{metric}_at_{k}"].value for k in cutoffs)
+        lines.append(f"{metric:9}" + "".join(f"{written(value):>9}" for value in row))
+    lines.append(f"{'map':9}{written(evaluation.metrics['map'].value):>9}")
     lines += [
         "",
         f"{counted(counts.queries, 'query', 'queries')} with a relevant document; "
@@ -129,9 +92,3 @@ def _table(evaluation: Evaluation) -> list[str]:
     lines += [f"  {number} {description}" for description, number in odd.items() if number]
     repeated = counted(counts.repeated, "entry", "entries")
     return [*lines, f"  {repeated} left out, of documents that stand further up"] if counts.repeated else lines
-
-
-def _formatted(value: float | None) -> str:
-    from raggate.base.numbers import written
-
-    return written(value)

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.base.errors import UsageError
 from raggate.base.escape import log_line
 from raggate.base.files import writing
 from raggate.base.numbers import counted
 from raggate.cli.options import RUN, choice
 from raggate.models.answer import Answer
+from raggate_interop.terminal import FILE, refuse_replacing, warn
 
 if TYPE_CHECKING:
-    from raggate_interop.results import CorpusExported, ListsExported
+    from raggate_interop.results import Written
 
-_PATH = click.Path(path_type=Path)
 _FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
@@ -28,7 +27,7 @@ def export() -> None:
 
 @export.command("run")
 @click.argument("directory", metavar="RUN", type=RUN)
-@click.argument("target", type=_PATH)
+@click.argument("target", type=FILE)
 @choice("--to", "trec", "lists", name="form", help="A TREC run file, or JSON lines.")
 @choice(
     "--unit",
@@ -41,12 +40,12 @@ def export() -> None:
 @_FORCE
 def export_run(
     directory: Path, target: Path, *, form: Any, unit: Any, mode: str | None, force: bool
-) -> Answer[ListsExported]:
+) -> Answer[Written]:
     """Write the result lists of a run for `raggate evaluate` and other tools. Queries are named by the ids of cases."""
     from raggate_interop.export import lists_of, write_lists
-    from raggate_interop.results import ListsExported
+    from raggate_interop.results import Written
 
-    _refuse(target, force=force)
+    refuse_replacing(target, force=force)
     lists = lists_of(directory, unit, mode)
     with writing(target):
         write_lists(lists, target, form)
@@ -55,32 +54,26 @@ def export_run(
     click.echo(log_line(f"wrote {target}: {counted(len(lists) - failed - empty, 'list')}"))
     if failed or empty:
         lacking = f"{counted(failed, 'failed call')} and {counted(empty, 'empty list')}"
-        warning = f"{lacking} not in the file: count as misses"
-        click.echo(log_line(f"raggate: {warning}"), err=True)
-    return Answer(ListsExported(file=target, lists=len(lists) - failed - empty, failed=failed, empty=empty))
+        warn(f"{lacking} not in the file: count as misses")
+    return Answer(Written(path=target, entries=len(lists) - failed - empty, failed=failed, empty=empty))
 
 
 @export.command("corpus")
-@click.argument("source", type=_PATH)
-@click.argument("folder", metavar="BEIR_FOLDER", type=_PATH)
+@click.argument("source", type=FILE)
+@click.argument("folder", metavar="BEIR_FOLDER", type=FILE)
 @_FORCE
-def export_corpus(source: Path, folder: Path, *, force: bool) -> Answer[CorpusExported]:
+def export_corpus(source: Path, folder: Path, *, force: bool) -> Answer[Written]:
     """Write corpus.jsonl of a BEIR folder. SOURCE is a directory of notes, or another BEIR folder.
 
     Notes are named by their paths. Every line of another folder's corpus is checked.
     """
     from raggate_interop.export import corpus_of, write_corpus
-    from raggate_interop.results import CorpusExported
+    from raggate_interop.results import Written
     from raggate_interop.trec_beir.beir import CORPUS
 
-    _refuse(folder / CORPUS, force=force)
+    refuse_replacing(folder / CORPUS, force=force)
     documents = corpus_of(source)
     with writing(folder):
         count = write_corpus(documents, folder)
     click.echo(log_line(f"wrote {folder / CORPUS}: {counted(count, 'document')}"))
-    return Answer(CorpusExported(file=folder / CORPUS, documents=count))
-
-
-def _refuse(target: Path, *, force: bool) -> None:
-    if target.exists() and not force:
-        raise UsageError(f"{target} exists already", hint="--force replaces it.")
+    return Answer(Written(path=folder / CORPUS, entries=count))

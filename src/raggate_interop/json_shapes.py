@@ -1,18 +1,27 @@
-"""The shapes of other systems' JSON: a value is checked against a type, and not changed by it."""
+"""Other systems' JSON: lines with their places, and values that are checked against a type and not changed by it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.base.errors import UsageError
+from raggate.base.jsonio import parse
 from raggate.base.quote import quoted
 
 Name = Annotated[str, Field(strict=True, pattern=r"\S")]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Rank = Annotated[int, Field(strict=True, ge=1)]
+
+
+def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any]]:
+    """Parse lines of JSON, each with its `file:line`. Blank lines and a byte order mark are skipped."""
+    for number, line in enumerate(lines, 1):
+        text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if text.strip():
+            yield f"{name}:{number}", parse(text, f"{name}:{number}")
 
 
 def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:

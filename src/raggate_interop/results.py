@@ -17,7 +17,8 @@ from raggate_interop.golden_rows import Note
 from raggate_interop.helloworld.compare import RunComparison
 from raggate_interop.kebab.sqlite import RunLine
 from raggate_interop.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
-from raggate_interop.substrate.gate import Row
+
+__all__ = ["RunComparison"]
 
 SystemDocument = dict[str, Any]
 """The document that the command prints by itself with its own `--json`."""
@@ -41,94 +42,20 @@ class Converted(Struct, frozen=True, kw_only=True):
     filled: tuple[Note, ...]
 
 
-class ListsExported(Struct, frozen=True, kw_only=True):
-    """The result lists of a run in a file.
+class Written(Struct, frozen=True, kw_only=True):
+    """A file or a directory that was written.
 
     Attributes:
-        file: the file.
-        lists: lists in it.
-        failed: failed calls, which are not.
-        empty: empty lists, which are not.
+        path: the file or directory.
+        entries: questions, rows, lists, lines or documents in it.
+        failed: failed calls: as entries in kebab's rows, else left out.
+        empty: empty lists that were left out.
     """
 
-    file: Path
-    lists: int
-    failed: int
-    empty: int
-
-
-class CorpusExported(Struct, frozen=True, kw_only=True):
-    """A corpus in a file.
-
-    Attributes:
-        file: the file.
-        documents: documents in it.
-    """
-
-    file: Path
-    documents: int
-
-
-class RunImported(Struct, frozen=True, kw_only=True):
-    """A run of another system as one of raggate.
-
-    Attributes:
-        run_directory: the run directory.
-        questions: questions of the run.
-    """
-
-    run_directory: Path
-    questions: int
-
-
-class HelloworldExported(Struct, frozen=True, kw_only=True):
-    """A run as one of helloworld.
-
-    Attributes:
-        run_directory: the run directory.
-        rows: rows.
-        failed: failed calls without one.
-    """
-
-    run_directory: Path
-    rows: int
-    failed: int
-
-
-class Redacted(Struct, frozen=True, kw_only=True):
-    """A run without its texts.
-
-    Attributes:
-        run_directory: the run directory.
-        rows: rows.
-    """
-
-    run_directory: Path
-    rows: int
-
-
-class HelloworldCompared(Struct, frozen=True, kw_only=True):
-    """Two runs of helloworld.
-
-    Attributes:
-        comparison: invariants, settings, means, questions that flipped.
-    """
-
-    comparison: RunComparison
-
-
-class KebabExported(Struct, frozen=True, kw_only=True):
-    """A run as rows of kebab.
-
-    Attributes:
-        file: the file.
-        rows: rows.
-        failed: failed calls among them.
-    """
-
-    file: Path
-    rows: int
-    failed: int
+    path: Path
+    entries: int
+    failed: int = 0
+    empty: int = 0
 
 
 class KebabRuns(Struct, frozen=True, kw_only=True):
@@ -139,34 +66,6 @@ class KebabRuns(Struct, frozen=True, kw_only=True):
     """
 
     runs: tuple[RunLine, ...]
-
-
-class SubstrateScored(Struct, frozen=True, kw_only=True):
-    """Results, scored as substrate does.
-
-    Attributes:
-        metrics: by mode, bucket and metric.
-    """
-
-    metrics: Mapping[str, Mapping[str, Mapping[str, float | None]]]
-
-
-class SubstrateCompared(Struct, frozen=True, kw_only=True):
-    """Two metrics files of substrate.
-
-    Attributes:
-        rows: the metrics on both sides.
-        vanished: what the baseline has and METRICS has not.
-        fewer: buckets with fewer queries.
-        new: what METRICS alone has.
-        limits: limits that are broken.
-    """
-
-    rows: tuple[Row, ...]
-    vanished: tuple[str, ...]
-    fewer: tuple[str, ...]
-    new: tuple[str, ...]
-    limits: tuple[str, ...]
 
 
 class SubstrateBaseline(Struct, frozen=True, kw_only=True):
@@ -233,32 +132,6 @@ class LabelsScored(Struct, frozen=True, kw_only=True):
     k: int | None
     queries: int
     metrics: Mapping[str, MetricScore | None]
-
-
-class LabelReport(Struct, frozen=True, kw_only=True):
-    """A stored report of scores.
-
-    Attributes:
-        file: the file.
-        task: the task.
-        queries: queries scored.
-        metrics: metric: value and interval, or null; one query has no bootstrap interval.
-    """
-
-    file: Path
-    task: str
-    queries: int
-    metrics: Mapping[str, MetricScore | None]
-
-
-class LabelReportsShown(Struct, frozen=True, kw_only=True):
-    """Stored reports of scores.
-
-    Attributes:
-        reports: each of them.
-    """
-
-    reports: tuple[LabelReport, ...]
 
 
 class LabelsChecked(Struct, frozen=True, kw_only=True):

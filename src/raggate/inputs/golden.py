@@ -205,15 +205,6 @@ def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = 
     return case
 
 
-def faults(value: dict[str, Any]) -> list[tuple[int | str, ...]]:
-    """Name the keys of a case, by their paths, that are unknown, missing or of another type."""
-    try:
-        _CaseRow.model_validate(value, strict=True)
-    except ValidationError as error:
-        return [problem["loc"] for problem in error.errors(include_url=False)]
-    return []
-
-
 def _refuse_duplicate_keys(line: bytes) -> None:
     try:
         json.loads(line, object_pairs_hook=distinct)

@@ -230,7 +230,7 @@ def _own_account(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cases(directory: Path, shown: Path) -> Golden:
-    # its cases are those that were scored, and an import may have been lenient
+    # its cases are those that were scored: rules that came later do not make them unreadable
     return golden.load(stored_lines(directory / shown.name, HINT, name=shown), str(shown), rules=False)
 
 

@@ -15,8 +15,9 @@ from raggate.models.golden import Case
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate_interop.helloworld import metrics
-from raggate_interop.helloworld.read import MODE, RunFiles, check_metrics, read_config
+from raggate_interop.helloworld.read import METRICS, MODE, RunFiles, read_config
 from raggate_interop.helloworld.write import run_config, to_rows
+from raggate_interop.json_shapes import check
 
 _UNANSWERABLE = ("abstention_accuracy", "hallucination_rate_unanswerable")
 _AT_K = ("recall_at_k_avg", "recall_all_at_k_avg", "mrr_avg", "precision_at_k_avg")
@@ -41,7 +42,7 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
     Raises:
         FileError: for a file that is not as it should be, of which K is not known, or without scores.
     """
-    check_metrics(metrics, source)
+    check(METRICS, metrics, source)
     config = read_config(beside / "config.json") if beside is not None else {}
     k = metrics.get("k") or config.get("k")
     run_id = str(metrics.get("run_id") or "")

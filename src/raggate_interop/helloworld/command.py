@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -10,42 +10,21 @@ import click
 
 from raggate.base.errors import ExitCode, UsageError
 from raggate.base.escape import log_line
-from raggate.base.jsonio import printable
-from raggate.base.numbers import counted, setting, written
+from raggate.base.numbers import counted, fixed, setting, written
 from raggate.cli.options import DIRECTORY, RUN, FiniteRange
-from raggate.config.schema import DESCRIPTION
 from raggate.models.answer import Answer
-from raggate_interop.terminal import MODE, OUT, SUITE, refuse_existing, warn
+from raggate.models.scorecard import EPSILON, OVERALL, oriented
+from raggate_interop.helloworld.compare import DIRECTIONS, GATED, LEVELS, Level, check_regressions
+from raggate_interop.terminal import MODE, OUT, SUITE, refuse_existing, warn, write_imported
 
 if TYPE_CHECKING:
-    from raggate.models.scorecard import Scorecard
-    from raggate_interop.helloworld.compare import Level, RunComparison
-    from raggate_interop.helloworld.read import RunFiles
-    from raggate_interop.results import HelloworldCompared, HelloworldExported, Redacted, RunImported, SystemDocument
-
-
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from raggate.base.numbers import fixed
-from raggate.models.scorecard import EPSILON, oriented
-from raggate_interop.helloworld.compare import DIRECTIONS
-
-if TYPE_CHECKING:
-    from raggate.models.scorecard import MetricValue
+    from raggate.models.scorecard import MetricValue, Scorecard
     from raggate_interop.helloworld.compare import MetricDelta, RowFlip, RunComparison
     from raggate_interop.helloworld.read import RunFiles
-
+    from raggate_interop.results import SystemDocument, Written
 
 _GOLDEN = click.Path(path_type=Path, dir_okay=False)
 _EVAL_SET = click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
-_LENIENT = click.option(
-    "--lenient",
-    is_flag=True,
-    help="Leave out what their scripts pass over in the eval set, and say how much, in place of an error.",
-)
-
-
 SHOWN_FLIPS = 10
 SHOWN_CASES = 20
 SHOWN_ID = 40
@@ -69,8 +48,6 @@ def _threshold(name: str, metric: str, default: float, most: int, meaning: str) 
 
 def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Level]:
     """Read `NAME=LEVEL` of every --invariant."""
-    from raggate_interop.helloworld.compare import LEVELS, Level
-
     levels: dict[str, Level] = {}
     for text in given:
         name, _equals, written = text.partition("=")
@@ -95,18 +72,13 @@ def helloworld() -> None:
 @click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
 @click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
 @click.option("--output-metrics", type=_GOLDEN, help="Write helloworld's means to this JSON file.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
-@_LENIENT
 def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> Answer[SystemDocument]:
     """Score a run again: helloworld's own numbers and raggate's side by side."""
     from raggate_interop.helloworld import inputs, metrics as helloworld_metrics, write as writer
 
     if flags["update"] and flags["aggregate_only"]:
-        raise UsageError("--update and --aggregate-only: expected at most one of them")
-
-    files, run, scorecard = inputs.scored(
-        directory, golden_file, warn, lenient=flags["lenient"], stored=flags["aggregate_only"]
-    )
+        raise UsageError("--update and --aggregate-only cannot be combined: remove one of them")
+    files, run, scorecard = inputs.scored(directory, golden_file, stored=flags["aggregate_only"])
     cases = {case.id: case for case in run.golden.cases}
     theirs = helloworld_metrics.aggregate(files.rows, cases, stored=flags["aggregate_only"])
     theirs = {
@@ -121,11 +93,6 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     truncated = sum(item.labels.truncated for item in run.results)
     facts = {"run_id": files.run_id, "k": files.k, "truncated": truncated}
     document = {**facts, "helloworld": theirs, "raggate": _ours(scorecard)}
-    if flags["as_json"]:
-        import json
-
-        click.echo(printable(json.dumps(document, indent=2, sort_keys=True)))
-        return Answer(document)
     for line in score_table(files, theirs, _overall(scorecard)):
         click.echo(line)
     if truncated:
@@ -146,7 +113,6 @@ def _ours(scorecard: Scorecard) -> dict[str, Any]:
 @click.argument("baseline", metavar="A", type=DIRECTORY)
 @click.argument("new", metavar="B", type=DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, help="Score both runs again by this eval_set.jsonl.")
-@_LENIENT
 @click.option("--ignore-invariants", is_flag=True, help="Compare even what was measured differently.")
 @click.option(
     "--invariant",
@@ -163,30 +129,29 @@ def _ours(scorecard: Scorecard) -> dict[str, Any]:
 @_threshold("recall", "recall_at_k_avg", 0.05, 1, "Largest allowed fall of recall_at_k_avg.")
 @_threshold("scope-miss", "scope_miss_rate", 0.10, 1, "Largest allowed rise of scope_miss_rate.")
 @_threshold("groundedness", "groundedness_avg", 0.5, 5, "Largest allowed fall of groundedness_avg, in points.")
-def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> Answer[HelloworldCompared]:
+def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> Answer[RunComparison]:
     """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
 
     Exits 1 when a mean fell too far, and 3 when the runs cannot be compared: they were measured differently, no gated
     mean is on both sides, or questions of A have no row in B.
     """
     from raggate_interop.helloworld import compare as run_comparison, inputs
-    from raggate_interop.results import HelloworldCompared
 
     ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
     allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
-    sides = inputs.sides((baseline, new), golden_file, warn, lenient=settings.pop("lenient"))
+    sides = inputs.sides((baseline, new), golden_file)
     comparison = run_comparison.compare(sides[0], sides[1], levels)
     for invariant in comparison.invariants:
         problem = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
         warn(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
     if not comparison.comparable and not ignore:
         warn("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
-        return Answer(HelloworldCompared(comparison=comparison), ExitCode.CANNOT_TELL)
+        return Answer(comparison, ExitCode.CANNOT_TELL)
     for line in comparison_lines(comparison):
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
         warn("the means are over other questions on each side; with --golden they are over those of both")
-    return Answer(HelloworldCompared(comparison=comparison), _gate(comparison, settings, **allow))
+    return Answer(comparison, _gate(comparison, settings, **allow))
 
 
 @helloworld.command()
@@ -201,13 +166,12 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @MODE
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep whole texts, if the run has them.")
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
-@click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
-def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExported]:
+def export(directory: Path, out: Path, **settings: Any) -> Answer[Written]:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
-    from raggate.base.files import write_file
+    from raggate.config.schema import DESCRIPTION
     from raggate_interop.export import only_mode, whole
-    from raggate_interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
-    from raggate_interop.results import HelloworldExported
+    from raggate_interop.helloworld import metrics as helloworld_metrics, read as reader, write as writer
+    from raggate_interop.results import Written
 
     run = whole(directory)
     refuse_existing(out)
@@ -229,33 +193,30 @@ def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExpo
         ),
     )
     previous = _previous(out, settings["previous"])
-    if settings["judge_cache"] is not None:
-        judges = {"model": str(config["judge_model"]), "version": str(config["judge_prompt_version"])}
-        write_file(settings["judge_cache"], judged.cache_file(rows, **judges))
     description = settings["description"] or run.config.about.get(DESCRIPTION, "")
     writer.write(out, files, description=description, eval_set=run.golden.name, previous=previous)
     failed = len(results) - len(rows)
     click.echo(log_line(f"wrote {out}: {counted(len(rows), 'row')}, {counted(failed, 'failed call')} without one"))
-    return Answer(HelloworldExported(run_directory=out, rows=len(rows), failed=failed))
+    return Answer(Written(path=out, entries=len(rows), failed=failed))
 
 
 @helloworld.command()
 @click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
 @OUT
-def redact(directory: Path, out: Path) -> Answer[Redacted]:
+def redact(directory: Path, out: Path) -> Answer[Written]:
     """Copy a run without the texts of questions, answers, chunks and judges, so that it can be committed.
 
     Places, ranks, scores and means stay; `score --aggregate-only` still averages them.
     """
     from raggate_interop.helloworld import read as reader, write as writer
-    from raggate_interop.results import Redacted
+    from raggate_interop.results import Written
 
     files = reader.read(directory)
     refuse_existing(out)
     writer.update(out, files, [writer.redacted(row) for row in files.rows], {})
     writer.write_object(out / "config.json", files.config)
     click.echo(log_line(f"wrote {out}: {counted(len(files.rows), 'row')} without texts"))
-    return Answer(Redacted(run_directory=out, rows=len(files.rows)))
+    return Answer(Written(path=out, entries=len(files.rows)))
 
 
 @helloworld.command(name="import")
@@ -263,33 +224,20 @@ def redact(directory: Path, out: Path) -> Answer[Redacted]:
 @_EVAL_SET
 @OUT
 @SUITE
-@_LENIENT
 @click.option("--judge-cache", type=_GOLDEN, help="Its judge_cache.jsonl, for rows without scores.")
 @click.option("--judge-model", help="Model that judged, if config.json does not name it.")
 @click.option("--judge-prompt-version", help="Version of the prompts, if config.json does not have it.")
-def import_run(
-    directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool, **judges: Any
-) -> Answer[RunImported]:
+def import_run(directory: Path, golden_file: Path, out: Path, suite: str, **judges: Any) -> Answer[Written]:
     """Turn a run of helloworld into a raggate run directory, to be scored, compared or promoted."""
-    from raggate.pipeline import run_directory
     from raggate_interop.helloworld import inputs
-    from raggate_interop.results import RunImported
 
-    files, run, _ = inputs.scored(directory, golden_file, warn, lenient=lenient)
-    run = inputs.with_scores_of_judges(files, run, inputs.JudgeSource(**judges), warn)
-    refuse_existing(out)
-    # what was cut stays marked as cut
-    run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
-    following = f"raggate promote {out}, or raggate compare {out} --baseline FILE"
-    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: {following}"))
-    return Answer(RunImported(run_directory=out, questions=len(run.results)))
+    files, run, _ = inputs.scored(directory, golden_file)
+    return Answer(write_imported(inputs.with_scores_of_judges(files, run, **judges), out, suite))
 
 
 def _gate(
     comparison: RunComparison, thresholds: Mapping[str, float], *, allow_regressions: bool, allow_vanished: bool
 ) -> int:
-    from raggate_interop.helloworld.compare import GATED, check_regressions
-
     regressions, missing = check_regressions(comparison, thresholds)
     for metric in missing:
         warn(f"{metric} is missing on a side and not gated")
@@ -313,8 +261,6 @@ def _gate(
 
 
 def _overall(scorecard: Scorecard) -> dict[str, Any]:
-    from raggate.models.scorecard import OVERALL
-
     return next((dict(slices.get(OVERALL, {})) for slices in scorecard.slices.values()), {})
 
 

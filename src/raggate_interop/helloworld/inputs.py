@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.base.errors import UsageError
@@ -18,69 +17,56 @@ from raggate.models.golden import Case, Golden, digest
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.scoring import score
-from raggate_interop import golden_rows
 from raggate_interop.helloworld import baseline, judged, metrics as helloworld_metrics, read as reader
 from raggate_interop.helloworld.compare import Side
 from raggate_interop.helloworld.read import RunFiles
-
-Say = Callable[[str], None]
-"""Takes what a reader should know of the files, one line each; foreign text in it is not harmless yet."""
+from raggate_interop.terminal import warn
 
 _BEFORE_REDACT = "Take the run as it was before its texts were taken out; `score --aggregate-only` averages its scores."
 _RIGHT_SET = "Is it the right eval set?"
 
 
-def scored(
-    directory: Path, golden_file: Path, say: Say, *, lenient: bool = False, stored: bool = False
-) -> tuple[RunFiles, Run, Scorecard]:
+def scored(directory: Path, golden_file: Path, *, stored: bool = False) -> tuple[RunFiles, Run, Scorecard]:
     """Read a run as one of raggate and score it.
 
     Args:
-        lenient: whether what their scripts pass over is left out.
         stored: whether what the run itself stores is asked for, which a run without texts has, too.
     """
     files = reader.read(directory)
-    cases = _asked_part(files, _load(golden_file, say, lenient=lenient), say)
+    cases = _asked_part(files, _load(golden_file))
     blind = _without_texts(files, {case.id: case for case in cases.cases})
     if blind and not stored:
         raise UsageError(blind, hint=_BEFORE_REDACT)
     if blind:
-        say(f"{blind}: raggate's own numbers count them as misses")
+        warn(f"{blind}: raggate's own numbers count them as misses")
     run = reader.to_run(files, cases)
     return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
 
 
-class JudgeSource(Struct, frozen=True, kw_only=True):
-    """Where scores of judges are beside the rows: a cache; model and prompts where `config.json` does not name them."""
-
-    judge_cache: Path | None = None
-    judge_model: str | None = None
-    judge_prompt_version: str | None = None
-
-
-def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource, say: Say) -> Run:
+def with_scores_of_judges(
+    files: RunFiles, run: Run, judge_cache: Path | None, judge_model: str | None, judge_prompt_version: str | None
+) -> Run:
     """Return a run with the scores of its judges: those of the rows, and of a cache where a row has none.
 
     Scores of a row whose `judge_input` is not what stands in the row were given to another answer, and are left out.
     """
-    model = source.judge_model or files.config.get("judge_model") or ""
-    version = source.judge_prompt_version or files.config.get("judge_prompt_version") or judged.PROMPT_VERSION
+    model = judge_model or files.config.get("judge_model") or ""
+    version = judge_prompt_version or files.config.get("judge_prompt_version") or judged.PROMPT_VERSION
     named = {"model": str(model), "version": str(version)}
     strangers = [row for row in files.rows if judged.of_another_answer(row)]
     for row in strangers:
-        say(f"case {quoted(row['test_case_id'])}: left out the scores of its judges: judge_input is another answer's")
+        warn(f"case {quoted(row['test_case_id'])}: left out the scores of its judges: judge_input is another answer's")
     rows: Sequence[Mapping[str, Any]] = [judged.without_scores(row) if row in strangers else row for row in files.rows]
-    if source.judge_cache is not None:
-        cache = judged.read_cache(read_file(source.judge_cache), str(source.judge_cache))
+    if judge_cache is not None:
+        cache = judged.read_cache(read_file(judge_cache), str(judge_cache))
         rows = [judged.with_cached(row, cache, **named) for row in rows]
     return judged.judged(run, rows, **named)
 
 
-def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, lenient: bool = False) -> list[Side]:
+def sides(directories: Sequence[Path], golden_file: Path | None) -> list[Side]:
     """Read runs; with a golden set the rows, and the means of the questions that all have, are computed again."""
     runs = [reader.read(directory) for directory in directories]
-    labels = _load(golden_file, say, lenient=lenient).cases if golden_file is not None else ()
-    cases = {case.id: case for case in labels}
+    cases = {case.id: case for case in _load(golden_file).cases} if golden_file is not None else {}
     asked = [{row["test_case_id"] for row in files.rows} for files in runs if files.rows]
     common = set(cases).intersection(*asked)
     result = []
@@ -88,19 +74,19 @@ def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, le
         rows: Sequence[Mapping[str, Any]] = files.rows
         aggregates = files.aggregates
         if golden_file is not None and rows:
-            rows, means = _rescored(files, cases, common, say)
+            rows, means = _rescored(files, cases, common)
             aggregates = {**aggregates, **means}
         elif golden_file is not None:
-            say(f"{files.run_id}: results.jsonl is missing or empty, so the means of metrics.json count")
+            warn(f"{files.run_id}: results.jsonl is missing or empty, so the means of metrics.json count")
         elif not files.scored:
-            say(f"{files.run_id}: metrics.json has no scores; with --golden they are computed from results.jsonl")
+            warn(f"{files.run_id}: metrics.json has no scores; with --golden they are computed from results.jsonl")
         metrics = {**files.metrics, "aggregate_metrics": aggregates}
         result.append(Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows))
     return result
 
 
 def _rescored(
-    files: RunFiles, cases: Mapping[str, Case], common: Collection[str], say: Say
+    files: RunFiles, cases: Mapping[str, Case], common: Collection[str]
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the scored rows of the golden set's cases, and the means over those of them that are `common`."""
     labelled = [row for row in files.rows if row["test_case_id"] in cases]
@@ -110,7 +96,7 @@ def _rescored(
         raise UsageError(f"no row of {files.run_id} is of a case in the golden set", hint=_RIGHT_SET)
     if len(labelled) < len(files.rows):
         count = len(files.rows) - len(labelled)
-        say(f"{files.run_id}: {counted(count, 'row')} left out, of cases the golden set does not have")
+        warn(f"{files.run_id}: {counted(count, 'row')} left out, of cases the golden set does not have")
     rows = helloworld_metrics.scored(labelled, cases)
     means = helloworld_metrics.aggregate([row for row in rows if row["test_case_id"] in common], cases)
     # what was stored is of other questions, or by other labels
@@ -126,7 +112,7 @@ def _without_texts(files: RunFiles, cases: Mapping[str, Case]) -> str:
     return f"run {files.run_id}: {counted(blind, 'row')} without texts, in which no snippet can be found"
 
 
-def _asked_part(files: RunFiles, cases: Golden, say: Say) -> Golden:
+def _asked_part(files: RunFiles, cases: Golden) -> Golden:
     """Return the part of the golden set that a run asked, and say what does not fit."""
     if not files.rows:
         raise UsageError(
@@ -136,22 +122,17 @@ def _asked_part(files: RunFiles, cases: Golden, say: Say) -> Golden:
     ids = {case.id for case in cases.cases}
     strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in ids]
     if strangers:
-        say(f"{counted(len(strangers), 'row')} left out, of cases that {cases.name} does not have: {strangers[0]}")
+        warn(f"{counted(len(strangers), 'row')} left out, of cases that {cases.name} does not have: {strangers[0]}")
     rates = files.aggregates.get("operational_metrics") or {}
     failed = baseline.failed_calls(len(files.rows), rates.get("error_rate") or 0.0)
     asked = reader.asked_cases(files, cases, failed)
     if len(strangers) == len(files.rows) or not asked:
         raise UsageError(f"no row of {files.run_id} is of a case in {cases.name}", hint=_RIGHT_SET)
     if len(asked) < len(cases.cases):
-        say(f"{counted(len(cases.cases) - len(asked), 'question')} of {cases.name} not asked")
+        warn(f"{counted(len(cases.cases) - len(asked), 'question')} of {cases.name} not asked")
         return replace(cases, cases=asked, hash=digest(list(asked)))
     return cases
 
 
-def _load(golden_file: Path, say: Say, *, lenient: bool) -> Golden:
-    if not lenient:
-        return golden.load(read_file(golden_file), str(golden_file))
-    cases, notes = golden_rows.load(read_file(golden_file), str(golden_file))
-    for note in notes:
-        say(note)
-    return cases
+def _load(golden_file: Path) -> Golden:
+    return golden.load(read_file(golden_file), str(golden_file))

@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from pydantic import ValidationError
 
-from raggate.base.errors import FileError, UsageError
-from raggate.base.jsonio import fields, parse_object
+from raggate.base.errors import UsageError
+from raggate.base.jsonio import fields
 from raggate.base.numbers import setting
-from raggate.base.quote import first_problem, quoted
+from raggate.base.quote import quoted
 from raggate.config.imported import ImportedConfig
 from raggate.config.judge_settings import MIN_COVERAGE
 from raggate.models.judging import JUDGES, JUDGING, Coverage, Judgement, JudgingSummary, NotJudgedReason, judges_of
 from raggate.models.run import LabelledResult, Run
 from raggate_interop.helloworld.read import CACHE_LINE
+from raggate_interop.json_shapes import check, json_lines
 
 SCORES = ("groundedness", "correctness")
 PROMPT_VERSION = "v1.0"
@@ -38,22 +38,9 @@ Cache = Mapping[str, Mapping[str, Any]]
 
 
 def read_cache(data: bytes, name: str) -> Cache:
-    """Read a `judge_cache.jsonl`; of two lines of a key the last one counts, as there.
-
-    Raises:
-        FileError: naming the line that is none of theirs.
-    """
-    results: dict[str, Mapping[str, Any]] = {}
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{name}:{number}"
-        try:
-            entry = CACHE_LINE.validate_python(parse_object(line, place))
-        except ValidationError as error:
-            raise FileError(place, first_problem(error)) from None
-        results[entry["cache_key"]] = entry["result"]
-    return results
+    """Read a `judge_cache.jsonl`; of two lines of a key the last one counts, as there."""
+    entries = (check(CACHE_LINE, value, place) for place, value in json_lines(data.split(b"\n"), name))
+    return {entry["cache_key"]: entry["result"] for entry in entries}
 
 
 def cache_key(score: str, row: Mapping[str, Any], *, model: str, version: str) -> str:
@@ -69,26 +56,6 @@ def cache_key(score: str, row: Mapping[str, Any], *, model: str, version: str) -
     context = hashlib.sha256(json.dumps(chunks, sort_keys=True).encode()).hexdigest()[:16]
     parts = (score, model, version, row.get("question", ""), row.get("answer") or "", context)
     return hashlib.sha256("|".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def cache_file(rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -> bytes:
-    """Return the scores of rows as a `judge_cache.jsonl`, by which their script asks for none of them again."""
-    lines = []
-    for row in rows:
-        tokens = fields(row.get("cost")).get("judge_tokens", 0)
-        for score in SCORES:
-            if row.get(score):
-                entry = {
-                    "cache_key": cache_key(score, row, model=model, version=version),
-                    "judge_type": score,
-                    "result": row[score],
-                    # they are told for both scores together
-                    "tokens": tokens if score == SCORES[0] else 0,
-                    "cost_usd": fields(row.get("cost")).get("judge_cost_usd", 0.0) if score == SCORES[0] else 0.0,
-                    "timestamp": 0.0,
-                }
-                lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
-    return "".join(lines).encode()
 
 
 def of_another_answer(row: Mapping[str, Any]) -> bool:

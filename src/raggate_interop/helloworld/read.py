@@ -26,35 +26,17 @@ from raggate.config.imported import ImportedConfig
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
 from raggate.scoring.score import label
-from raggate_interop.json_shapes import check
+from raggate_interop.json_shapes import check, json_lines
 
-AGGREGATE: TypeAdapter[Any] = TypeAdapter(StrictFloat | None)
-NUMBERS = (
-    "recall_at_k_avg",
-    "recall_all_at_k_avg",
-    "mrr_avg",
-    "precision_at_k_avg",
-    "scope_miss_rate",
-    "attribution_hit_rate",
-    "groundedness_avg",
-    "correctness_avg",
-    "abstention_accuracy",
-    "hallucination_rate_unanswerable",
-    "unanswerable_tests",
-    "answerable_tests",
-)
-"""The aggregates that are numbers."""
 REDACTED = "[redacted]"
 """Stands for a text that was taken out."""
 STORED_TEXT = 200
 """Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
 MAX_BYTES = 256 << 20
 DEFAULT_K = 5
-_SETTINGS = (
-    *("rerank_weights", "folder_mode", "llm_model"),
-    *("embedding_model", "retriever_version", "answerer_version"),
-)
-"""Settings of `config.json` that an imported run is told by, so that a comparison names those that differ."""
+_SETTINGS = ("rerank_weights", "folder_mode", "llm_model", "embedding_model", "retriever_version", "answerer_version")
+"""Settings of `config.json` that become part of the fingerprint of an imported run."""
+_Value = StrictFloat | None
 MODE = "hybrid"
 """What their one way of retrieving is called here."""
 
@@ -65,9 +47,9 @@ class _Chunk(TypedDict, total=False):
     heading_path: StrictStr
     text: StrictStr
     rank: StrictInt | None
-    score_vector: StrictFloat | None
-    score_lexical: StrictFloat | None
-    score_final: StrictFloat | None
+    score_vector: _Value
+    score_lexical: _Value
+    score_final: _Value
 
 
 class _Reference(TypedDict, total=False):
@@ -145,10 +127,30 @@ class _Coverage(TypedDict, total=False):
 
 
 class _Operational(TypedDict, total=False):
-    error_rate: StrictFloat | None
-    timeout_rate: StrictFloat | None
-    empty_response_rate: StrictFloat | None
+    error_rate: _Value
+    timeout_rate: _Value
+    empty_response_rate: _Value
     coverage_by_doc_type: dict[str, Any] | None
+
+
+class _Aggregates(TypedDict, total=False):
+    recall_at_k_avg: _Value
+    recall_all_at_k_avg: _Value
+    mrr_avg: _Value
+    precision_at_k_avg: _Value
+    scope_miss_rate: _Value
+    attribution_hit_rate: _Value
+    groundedness_avg: _Value
+    correctness_avg: _Value
+    abstention_accuracy: _Value
+    hallucination_rate_unanswerable: _Value
+    unanswerable_tests: _Value
+    answerable_tests: _Value
+    operational_metrics: _Operational | None
+    latency: dict[str, _Value] | None
+    indexing_coverage: _Coverage | None
+    cost: dict[str, _Value] | None
+    judge_reliability: dict[str, _Value] | None
 
 
 class _Row(TypedDict, total=False):
@@ -158,7 +160,7 @@ class _Row(TypedDict, total=False):
     references: list[_Reference] | None
     retrieved_chunks: list[_Chunk] | None
     config: _Config | None
-    latency: dict[str, StrictFloat | None] | None
+    latency: dict[str, _Value] | None
     indexing_coverage: _Coverage | None
     retrieval_metrics: _Scores | None
     groundedness: _Verdict | None
@@ -174,21 +176,13 @@ class _Metrics(TypedDict, total=False):
     timestamp: StrictStr
     config_hash: StrictStr
     eval_set_commit_hash: StrictStr | None
-    aggregate_metrics: dict[str, Any]
+    aggregate_metrics: _Aggregates
 
 
 ROW: TypeAdapter[Any] = TypeAdapter(_Row)
 CACHE_LINE: TypeAdapter[Any] = TypeAdapter(_CacheLine)
 CONFIG: TypeAdapter[Any] = TypeAdapter(_Config)
 METRICS: TypeAdapter[Any] = TypeAdapter(_Metrics)
-NESTED: dict[str, TypeAdapter[Any]] = {
-    "operational_metrics": TypeAdapter(_Operational | None),
-    "latency": TypeAdapter(dict[str, StrictFloat | None] | None),
-    "indexing_coverage": TypeAdapter(_Coverage | None),
-    "cost": TypeAdapter(dict[str, StrictFloat | None] | None),
-    "judge_reliability": TypeAdapter(dict[str, StrictFloat | None] | None),
-}
-"""The aggregates that are objects."""
 
 
 class RunFiles(Struct, frozen=True, kw_only=True):
@@ -225,7 +219,6 @@ def read(directory: Path) -> RunFiles:
         raise UsageError(f"{directory}: no such directory", hint="Expected a run directory, eval/results/<run_id>.")
     config = read_config(directory / "config.json")
     metrics = _read_object(directory / "metrics.json", METRICS)
-    check_metrics(metrics, str(directory / "metrics.json"))
     rows = tuple(_read_rows(directory / "results.jsonl"))
     if not metrics and not rows:
         raise UsageError(f"{directory}: neither metrics.json nor results.jsonl", hint="Is this a run directory?")
@@ -235,15 +228,6 @@ def read(directory: Path) -> RunFiles:
 def read_config(path: Path) -> dict[str, Any]:
     """Read a `config.json`; empty where there is none."""
     return _read_object(path, CONFIG)
-
-
-def check_metrics(metrics: dict[str, Any], place: str) -> None:
-    """Check the content of a `metrics.json`: aggregates are numbers, and objects where their scripts write objects."""
-    check(METRICS, metrics, place)
-    for name, value in (metrics.get("aggregate_metrics") or {}).items():
-        # an object of a name that is not theirs is somebody's own, and nothing reads it
-        if name in NESTED or name in NUMBERS or not isinstance(value, dict):
-            check(NESTED.get(name, AGGREGATE), value, f"{place}: aggregate_metrics.{name}")
 
 
 def truncated(row: dict[str, Any]) -> bool:
@@ -350,19 +334,15 @@ def _started(files: RunFiles) -> str:
 
 
 def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
-    rows = []
-    lines: dict[str, int] = {}
-    for number, line in enumerate(_bytes(path).split(b"\n"), 1):
-        if line.strip():
-            row = check(ROW, parse_object(line, f"{path}:{number}"), f"{path}:{number}")
-            first = lines.setdefault(row["test_case_id"], number)
-            if first != number:
-                raise UsageError(
-                    f"{path}:{number}: case {quoted(row['test_case_id'])} has two rows, the first in line {first}",
-                    hint="Their scripts append to the file: keep the row that counts.",
-                )
-            rows.append(row)
-    return rows
+    rows: dict[str, dict[str, Any]] = {}
+    for place, value in json_lines(_bytes(path).split(b"\n"), str(path)):
+        row = check(ROW, value, place)
+        if rows.setdefault(row["test_case_id"], row) is not row:
+            raise UsageError(
+                f"{place}: case {quoted(row['test_case_id'])} has two rows",
+                hint="Their scripts append to the file: keep the row that counts.",
+            )
+    return tuple(rows.values())
 
 
 def _read_object(path: Path, adapter: TypeAdapter[Any]) -> dict[str, Any]:

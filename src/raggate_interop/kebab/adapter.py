@@ -7,28 +7,26 @@ refusal, whose answer stands on standard output as any other.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import re
-import selectors
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, NoReturn
+from typing import IO, Annotated, Any, Literal, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, convert, field
 from msgspec.structs import replace
 
 from raggate.base.errors import UsageError
-from raggate.base.field_paths import ABSENT, joined, kind_of
 from raggate.base.headings import written
 from raggate.base.http_client import httpx
-from raggate.base.jsonio import dumps, loads
+from raggate.base.jsonio import dumps, fields, loads
 from raggate.base.numbers import setting
 from raggate.base.quote import cut
 from raggate.base.redact import Guarded
@@ -46,22 +44,74 @@ from raggate.service.ask import GIVE_UP_AFTER, AskResult, OnResult
 MAX_HITS = 1_000
 MAX_CITATIONS = 1_000
 MAJOR = 1
-
-_VERSION = re.compile(r"([a-z_]{1,60})\.v([0-9]{1,6})(?:\.[0-9]{1,6})?")
-_KINDS: dict[str, FailureKind] = {"timeout": "timeout", "model_unreachable": "connection"}
-_VERSIONS = ("chunker_version", "index_version")
-
-
-_PIECE = 1 << 16
-_POLL = 0.02
-_DRAIN = 0.3
 MAX_ERRORS = 256 << 10
-"""How much of the error output is kept, in bytes; what is more is read and dropped."""
+"""How much of the end of the error output is read, in bytes."""
 BULK = 100
 """The most questions that one `search --bulk` takes."""
 REFUSED = 1
 """The exit code of a refusal."""
+
+_VERSION = re.compile(r"([a-z_]{1,60})\.v([0-9]{1,6})(?:\.[0-9]{1,6})?")
+_KINDS: dict[str, FailureKind] = {"timeout": "timeout", "model_unreachable": "connection"}
+_POLL = 0.02
 _Outcome = Response | Failure
+_Wire = TypeVar("_Wire", bound="_Versioned")
+
+
+class _Versioned(Struct):
+    schema_version: str = ""
+
+
+class _Scores(Struct):
+    fusion_score: float | None = None
+    vector_score: float | None = None
+    lexical_score: float | None = None
+
+
+class _Hit(_Versioned, kw_only=True):
+    rank: Annotated[int, Meta(ge=1)]
+    chunk_id: str
+    doc_id: str
+    doc_path: str
+    snippet: str
+    heading_path: tuple[str, ...] = ()
+    score: float | None = None
+    retrieval: _Scores | None = None
+    chunker_version: str | None = None
+    index_version: str | None = None
+
+
+class _Search(_Versioned, kw_only=True):
+    hits: Annotated[tuple[_Hit, ...], Meta(max_length=MAX_HITS)]
+
+
+class _Item(_Versioned, kw_only=True):
+    query: Any = None
+    response: Any = None
+    error: Any = None
+
+
+class _CitedPlace(Struct):
+    path: str
+    section: Any = None
+
+
+class _Citation(Struct):
+    citation: _CitedPlace
+
+
+class _Answer(_Versioned, kw_only=True):
+    answer: str
+    grounded: bool
+    citations: Annotated[tuple[_Citation, ...], Meta(max_length=MAX_CITATIONS)]
+    refusal_reason: str | None = None
+    model: Any = None
+
+
+class _Error(_Versioned, kw_only=True):
+    code: str
+    message: str
+    hint: Any = None
 
 
 class Refused(ValueError):
@@ -76,9 +126,9 @@ def parse_search(data: bytes) -> Response:
     """Read a search_response.v1. `coverage` holds the versions that all hits agree on.
 
     Raises:
-        ValueError: when it is none, with where, what was expected and what was found. Untrusted text.
+        ValueError: when it is none, with what was expected. Untrusted text.
     """
-    return _search(_object(data), "the output")
+    return _found(_read(parsed(data), _Search, "search_response"))
 
 
 def parse_bulk_item(line: bytes, question: str) -> Response:
@@ -88,15 +138,12 @@ def parse_bulk_item(line: bytes, question: str) -> Response:
         Refused: when the item is an error.
         ValueError: as `parse_search`.
     """
-    item = _object(line)
-    _check_version(item, "bulk_search_item", "the line")
-    echo = item.get("query")
-    if not isinstance(echo, dict) or echo.get("query") != question:
-        refuse("query", "the question that was asked in this place", echo)
-    error, response = item.get("error"), item.get("response")
-    if error is not None:
-        raise Refused(_error_failure(error, "error"))
-    return _search(response, "response")
+    item = _read(parsed(line), _Item, "bulk_search_item")
+    if fields(item.query).get("query") != question:
+        raise ValueError("query: expected the question that was asked in this place")
+    if item.error is not None:
+        raise Refused(_failure(item.error))
+    return _found(_read(item.response, _Search, "search_response", required=False))
 
 
 def parse_answer(data: bytes, retrieved: Response) -> Response:
@@ -105,30 +152,21 @@ def parse_answer(data: bytes, retrieved: Response) -> Response:
     Raises:
         ValueError: as `parse_search`.
     """
-    root = _object(data)
-    _check_version(root, "answer", "the output")
-    grounded = root.get("grounded", ABSENT)
-    if type(grounded) is not bool:
-        refuse("grounded", "true or false", grounded)
-    reason = optional_text(root, "refusal_reason")
+    answer = _read(parsed(data), _Answer, "answer")
+    places = [item.citation for item in answer.citations]
+    model = fields(answer.model).get("id")
     return replace(
         retrieved,
-        answer=required_text(root, "answer"),
+        answer=answer.answer,
         references=tuple(
-            _reference(item, f"citations[{position}]")
-            for position, item in enumerate(entries(root.get("citations", ABSENT), "citations", MAX_CITATIONS))
+            Reference(vault="", rel_path=place.path, heading_path=_text(place.section) or "", chunk_index=0)
+            for place in places
         ),
-        abstained=not grounded,
-        abstain_reason=reason,
-        grounded=grounded,
-        model=_model(root.get("model")),
+        abstained=not answer.grounded,
+        abstain_reason=answer.refusal_reason,
+        grounded=answer.grounded,
+        model=_text(model) or None,
     )
-
-
-def _model(stored: object) -> str | None:
-    """Return the name of the model that answered, where one is told: nothing is refused for want of it."""
-    name = stored.get("id") if isinstance(stored, dict) else None
-    return name if isinstance(name, str) and name else None
 
 
 def find_error(errors: bytes) -> Failure | None:
@@ -138,146 +176,64 @@ def find_error(errors: bytes) -> Failure | None:
         ValueError: for an error of another version.
     """
     for line in reversed(errors.split(b"\n")):
-        if not line.strip().startswith(b"{"):
-            continue
-        try:
-            value = loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict) and str(value.get("schema_version", "")).startswith("error."):
-            return _error_failure(value, "stderr")
-    return None
+        with contextlib.suppress(ValueError):
+            value = fields(loads(line))
+            if str(value.get("schema_version", "")).startswith("error."):
+                break
+    else:
+        return None
+    return _failure(value)
 
 
-def _error_failure(raw: Any, where: str) -> Failure:
-    mapping(raw, where)
-    if "schema_version" in raw:  # inside an item the error may go without
-        _check_version(raw, "error", where)
-    code = required_text(raw, "code", where)
-    message = f"kebab: {cut(code, limit=60)}: {cut(required_text(raw, 'message', where))}"
-    hint = raw.get("hint")
-    if isinstance(hint, str) and hint.strip():
+def _failure(raw: object) -> Failure:
+    error = _read(raw, _Error, "error", required=False)
+    message = f"kebab: {cut(error.code, limit=60)}: {cut(error.message)}"
+    if hint := (_text(error.hint) or "").strip():
         message += f" ({cut(hint, limit=120)})"
-    return Failure(kind=_KINDS.get(code, "status"), message=message)
+    return Failure(kind=_KINDS.get(error.code, "status"), message=message)
 
 
-def _search(root: Any, where: str) -> Response:
-    mapping(root, where)
-    if "schema_version" in root or where == "the output":
-        _check_version(root, "search_response", where)
-    hits = entries(root.get("hits", ABSENT), "hits", MAX_HITS)
-    chunks = tuple(_chunk(item, f"hits[{position}]") for position, item in enumerate(hits))
+def _found(search: _Search) -> Response:
     versions = {}
-    for name in _VERSIONS:
-        stated = {optional_text(item, name, f"hits[{position}]") for position, item in enumerate(hits)}
+    for name in ("chunker_version", "index_version"):
+        stated = {getattr(hit, name) for hit in search.hits}
         if len(stated) == 1 and (only := stated.pop()):
             versions[name] = only
-    return Response(chunks=chunks, coverage=versions or None)
+    return Response(chunks=tuple(map(_chunk, search.hits)), coverage=versions or None)
 
 
-def _chunk(item: Any, where: str) -> Chunk:
-    mapping(item, where)
-    if "schema_version" in item:
-        _check_version(item, "search_hit", where)
-    rank = item.get("rank", ABSENT)
-    if type(rank) is not int or rank < 1:
-        refuse(f"{where}.rank", "a whole number from 1", rank)
-    headings = entries(item.get("heading_path", []), f"{where}.heading_path", MAX_HITS)
-    for part in headings:
-        if type(part) is not str:
-            refuse(f"{where}.heading_path", "a list of texts", part)
-    scores = mapping(item.get("retrieval") or {}, f"{where}.retrieval")
-    final = item.get("score", scores.get("fusion_score"))
+def _chunk(hit: _Hit) -> Chunk:
+    _check_version(hit.schema_version, "search_hit", required=False)
+    scores = hit.retrieval or _Scores()
     return Chunk(
-        chunk_id=required_text(item, "chunk_id", where),
-        rel_path=required_text(item, "doc_path", where),
-        heading_path=written(tuple(headings)),
-        text=required_text(item, "snippet", where),
-        rank=rank,
-        score_final=_number(final, f"{where}.score"),
-        score_vector=_number(scores.get("vector_score"), f"{where}.retrieval.vector_score"),
-        score_lexical=_number(scores.get("lexical_score"), f"{where}.retrieval.lexical_score"),
-        doc_id=required_text(item, "doc_id", where),
+        chunk_id=hit.chunk_id,
+        rel_path=hit.doc_path,
+        heading_path=written(hit.heading_path),
+        text=hit.snippet,
+        rank=hit.rank,
+        score_final=scores.fusion_score if hit.score is None else hit.score,
+        score_vector=scores.vector_score,
+        score_lexical=scores.lexical_score,
+        doc_id=hit.doc_id,
     )
 
 
-def _reference(item: Any, where: str) -> Reference:
-    citation = mapping(item.get("citation") if isinstance(item, dict) else None, f"{where}.citation")
-    section = citation.get("section")
-    return Reference(
-        vault="",
-        rel_path=required_text(citation, "path", f"{where}.citation"),
-        heading_path=section if isinstance(section, str) else "",
-        chunk_index=0,
-    )
+def _read(value: object, kind: type[_Wire], name: str, *, required: bool = True) -> _Wire:
+    """Check a value by its type and version; inside another value it may go without the version."""
+    _check_version(fields(value).get("schema_version"), name, required=required)
+    return convert(value, kind)
 
 
-def _check_version(root: dict[str, Any], name: str, where: str) -> None:
-    stated = root.get("schema_version", ABSENT)
+def _check_version(stated: object, name: str, *, required: bool) -> None:
+    if not stated and not required:
+        return
     version = _VERSION.fullmatch(stated) if isinstance(stated, str) else None
-    if version is None or version[1] != name:
-        refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", stated)
-    if int(version[2]) != MAJOR:
-        raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {cut(stated)}")
+    if version is None or version[1] != name or int(version[2]) != MAJOR:
+        raise ValueError(f"schema_version: this adapter speaks {name}.v{MAJOR}, found {cut(stated)}")
 
 
-def _object(data: bytes) -> dict[str, Any]:
-    return mapping(parsed(data), "the output")
-
-
-def mapping(raw: Any, where: str) -> dict[str, Any]:
-    """Take a mapping; a ValueError when it is none."""
-    if type(raw) is not dict:
-        refuse(where, "a mapping", raw)
-    return raw
-
-
-def entries(raw: Any, where: str, limit: int) -> list[Any]:
-    """Take a list of at most `limit` entries.
-
-    Raises:
-        ValueError: when it is none, or longer.
-    """
-    if type(raw) is not list:
-        refuse(where, "a list", raw)
-    items: list[Any] = raw
-    if len(items) > limit:
-        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
-    return items
-
-
-def required_text(item: dict[str, Any], name: str, where: str = "") -> str:
-    """Take a text from a mapping that stands at `where`.
-
-    Raises:
-        ValueError: when it is none, or not there.
-    """
-    value = item.get(name, ABSENT)
-    if type(value) is not str:
-        refuse(joined(where, name), "text", value)
-    return value
-
-
-def optional_text(item: dict[str, Any], name: str, where: str = "") -> str | None:
-    """Take a text that may be missing or null.
-
-    Raises:
-        ValueError: when it is anything else.
-    """
-    return None if item.get(name) is None else required_text(item, name, where)
-
-
-def refuse(where: str, expected: str, value: Any) -> NoReturn:
-    """Raise a ValueError that says what was expected and what stands there."""
-    raise ValueError(f"{where}: expected {expected}, found {'a mapping' if type(value) is dict else kind_of(value)}")
-
-
-def _number(value: Any, where: str) -> float | None:
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not math.isfinite(value):
-        refuse(where, "a number", value)
-    return float(value)
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -301,111 +257,57 @@ class Bounds(Struct, frozen=True, kw_only=True):
 def run(words: Sequence[str], given: bytes, bounds: Bounds, *, cwd: Path, environment: Mapping[str, str]) -> Ended:
     """Run a command in a process group of its own, which is killed when it ends, in whatever way.
 
-    A process that leaves the group is for whoever opened the `ProcessGroup` around it.
+    It reads and writes files, as a process that it leaves behind could hold pipes open for ever. A process that leaves
+    the group is for whoever opened the `ProcessGroup` around it.
 
     Raises:
         OSError: when it cannot be executed.
         ValueError: for words that no process can be given, such as one with a NUL.
     """
     start = time.monotonic()
-    process = subprocess.Popen(
-        words,
-        cwd=cwd,
-        env=dict(environment),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        start_new_session=True,
-    )
-    exchange = _Exchange(process, given, bounds, start + bounds.seconds)
+    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        asked.write(given)
+        asked.seek(0)
+        process = subprocess.Popen(
+            words, cwd=cwd, env=dict(environment), stdin=asked, stdout=out, stderr=errors, start_new_session=True
+        )
+        try:
+            cut = _wait(process, (out, errors), bounds, start + bounds.seconds)
+        finally:
+            # not yet collected, so that the number of the group cannot be somebody else's by now
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            code = process.wait()
+        out.seek(0)
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - MAX_ERRORS))
+        printed, said = out.read(bounds.max_bytes), errors.read(MAX_ERRORS)
+    return Ended(code=code, out=printed, errors=said, cut=cut, seconds=time.monotonic() - start)
+
+
+def _wait(
+    process: subprocess.Popen[bytes], written: Iterable[IO[bytes]], bounds: Bounds, end: float
+) -> Literal["timeout", "size", "stopped"] | None:
+    """Wait until a process has ended, or say why it must."""
+    pause = _POLL / 16
+    while not bounds.stop.is_set():
+        if any(os.fstat(stream.fileno()).st_size > bounds.max_bytes for stream in written):
+            return "size"
+        if _has_ended(process):
+            return None
+        if time.monotonic() >= end:
+            return "timeout"
+        time.sleep(pause)
+        pause = min(pause * 2, _POLL)
+    return "stopped"
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13
+        return process.poll() is not None
     try:
-        cut = exchange.run()
-    finally:
-        # not yet collected, so that the number of the group cannot be somebody else's by now
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        code = process.wait()
-        exchange.close()
-    return Ended(
-        code=code, out=bytes(exchange.out), errors=bytes(exchange.errors), cut=cut, seconds=time.monotonic() - start
-    )
-
-
-class _Exchange:
-    """Feeds the input and takes the output, until the process ends or must."""
-
-    def __init__(self, process: subprocess.Popen[bytes], given: bytes, bounds: Bounds, end: float) -> None:
-        self.out = bytearray()
-        self.errors = bytearray()
-        self._process = process
-        self._given = memoryview(given)
-        self._bounds = bounds
-        self._end = end
-        self._streams = [stream for stream in (process.stdin, process.stdout, process.stderr) if stream]
-        self._selector = selectors.DefaultSelector()
-        for stream in self._streams:
-            os.set_blocking(stream.fileno(), False)
-            writes = stream is process.stdin
-            self._selector.register(stream, selectors.EVENT_WRITE if writes else selectors.EVENT_READ)
-
-    def run(self) -> Literal["timeout", "size", "stopped"] | None:
-        ended: float | None = None
-        while True:
-            if self._bounds.stop.is_set():
-                return "stopped"
-            now = time.monotonic()
-            if now >= self._end:
-                return "timeout"
-            if ended is None and self._has_ended():
-                ended = now
-            # a process it left behind may hold the pipes open for ever
-            if ended is not None and (not self._readers() or now - ended > _DRAIN):
-                return None
-            for key, _ in self._selector.select(min(_POLL, self._end - now)) if self._selector.get_map() else ():
-                self._step(key.fileobj)  # type: ignore[arg-type]
-            if len(self.out) > self._bounds.max_bytes:
-                return "size"
-            if not self._readers():
-                time.sleep(_POLL / 10)
-
-    def close(self) -> None:
-        self._selector.close()
-        for stream in self._streams:
-            with contextlib.suppress(OSError):
-                stream.close()
-
-    def _readers(self) -> bool:
-        return any(key.fileobj is not self._process.stdin for key in self._selector.get_map().values())
-
-    def _step(self, stream: IO[bytes]) -> None:
-        try:
-            if stream is self._process.stdin:
-                sent = os.write(stream.fileno(), self._given[:_PIECE]) if self._given else 0
-                self._given = self._given[sent:]
-                finished = not self._given
-            else:
-                piece = os.read(stream.fileno(), _PIECE)
-                finished = not piece
-                if stream is self._process.stdout:
-                    self.out += piece
-                else:
-                    self.errors += piece[: max(MAX_ERRORS - len(self.errors), 0)]
-        except BlockingIOError:
-            return
-        except OSError:  # it closed its side, which is its right
-            finished = True
-        if finished:
-            self._selector.unregister(stream)
-            stream.close()
-
-    def _has_ended(self) -> bool:
-        if not hasattr(os, "waitid"):  # macOS before Python 3.13
-            return self._process.poll() is not None
-        try:
-            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # raggate was started with SIGCHLD ignored
-            return True
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # raggate was started with SIGCHLD ignored
+        return True
 
 
 class KebabAdapter:

@@ -10,25 +10,25 @@ import click
 
 from raggate.base.errors import CannotTell
 from raggate.base.escape import log_line
+from raggate.base.jsonio import dumps
 from raggate.base.numbers import counted, fixed, written
 from raggate.cli.options import RUN, FiniteRange, choice
 from raggate.models.answer import Answer
-from raggate_interop.terminal import MODE, OUT, SUITE, refuse_existing, warn
+from raggate_interop.terminal import FILE, MODE, OUT, SUITE, refuse_existing, warn, write_imported
 
 if TYPE_CHECKING:
     from raggate_interop.kebab.golden import GoldenFile
     from raggate_interop.kebab.metrics import Queries
     from raggate_interop.kebab.rows import StoredRun
-    from raggate_interop.results import KebabExported, KebabRuns, RunImported, SystemDocument
+    from raggate_interop.results import KebabRuns, SystemDocument, Written
 
 _DEFAULT_GOLDEN = Path("fixtures/golden_queries.yaml")
-_FILE = click.Path(path_type=Path)
 _SHOWN = 20
 
 _GOLDEN = click.option(
     "--golden",
     "golden_file",
-    type=_FILE,
+    type=FILE,
     default=_DEFAULT_GOLDEN,
     show_default=True,
     envvar="KEBAB_EVAL_GOLDEN",
@@ -39,7 +39,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON as keba
 _STRICT_CITATIONS = click.option(
     "--strict-citations",
     "index",
-    type=_FILE,
+    type=FILE,
     metavar="DB",
     help="Count a citation only when its path is one of the documents in this SQLite file.",
 )
@@ -80,7 +80,6 @@ def aggregate(
     *, source: str, golden_file: Path, as_json: bool, index: Path | None, check_ids: bool, **settings: Any
 ) -> Answer[SystemDocument]:
     """Compute the metrics of a run as kebab does."""
-    from raggate.base.jsonio import dumps
     from raggate_interop.kebab import inputs, metrics
 
     golden, queries = _golden(golden_file)
@@ -121,7 +120,7 @@ def aggregate(
 @_REFUSALS
 @_GROUNDEDNESS
 @_JSON
-@click.option("--report", "report_file", type=_FILE, help="Write report.md here.")
+@click.option("--report", "report_file", type=FILE, help="Write report.md here.")
 def compare(
     *,
     source_a: str,
@@ -167,7 +166,7 @@ def compare(
 @click.argument("source")
 @_GOLDEN
 @_JSON
-@click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
+@click.option("--report", "report_file", type=FILE, help="Write the report as Markdown here.")
 def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> Answer[SystemDocument]:
     """Return how much the documents found depend on the words of a question, by paraphrase group."""
     from raggate_interop.kebab import report as kebab_report
@@ -184,13 +183,12 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
 
 
 @kebab.command()
-@click.argument("database", type=_FILE)
+@click.argument("database", type=FILE)
 @_JSON
 def runs(*, database: Path, as_json: bool) -> Answer[KebabRuns]:
     """List the runs of kebab's SQLite file, oldest first."""
     from msgspec.structs import asdict
 
-    from raggate.base.jsonio import dumps
     from raggate_interop.kebab.sqlite import open_store
     from raggate_interop.results import KebabRuns
 
@@ -219,58 +217,36 @@ def runs(*, database: Path, as_json: bool) -> Answer[KebabRuns]:
 @SUITE
 def import_run(
     *, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str
-) -> Answer[RunImported]:
+) -> Answer[Written]:
     """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
-    from raggate.pipeline import run_directory
     from raggate_interop.kebab import inputs
     from raggate_interop.kebab.run import recorded_depth
-    from raggate_interop.results import RunImported
 
     golden, _ = _golden(golden_file)
     stored = _stored(source, golden)
     run = inputs.imported(stored, golden, unlabelled=unlabelled, k=k)
-    refuse_existing(out)
-    # what is stored of a chunk is a snippet of it already
-    run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
+    done = write_imported(run, out, suite)
     if k is None and recorded_depth(stored) is None:
         warn(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
     asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
-    hidden = [row for row in stored.rows if row.get("error") is not None and row["hits_top_k"]]
-    for count, one, several in (
-        (
-            len(rows.keys() - asked),
-            "row left out, of a query that is no case",
-            "rows left out, of queries that are no cases",
-        ),
-        (
-            len(asked - rows.keys()),
-            "case without a row, which counts as a failed call",
-            "cases without a row, which count as failed calls",
-        ),
-        (
-            len(hidden),
-            "query failed after its search: its hits stay behind",
-            "queries failed after their search: their hits stay behind",
-        ),
-    ):
-        if count:
-            warn(counted(count, one, several))
-    following = f"raggate promote {out}, or raggate compare {out} --baseline FILE"
-    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: {following}"))
-    return Answer(RunImported(run_directory=out, questions=len(run.results)))
+    if strangers := len(rows.keys() - asked):
+        warn(f"{counted(strangers, 'row')} left out, of no case of the golden set")
+    if unasked := len(asked - rows.keys()):
+        warn(f"{counted(unasked, 'case')} without a row: counted as failed")
+    return Answer(done)
 
 
 @kebab.command()
 @click.argument("directory", metavar="RUN", type=RUN)
 @OUT
 @MODE
-def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExported]:
+def export(*, directory: Path, out: Path, mode: str | None) -> Answer[Written]:
     """Write a raggate run as a per_query.jsonl of kebab."""
     from raggate.base.files import write_file
     from raggate_interop.export import whole
     from raggate_interop.kebab import inputs
     from raggate_interop.kebab.rows import write_rows
-    from raggate_interop.results import KebabExported
+    from raggate_interop.results import Written
 
     run = whole(directory)
     rows = inputs.rows_of(run, mode)
@@ -278,7 +254,7 @@ def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExpor
     write_file(out / inputs.ROWS, write_rows(rows))
     failed = sum(row["error"] is not None for row in rows)
     click.echo(log_line(f"wrote {out / inputs.ROWS}: {counted(len(rows), 'row')}, {failed} of them failed"))
-    return Answer(KebabExported(file=out / inputs.ROWS, rows=len(rows), failed=failed))
+    return Answer(Written(path=out / inputs.ROWS, entries=len(rows), failed=failed))
 
 
 def _golden(path: Path) -> tuple[GoldenFile, Queries]:
@@ -299,7 +275,6 @@ def _stored(source: str, golden: GoldenFile) -> StoredRun:
 
 def _give(report: dict[str, Any], render: Callable[..., str], file: Path | None, *, as_json: bool) -> None:
     from raggate.base.files import write_file
-    from raggate.base.jsonio import dumps
 
     if file is not None:
         write_file(file, render(report).encode())

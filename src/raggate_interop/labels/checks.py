@@ -7,7 +7,6 @@ from math import fsum
 
 from msgspec import Struct
 
-from raggate.base.dates import moment
 from raggate.base.errors import UsageError
 from raggate.base.headings import fold
 from raggate.base.quote import cut, quoted
@@ -164,15 +163,12 @@ def _violation(rule: str, judgment: Judgment, message: str, *, unusual: bool = F
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """Which judgments count: none by those in `without`, none earlier than `after` or later than `before`.
+    """Which judgments count: none by those in `without`.
 
-    Both times are ISO 8601, in UTC where they name no zone. Where some rows are of the calibration set, others only
-    count with `production`.
+    Where some rows are of the calibration set, others only count with `production`.
     """
 
     without: tuple[str, ...] = ()
-    after: str | None = None
-    before: str | None = None
     production: bool = False
 
 
@@ -186,9 +182,7 @@ def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgm
     return tuple(
         judgment
         for judgment in judgments
-        if (judgment.calibration or not calibrated)
-        and judgment.annotator not in selection.without
-        and within(judgment.created, selection, f"{judgment.place}: column created_at")
+        if (judgment.calibration or not calibrated) and judgment.annotator not in selection.without
     )
 
 
@@ -200,20 +194,6 @@ def check_names(annotators: Collection[str], without: Sequence[str]) -> None:
             f"--exclude-annotator: no row is by {quoted(unknown)}",
             hint=f"Annotators here are {cut(', '.join(sorted(annotators)), limit=400) or 'not named'}.",
         )
-
-
-def within(made: str, selection: Selection, place: str) -> bool:
-    """Return whether what was judged at a time counts; `place` is where the time stands, for messages."""
-    if selection.after is None and selection.before is None:
-        return True
-    created = moment(made)
-    if created is None:
-        raise UsageError(
-            f"{place}: is {quoted(made)}, expected an ISO 8601 time",
-            hint="--after and --before need the time of every row.",
-        )
-    first, last = moment(selection.after), moment(selection.before)
-    return (first is None or first <= created) and (last is None or created <= last)
 
 
 def compare(

@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from raggate.scoring.intervals import Interval, Sampling
     from raggate_interop.labels.checks import Selection
     from raggate_interop.labels.models import Joined, Judgment, LabelDelta, LabelScores, MetricScore, TaskAgreement
-    from raggate_interop.results import (
-        AgreementShown,
-        GradedAgreement,
-        LabelReport,
-        LabelReportsShown,
-        LabelsChecked,
-        LabelsJoined,
-        LabelsScored,
-    )
-
+    from raggate_interop.results import AgreementShown, GradedAgreement, LabelsChecked, LabelsJoined, LabelsScored
 
 FILES = click.argument("files", nargs=-1, required=True, type=PATH)
 CI = click.option(
@@ -83,15 +74,6 @@ def interval(ends: Interval | None) -> str:
     return "[      –       ]" if ends is None else f"[{written(ends.lower)}, {written(ends.upper)}]"
 
 
-def _time(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Check an ISO 8601 time."""
-    from raggate.base.dates import moment
-
-    if value is not None and moment(value) is None:
-        raise click.BadParameter(f"{value!r} is no ISO 8601 time such as 2026-05-01", context, parameter)
-    return value
-
-
 @click.command()
 @FILES
 @CI
@@ -103,8 +85,6 @@ def _time(context: click.Context, parameter: click.Parameter, value: str | None)
     help="Alpha of a label whose values are all the same; without it, such a label has none.",
 )
 @click.option("--exclude-annotator", "without", multiple=True, metavar="ID", help="Leave one out. Repeatable.")
-@click.option("--after", callback=_time, metavar="TIME", help="Only what was judged then or later (ISO 8601).")
-@click.option("--before", callback=_time, metavar="TIME", help="Only what was judged then or earlier (ISO 8601).")
 @click.option("--production", is_flag=True, help="Also count rows outside the calibration set, if one is marked.")
 @click.option("--out", type=DIRECTORY, help="Write report.json here.")
 def agreement(
@@ -156,16 +136,10 @@ def agreement(
 def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement:
     """Return how far people agree whose grades `raggate label` has written."""
     from raggate.labelling.label_file import agreement, of_same_words
-    from raggate_interop.labels.checks import within
     from raggate_interop.results import GradedAgreement
 
     chosen = [
-        {
-            name: vote
-            for name, vote in votes.items()
-            if name not in selection.without and within(vote.at, selection, f"{path}: key at of case {unit.case}")
-        }
-        for unit, votes in labels.items()
+        {name: vote for name, vote in votes.items() if name not in selection.without} for votes in labels.values()
     ]
     agreed = agreement(part for votes in chosen for part in of_same_words(votes))
     people = len({name for votes in chosen for name in votes})
@@ -264,29 +238,6 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
 
 
 @labels.command()
-@click.argument("reports", nargs=-1, required=True, metavar="SCORES.json...", type=PATH)
-def show(reports: tuple[Path, ...]) -> Answer[LabelReportsShown]:
-    """Print stored score reports, such as retrieval_scores.json of `score --out`."""
-    from raggate_interop.pragmata.files import read_report
-    from raggate_interop.results import LabelReport, LabelReportsShown
-
-    rows: list[LabelReport] = []
-    for path in reports:
-        report = read_report(path)
-        rows.append(LabelReport(file=path, task=report.task, queries=report.n_examples, metrics=report.metrics))
-        about = "" if report.top_k is None else f", K up to {report.top_k}"
-        click.echo(
-            log_line(
-                f"{path}: {report.task}, {counted(report.n_examples, 'query', 'queries')}{about}, {report.created_at}"
-            )
-        )
-        if report.notes:
-            click.echo(log_line(f"  {report.notes}", limit=400))
-        _say_metrics(report.metrics)
-    return Answer(LabelReportsShown(reports=tuple(rows)))
-
-
-@labels.command()
 @FILES
 @click.option("--strict", is_flag=True, help="Exit 4 when something is found.")
 @click.option(
@@ -332,8 +283,6 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> Answ
 @click.option(
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
 )
-@choice("--unjudged", "irrelevant", "skip", help="How chunks without a label count.")
-@choice("--ideal", "retrieved", "judged", default="judged", help="Chunks that the ideal ranking of nDCG is made from.")
 @click.option(
     "--unjudged-limit",
     "limit",
@@ -361,7 +310,7 @@ def join(
 
     labelled = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]
     judgments = [judgment for judgment in labelled if isinstance(judgment, RetrievalJudgment)]
-    policy = {name: settings.pop(name) for name in ("k", "unjudged", "limit", "ideal")}
+    policy = {name: settings.pop(name) for name in ("k", "limit")}
     current = label_scores.join(judgments, result_lists(directory, judgments, mode), **policy)
     _say_joined(current, directory)
     repeated = checks.repeated(judgments)

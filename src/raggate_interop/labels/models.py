@@ -54,7 +54,6 @@ class Judgment(Struct, frozen=True, kw_only=True):
         labels: every label of the task.
         place: `file:line` for messages.
         calibration: whether it belongs to the set that several people judge, to see how far they agree.
-        created: when it was made, as the file says it.
         votes: how many rows stand behind it, 1 before consolidation.
     """
 
@@ -64,7 +63,6 @@ class Judgment(Struct, frozen=True, kw_only=True):
     annotator: str | None = None
     place: str = ""
     calibration: bool = False
-    created: str = ""
     votes: int = 1
 
     @property
@@ -141,27 +139,6 @@ class LabelScores(Struct, frozen=True, kw_only=True):
     k: int | None = None
     top_k: int | None = None
     unjudged: int = 0
-
-
-class ScoreSource(Struct, frozen=True, kw_only=True):
-    """Where scored labels came from, as the score reports say it."""
-
-    kind: Literal["direct_path", "annotation_export", "model_prediction"]
-    ref: str
-    resolved_path: str
-
-
-class ScoreReport(Struct, frozen=True, kw_only=True):
-    """The content of a `*_scores.json`. `created_at` is ISO 8601; `top_k` only for retrieval."""
-
-    task: Task
-    source: ScoreSource
-    created_at: str
-    n_examples: int
-    level: float
-    metrics: Mapping[str, MetricScore | None]
-    top_k: int | None = None
-    notes: str = ""
 
 
 class Violation(Struct, frozen=True, kw_only=True):

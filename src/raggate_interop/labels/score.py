@@ -29,9 +29,6 @@ J = TypeVar("J", bound=Judgment)
 Ideal = Literal["retrieved", "judged"]
 """What the ideal ranking of nDCG may choose from: the retrieved chunks, or everything judged for the query."""
 
-Unjudged = Literal["irrelevant", "skip"]
-"""Chunks nobody judged count as irrelevant, or are taken out of the list (a condensed list)."""
-
 UNJUDGED_LIMIT = 0.2
 """The share of unjudged chunks above which joined numbers carry a caveat."""
 
@@ -167,34 +164,23 @@ def _retrieval(
     return values, unjudged
 
 
-def join(
-    judgments: Sequence[RetrievalJudgment],
-    lists: Lists,
-    k: int,
-    *,
-    unjudged: Unjudged = "irrelevant",
-    limit: float = UNJUDGED_LIMIT,
-    ideal: Ideal = "judged",
-) -> Joined:
+def join(judgments: Sequence[RetrievalJudgment], lists: Lists, k: int, *, limit: float = UNJUDGED_LIMIT) -> Joined:
     """Score new result lists with stored labels, by query and chunk id.
 
     A query of `lists` is found by its record id, or else by its text after NFC and white-space folding, where records
-    with the same text count together. A chunk that a list holds twice keeps its first place. A failed call is a miss:
-    0 for every metric but the misleading rate, which nobody can know.
+    with the same text count together. A chunk that a list holds twice keeps its first place. Chunks that nobody judged
+    count as irrelevant. The ideal ranking of nDCG is over all judged chunks, so that a relevant one that is gone costs
+    something. A failed call is a miss: 0 for every metric but the misleading rate, which nobody can know.
 
     Args:
-        k: the cut-off, at least 1.
-        unjudged: `irrelevant` divides rates by k and takes unjudged chunks for neither relevant nor misleading; `skip`
-            takes them out before the cut and divides by the judged ones left; a query without any has no value.
         limit: the share of unjudged chunks above which the result carries a caveat.
-        ideal: what nDCG's ideal ranking may choose from; with `judged` a relevant chunk that is gone costs something.
     """
     by_record, labelled = _labelled(judgments, lists)
     ranked = {key: [chunks.get(chunk) for chunk in dict.fromkeys(lists[key] or ())] for key, chunks in labelled.items()}
     missing = {key: sum(labels is None for labels in chunks[:k]) for key, chunks in ranked.items()}
     total = sum(len(chunks[:k]) for chunks in ranked.values())
     rows = {
-        key: _joined_values(None if lists[key] is None else ranked[key], k, chunks, unjudged=unjudged, ideal=ideal)
+        key: _joined_values(None if lists[key] is None else ranked[key], k, list(chunks.values()))
         for key, chunks in labelled.items()
     }
     values = {name: {key: row[name] for key, row in rows.items()} for name in METRICS["retrieval"]}
@@ -208,7 +194,7 @@ def join(
         unlabelled=tuple(key for key in lists if key not in labelled),
         absent=tuple(record for record in by_record if record not in reached),
         failed=tuple(key for key in labelled if lists[key] is None),
-        caveat=_caveat(sum(missing.values()), total, k, unjudged, limit),
+        caveat=_caveat(sum(missing.values()), total, k, limit),
     )
 
 
@@ -254,22 +240,10 @@ def _labelled(judgments: Sequence[RetrievalJudgment], lists: Lists) -> tuple[dic
 
 
 def _joined_values(
-    ranked: Sequence[ChunkLabels | None] | None, k: int, chunks: _Labels, *, unjudged: Unjudged, ideal: Ideal
+    ranked: Sequence[ChunkLabels | None] | None, k: int, judged: Sequence[ChunkLabels]
 ) -> dict[str, float | None]:
-    best = list(chunks.values()) if ideal == "judged" else None
-    if ranked is None:
-        return {**retrieval_values([], k, ideal=best), "misleading_context_rate_at_k": None}
-    if unjudged == "irrelevant":
-        return retrieval_values(ranked, k, ideal=best)
-    condensed = [labels for labels in ranked if labels is not None][:k]
-    if not condensed and not ranked:
-        # nothing was retrieved at all: that is a miss, not a lack of labels
-        return retrieval_values([], k, ideal=best)
-    values = retrieval_values(condensed, None, ideal=best)
-    if condensed:
-        # the ideal is cut at k, as the run had k places to fill; only the rates follow the judged chunks
-        values["ndcg_at_k"] = retrieval_values(condensed, k, ideal=best)["ndcg_at_k"]
-    return values
+    values = retrieval_values(ranked or (), k, ideal=judged)
+    return values if ranked is not None else {**values, "misleading_context_rate_at_k": None}
 
 
 def _mean(metric: str, values: Sequence[float | None]) -> MetricValue:
@@ -282,11 +256,10 @@ def _mean(metric: str, values: Sequence[float | None]) -> MetricValue:
     )
 
 
-def _caveat(missing: int, total: int, k: int, unjudged: Unjudged, limit: float) -> str:
+def _caveat(missing: int, total: int, k: int, limit: float) -> str:
     if not total or missing / total <= limit + EPSILON:
         return ""
-    done = "they count as irrelevant" if unjudged == "irrelevant" else "they were taken out of the lists"
     return (
         f"{missing} of the {total} chunks in the first {k} ({percent(missing / total)}, limit {percent(limit)}) have "
-        f"no label, and {done}: these numbers say little about the run until more of them are judged."
+        f"no label and count as irrelevant: these numbers say little about the run until more of them are judged."
     )

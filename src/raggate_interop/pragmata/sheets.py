@@ -141,7 +141,7 @@ def _of_answer(row: Row, columns: Mapping[str, str], task: Task) -> Judgment:
 
 
 def _origin(row: Row) -> dict[str, Any]:
-    """Return who judged, when, where it is written, and whether for calibration."""
+    """Return who judged, where it is written, and whether for calibration."""
     calibration = row.values.get("calibration", "").strip()
     if calibration and calibration.lower() not in _YES_NO:
         raise row.wrong("calibration", f"is {quoted(calibration)}, expected True or False")
@@ -149,7 +149,6 @@ def _origin(row: Row) -> dict[str, Any]:
         "annotator": row.values.get("annotator_id", "").strip() or None,
         "place": row.place,
         "calibration": _YES_NO.get(calibration.lower(), False),
-        "created": row.values.get("created_at", "").strip(),
     }
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.base.dates import now
 from raggate.base.errors import UsageError
 from raggate.base.escape import log_line
 from raggate.base.files import write_file
 from raggate.base.jsonio import loads, printable
-from raggate.base.numbers import counted, setting
+from raggate.base.numbers import counted, setting, written
 from raggate.cli.options import RUN, FiniteRange, choice
 from raggate.models.answer import Answer
-from raggate_interop.terminal import warn
+from raggate_interop.terminal import FILE, warn
 
 if TYPE_CHECKING:
-    from raggate_interop.results import Lines, SubstrateBaseline, SubstrateCompared, SubstrateScored
+    from raggate_interop.results import Lines, SubstrateBaseline, SystemDocument
     from raggate_interop.substrate.gate import Comparison
     from raggate_interop.substrate.metrics import Joined
     from raggate_interop.substrate.metrics_files import Shape, Table
@@ -30,7 +30,6 @@ _EXAMPLES = 5
 _NAME = 40
 """Characters of a name that are shown."""
 
-_FILE = click.Path(path_type=Path)
 _SCENARIO = click.option(
     "--scenario", "scenarios", multiple=True, metavar="SLUG", help="Only this scenario; repeatable."
 )
@@ -42,10 +41,10 @@ def substrate() -> None:
 
 
 @substrate.command()
-@click.argument("queries", type=_FILE)
-@click.argument("results", type=_FILE)
+@click.argument("queries", type=FILE)
+@click.argument("results", type=FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print a metrics file in place of a table.")
-@click.option("--out", type=_FILE, help="Write the metrics file here.")
+@click.option("--out", type=FILE, help="Write the metrics file here.")
 @choice("--shape", "seed", "by_mode", "bare", help="The shape of the metrics file.")
 @click.option(
     "--exact",
@@ -54,7 +53,7 @@ def substrate() -> None:
 )
 @choice("--heading", "seed", "build_metrics", "heading_bias", help="The definition of heading_dominance_rate.")
 @click.option(
-    "--corpus", type=_FILE, help="corpus.jsonl: titles and bodies for heading metrics, clusters for diversity."
+    "--corpus", type=FILE, help="corpus.jsonl: titles and bodies for heading metrics, clusters for diversity."
 )
 @click.option("--all-modes", is_flag=True, help="Score queries in every mode, whatever retriever_types says.")
 @click.option(
@@ -69,12 +68,11 @@ def substrate() -> None:
 @_SCENARIO
 def score(
     queries: Path, results: Path, *, as_json: bool, out: Path | None, shape: Shape, exact: bool, **settings: Any
-) -> Answer[SubstrateScored]:
+) -> Answer[SystemDocument]:
     """Score RESULTS by QUERIES.
 
     QUERIES is a queries.json, RESULTS a results.jsonl, a trace.jsonl or a run directory of raggate.
     """
-    from raggate_interop.results import SubstrateScored
     from raggate_interop.substrate import inputs
     from raggate_interop.substrate.golden import read_queries
     from raggate_interop.substrate.metrics_files import from_table, render_metrics
@@ -88,32 +86,33 @@ def score(
     else:
         table, joined = inputs.scored(golden, rows, depths=depths, **settings)
     _say_doubts(joined)
-    text = render_metrics(from_table(table, shape))
+    document = from_table(table, shape)
+    text = render_metrics(document)
     if out is not None:
         write_file(out, text.encode())
     if as_json:
         click.echo(text, nl=False)
     else:
         _say_table(table)
-    return Answer(SubstrateScored(metrics=table))
+    return Answer(document)
 
 
 @substrate.command()
-@click.argument("metrics", type=_FILE)
-@click.argument("baseline", type=_FILE)
+@click.argument("metrics", type=FILE)
+@click.argument("baseline", type=FILE)
 @click.option("--threshold", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse is allowed.")
-@click.option("--thresholds", "thresholds_file", type=_FILE, help="By metric: JSON, or an experiment's spec.md.")
+@click.option("--thresholds", "thresholds_file", type=FILE, help="By metric: JSON, or an experiment's spec.md.")
 @click.option("--strict", is_flag=True, help="Allow nothing to get worse.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Do not judge smaller buckets.")
 @click.option("--allow-vanished", is_flag=True, help="Let buckets, metrics and queries vanish.")
 @click.option("--floors", is_flag=True, help="Demand the catalog's minima by retriever and difficulty too.")
-@click.option("--floors-file", type=_FILE, help="JSON: minima by mode, difficulty (or overall) and metric.")
+@click.option("--floors-file", type=FILE, help="JSON: minima by mode, difficulty (or overall) and metric.")
 @click.option("--heading-limits", is_flag=True, help="Demand the maxima of heading_bias too.")
-@click.option("--manifest", type=_FILE, help="scenario_manifest.json: the targets of its scenarios.")
+@click.option("--manifest", type=FILE, help="scenario_manifest.json: the targets of its scenarios.")
 @click.option("--as-written", is_flag=True, help="Judge as compare_baseline.py does, mistakes included.")
-@click.option("--output", type=_FILE, help="Write comparison.json here.")
+@click.option("--output", type=FILE, help="Write comparison.json here.")
 @_SCENARIO
-def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: Any) -> Answer[SubstrateCompared]:
+def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: Any) -> Answer[SystemDocument]:
     """Compare METRICS with BASELINE.
 
     Both are metrics files of any shape or run records; BASELINE may be a directory of baselines if METRICS is a run
@@ -140,26 +139,16 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     comparison = gate.compare(before, current, policy, inputs.limits(current, **settings), flat=flat)
     if shape == "by_mode":
         comparison = gate.renamed(comparison, script_mode)
-    names = {
-        metric
-        for side in (before, current)
-        for buckets in side.values()
-        for bucket in buckets.values()
-        for metric in bucket
-    }
-    unknown = sorted(policy.thresholds.keys() - names)
-    if unknown:
+    told = gate.metric_names(before) | gate.metric_names(current)
+    if unknown := sorted(policy.thresholds.keys() - told):
         warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
     if undirected := gate.undirected(comparison):
         warn(f"raggate has no metric of these names, of which more is taken to be better: {', '.join(undirected)}")
     _say_comparison(comparison)
+    content = gate.report(comparison, now(), baseline=stored.resolve(), current=metrics.resolve())
     if output is not None:
-        now = datetime.now(UTC).isoformat()
-        content = gate.report(
-            comparison, timestamp=now, baseline_path=str(stored.resolve()), current_path=str(metrics.resolve())
-        )
         write_file(output, render_metrics(content).encode())
-    return Answer(_compared(comparison), int(comparison.exit_code))
+    return Answer(content, int(comparison.exit_code))
 
 
 @substrate.group()
@@ -168,9 +157,9 @@ def baseline() -> None:
 
 
 @baseline.command()
-@click.argument("metrics", type=_FILE)
-@click.option("--dir", "directory", type=_FILE, required=True, help="The directory of baselines.")
-@click.option("--record", type=_FILE, help="The run record METRICS belongs to, if METRICS is not a run record itself.")
+@click.argument("metrics", type=FILE)
+@click.option("--dir", "directory", type=FILE, required=True, help="The directory of baselines.")
+@click.option("--record", type=FILE, help="The run record METRICS belongs to, if METRICS is not a run record itself.")
 @click.option("--key", help="A key of your own, in place of the one of a run record.")
 @click.option("--force", is_flag=True, help="Replace a baseline of this key.")
 def update(
@@ -201,7 +190,7 @@ def update(
         if not force:
             raise UsageError(f"{target} exists already", hint="Review the changes above, then repeat with --force.")
     if run_record is not None and run_record["git"]["dirty"]:
-        click.echo(log_line(f"raggate: {metrics} was measured with uncommitted changes"), err=True)
+        warn(f"{metrics} was measured with uncommitted changes")
     write_file(target, data)
     click.echo(log_line(f"wrote {target} for {name}"))
     return Answer(SubstrateBaseline(baseline=target, key=name, written=True))
@@ -210,7 +199,7 @@ def update(
 @substrate.command()
 @click.argument("directory", metavar="RUN", type=RUN)
 @choice("--form", "seed", "scripts", help="As their document specifies it, or as their scripts write it.")
-@click.option("--out", type=_FILE, help="Write it here.")
+@click.option("--out", type=FILE, help="Write it here.")
 def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""
     from raggate.pipeline import run_directory
@@ -227,7 +216,7 @@ def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
 
 @substrate.command()
 @click.argument("directory", metavar="RUN", type=RUN)
-@click.option("--out", type=_FILE, help="Write it here.")
+@click.option("--out", type=FILE, help="Write it here.")
 def results(directory: Path, out: Path | None) -> Answer[Lines]:
     """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
     from raggate_interop import export
@@ -237,8 +226,6 @@ def results(directory: Path, out: Path | None) -> Answer[Lines]:
 
 
 def _say_comparison(comparison: Comparison) -> None:
-    from raggate.base.numbers import written
-
     names = ("Mode", "Difficulty", "Metric")
     click.echo(f"{_columns(names)} {'Baseline':>9} {'Current':>9} {'Delta':>9}  Status")
     for row in comparison.rows:
@@ -258,8 +245,6 @@ def _say_comparison(comparison: Comparison) -> None:
 
 
 def _say_table(table: Table) -> None:
-    from raggate.base.numbers import written
-
     for mode, buckets in table.items():
         for name, bucket in buckets.items():
             count = bucket.get("count") or 0
@@ -291,18 +276,6 @@ def _give(text: str, out: Path | None) -> Answer[Lines]:
     write_file(out, text.encode())
     click.echo(log_line(f"wrote {out}"))
     return Answer(Lines(file=out, lines=None))
-
-
-def _compared(comparison: Comparison) -> SubstrateCompared:
-    from raggate_interop.results import SubstrateCompared
-
-    return SubstrateCompared(
-        rows=comparison.rows,
-        vanished=comparison.vanished,
-        fewer=comparison.shrunk,
-        new=comparison.added,
-        limits=tuple(str(limit) for limit in comparison.limits if limit.broken),
-    )
 
 
 def _columns(names: Sequence[str]) -> str:

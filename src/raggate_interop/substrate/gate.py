@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -267,6 +268,11 @@ def direction_of(metric: str) -> Direction:
     return shared.direction if shared else "higher"
 
 
+def metric_names(table: Table) -> set[str]:
+    """Name every metric of a table."""
+    return {metric for buckets in table.values() for bucket in buckets.values() for metric in bucket}
+
+
 def undirected(comparison: Comparison) -> tuple[str, ...]:
     """Name the metrics that are taken to be better where they are more, as raggate has none of their name."""
     names = {row.metric for row in comparison.rows} | {limit.metric for limit in comparison.limits}
@@ -277,15 +283,15 @@ def _shared(metric: str) -> Metric | None:
     return METRICS.get(metric) or METRICS.get(re.sub(r"_at_\d+$", "", metric))
 
 
-def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:
+def report(comparison: Comparison, timestamp: str, *, baseline: Path, current: Path) -> dict[str, Any]:
     """Return the content of `comparison.json`: their keys in their order, then raggate's."""
     by_status: dict[str, list[dict[str, Any]]] = {"REGRESSED": [], "IMPROVED": [], "OK": [], "TOO FEW": []}
     for row in map(as_dict, comparison.rows):
         by_status[row.pop("status")].append(row)
     return {
         "timestamp": timestamp,
-        "baseline_path": baseline_path,
-        "current_path": current_path,
+        "baseline_path": str(baseline),
+        "current_path": str(current),
         "threshold": comparison.policy.threshold,
         "regressions": by_status["REGRESSED"],
         "improvements": by_status["IMPROVED"],

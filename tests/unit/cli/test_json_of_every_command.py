@@ -87,7 +87,6 @@ WORDS: dict[str, tuple[str, ...]] = {
     "labels check": ("labels.csv",),
     "labels join": (RUN, "labels.csv", "--baseline", OTHER),
     "labels score": ("labels.csv", "--task", "retrieval"),
-    "labels show": ("scores/retrieval_scores.json",),
     "lint": (),
     "merge": ("parts",),
     "probe": (),

@@ -19,9 +19,10 @@ from raggate.inputs import golden
 from raggate.models.golden import Case, Support
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
-from raggate_interop.convert import FORMATS, PRAGMATA, Conversion, Options, convert, read, rows_of
+from raggate_interop.convert import FORMATS, PRAGMATA, Options, convert, read, rows_of
 from raggate_interop.convert_command import SOURCES, TARGETS, convert as command
 from raggate_interop.kebab.golden import GoldenFile, GoldenQuery
+from raggate_interop.results import Converted
 from raggate_interop.substrate.golden import Query, QuerySet
 from raggate_interop.trec_beir.golden_graded import Graded
 from tries import tried
@@ -128,7 +129,7 @@ GRADED = st.dictionaries(TOKEN, st.tuples(WORDS, GRADES), min_size=1, max_size=4
 NATIVE = {"kebab": KEBAB, "substrate": SUBSTRATE, "substrate-array": SUBSTRATE, "trec": GRADED, "beir": GRADED}
 
 
-def go(source: Path, target: Path, there: str, to: str, **changes: Any) -> Conversion:
+def go(source: Path, target: Path, there: str, to: str, **changes: Any) -> Converted:
     """Convert with the topics of TREC files beside them."""
     options = {"topics": source.with_suffix(".topics"), "topics_out": target.with_suffix(".topics"), **changes}
     return convert(
@@ -144,14 +145,14 @@ def test_every_key_of_a_case_comes_back_or_is_named(originals: tuple[Case, ...],
         start, middle, end = (Path(directory) / part for part in ("start", "middle", "end"))
         start.write_bytes(b"".join(map(golden.write_case, originals)))
         try:
-            notes = go(start, middle, "raggate", name).notes
+            lost_notes = go(start, middle, "raggate", name).lost
             go(middle, end, name, "raggate")
         except UsageError as error:
             assert any(words in error.message for words in ("contains", "express", "would be no"))  # noqa: PT017
             return
         before = rows_of(golden.load(start.read_bytes(), "start").cases)
         after = rows_of(golden.load(end.read_bytes(), "end").cases)
-    lost = {(note.case, note.key.split("[")[0].split(".")[0]) for note in notes if note.lost}
+    lost = {(note.case, note.key.split("[")[0].split(".")[0]) for note in lost_notes}
     for case_id, row in before.items():
         if (case_id, "") in lost:
             continue
@@ -171,14 +172,13 @@ def test_a_format_comes_back_equal_where_nothing_was_reported(name: str, data: s
         form = FORMATS[name](Options(topics=start.with_suffix(".topics"), topics_out=start.with_suffix(".topics")))
         try:
             form.save(native, start)
-            notes = go(start, middle, name, "raggate").notes
-            notes += go(middle, end, "raggate", name).notes
+            ways = (go(start, middle, name, "raggate"), go(middle, end, "raggate", name))
         except UsageError as error:
             assert "no case" in error.message or "would be no" in error.message  # noqa: PT017
             return
         back = FORMATS[name](Options(topics=end.with_suffix(".topics")))
         before, after = form.rows(native), back.rows(back.load(end)[0])
-    named = {note.case for note in notes}
+    named = {note.case for way in ways for note in (*way.lost, *way.filled)}
     for case_id, row in before.items():
         if case_id not in named:
             assert after[case_id] == row
@@ -190,7 +190,7 @@ def write(path: Path, *content: Case) -> Path:
     return path
 
 
-def summary(conversion: Conversion) -> list[tuple[str, str, str]]:
+def summary(conversion: Converted) -> list[tuple[str, str, str]]:
     """Return what was lost, as case, key and kind."""
     return [(note.case, note.key, note.kind) for note in conversion.lost]
 
@@ -229,21 +229,6 @@ def test_a_whole_note_is_met_by_any_of_its_sections(tmp_path: Path) -> None:
     (case,), _ = read(tmp_path / "q.json", "substrate", Options())
     result = make_result(case.id, make_chunk(heading_path="# Other > ## Deep"), make_chunk("c2", rel_path="b.md"))
     assert score.label(case, result).labels.matches == ((0,), ())
-
-
-def test_lenient_reading_of_a_source(tmp_path: Path) -> None:
-    """With --lenient lines that a golden set cannot hold are left out and listed; --strict then writes nothing."""
-    source = write(tmp_path / "g.jsonl", make_case("q1"))
-    source.write_bytes(source.read_bytes() + b'{\n{"id": "q2", "question": "New?", "answerable": true}\n')
-    arguments = (source, tmp_path / "g.yaml", "--from", "helloworld", "--to", "raggate")
-    with pytest.raises(UsageError, match="not valid JSON"):
-        run(*arguments)
-    code, output = run(*arguments, "--lenient", "--strict")
-    assert (code, (tmp_path / "g.yaml").exists()) == (2, False)
-    assert "2 lines are left out" in output
-    assert "answerable, but gold_supports is empty" in output
-    assert run(*arguments, "--lenient")[0] == 0
-    assert [case.id for case in golden.load((tmp_path / "g.yaml").read_bytes(), "g").cases] == ["q1"]
 
 
 def test_an_anchor_becomes_a_document_and_what_it_said_beside_is_named(tmp_path: Path) -> None:

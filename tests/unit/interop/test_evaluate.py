@@ -114,7 +114,7 @@ def test_lists_that_look_alike_are_summed_like_others() -> None:
     assert len({tuple(values.values()) for values in evaluation.per_query.values()}) < len(lists) / 3
     for name in (*Measures(CUTOFFS).names, *(f"judged_at_{k}" for k in CUTOFFS)):
         total = fsum(values[name] or 0 for values in evaluation.per_query.values())
-        assert evaluation.means[name] == Mean(total / len(lists), len(lists)), name
+        assert evaluation.metrics[name] == Mean(total / len(lists), len(lists)), name
 
 
 def test_ideal_list_is_exactly_one() -> None:
@@ -151,7 +151,7 @@ def test_denominators() -> None:
     lists = {"extra": "ab", "hit": "ab", "none": "a", "miss": "xy", "empty": ""}
     evaluation = evaluated(lists, qrels, cutoffs=[2], per_query=True)
     assert evaluation.counts == Counts(queries=4, missing=1, empty=1, extra=1, without_relevant=2, shallow=1)
-    assert evaluation.means == {
+    assert evaluation.metrics == {
         "hit_at_2": Mean(1 / 4, 4),
         "recall_at_2": Mean(1 / 4, 4),
         "precision_at_2": Mean(1 / 8, 4),
@@ -172,12 +172,12 @@ def test_denominators() -> None:
 def test_judged_divides_by_filled_places() -> None:
     """A list shorter than k is judged by what it holds."""
     evaluation = evaluated({"q": "axb"}, {"q": {"a": 1, "b": 0}}, cutoffs=[2, 10])
-    assert (evaluation.means["judged_at_2"].value, evaluation.means["judged_at_10"].value) == (1 / 2, 2 / 3)
+    assert (evaluation.metrics["judged_at_2"].value, evaluation.metrics["judged_at_10"].value) == (1 / 2, 2 / 3)
 
 
 def test_no_places_at_all() -> None:
     """Where no list holds anything the share of judged places is null, not 0."""
-    assert evaluated({"q": ""}, {"q": {"a": 1}}).means["judged_at_1"] == Mean(None, 0)
+    assert evaluated({"q": ""}, {"q": {"a": 1}}).metrics["judged_at_1"] == Mean(None, 0)
 
 
 @each_row(
@@ -205,7 +205,7 @@ def test_order_of_queries_does_not_count(ranked: Sequence[int], judged: Sequence
     evaluation = evaluated(lists, qrels, per_query=True)
     assert evaluation.counts == expected.counts
     assert evaluation.per_query == expected.per_query
-    assert evaluation.means == expected.means
+    assert evaluation.metrics == expected.metrics
 
 
 def test_files_in_step_are_not_held() -> None:
@@ -284,7 +284,7 @@ def test_pipes(tmp_path: Path) -> None:
     writer.start()
     evaluation = evaluate_files(Files(qrels=qrels, run=pipe))
     writer.join()
-    assert evaluation.means["mrr_at_10"] == Mean(3 / 4, 2)
+    assert evaluation.metrics["mrr_at_10"] == Mean(3 / 4, 2)
 
 
 def test_list_twice_is_named(tmp_path: Path) -> None:
@@ -325,8 +325,8 @@ def test_duplicates_leave_before_the_cutoff(tmp_path: Path) -> None:
     qrels = write(tmp_path / "qrels", "q 0 b 1")
     lists = write(tmp_path / "lists", '{"query_id": "q", "doc_ids": ["a", "a", "a", "b"]}')
     evaluation = evaluate_files(Files(qrels=qrels, lists=lists), cutoffs=[2])
-    assert evaluation.means["hit_at_2"].value == 1
-    assert evaluation.means["mrr_at_2"].value == 1 / 2
+    assert evaluation.metrics["hit_at_2"].value == 1
+    assert evaluation.metrics["mrr_at_2"].value == 1 / 2
     assert evaluation.counts.repeated == 2
 
 
@@ -424,7 +424,7 @@ def test_near_ties_are_where_pytrec_eval_differs(tmp_path: Path) -> None:
     write_scores(tmp_path / "run", run)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
     ours = evaluate_files(Files(qrels=tmp_path / "qrels", run=tmp_path / "run"))
-    assert (ours.means["mrr_at_10"].value, theirs["q"]["recip_rank"]) == (1, 1 / 2)
+    assert (ours.metrics["mrr_at_10"].value, theirs["q"]["recip_rank"]) == (1, 1 / 2)
 
 
 @given(

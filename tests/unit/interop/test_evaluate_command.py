@@ -59,31 +59,10 @@ def test_table() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_json() -> None:
-    """JSON has every mean with its n, unrounded for all practical purposes."""
-    document = json.loads(output("--qrels", "qrels", "--lists", "lists.jsonl", "--k", "3", "--format", "json"))
-    assert document["cutoffs"] == [3]
-    assert document["counts"] == {
-        "queries": 3,
-        "missing": 1,
-        "empty": 0,
-        "extra": 0,
-        "without_relevant": 0,
-        "shallow": 2,
-        "repeated": 0,
-        "tied": 0,
-        "rank_disagrees": 0,
-    }
-    assert document["metrics"]["recall_at_3"] == {"value": 0.333333333333, "n": 3}
-    assert document["metrics"]["unjudged_at_3"] == {"value": 0.5, "n": 2}
-    assert "per_query" not in document
-
-
-@pytest.mark.usefixtures("folder")
 def test_per_query() -> None:
     """Values per query come on request; what does not apply is null and a dash."""
     arguments = ("--qrels", "qrels", "--lists", "lists.jsonl", "--k", "1", "--per-query")
-    document = json.loads(output(*arguments, "--format", "json"))["per_query"]
+    document = CliRunner().invoke(evaluate, arguments, standalone_mode=False).return_value.result.per_query
     assert {query_id: values["hit_at_1"] for query_id, values in document.items()} == {"q1": 1, "q2": 0, "q3": 0}
     assert document["q3"]["judged_at_1"] is None
     rows = [line.split("\t") for line in output(*arguments).splitlines()[:4]]

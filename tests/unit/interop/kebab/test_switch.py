@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from builders import make_case
 from kebab_builders import (
-    SNAPSHOT,
     answer,
-    ask_stand_in,
     hit,
     jsonl,
     query,
@@ -74,26 +71,6 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.usefixtures("here")
-def test_golden_set() -> None:
-    """Item 1: golden YAML with groups, its three checks, and an explicit key for what should be refused."""
-    content = kebab_golden.read_golden(GOLDEN.encode(), "golden.yaml")
-    assert [query.group for query in content.queries] == ["baking", "baking", None]
-    with pytest.raises(UsageError, match="duplicate query ids: q1"):
-        kebab_golden.read_golden(GOLDEN.replace("id: q2", "id: q1").encode(), "golden.yaml")
-    torn = f'- {{id: a, query: x, group: g, expected_doc_ids: ["{D1}"]}}\n- {{id: b, query: y, group: g}}'
-    with pytest.raises(UsageError, match="group 'g'"):
-        kebab_golden.read_golden(torn.encode(), "golden.yaml")
-    with pytest.raises(UsageError, match=f"missing doc_ids: {D1}; missing chunk_ids: {C1}"):
-        kebab_golden.check_ids(content.queries, {D2}, set())
-    with pytest.raises(UsageError, match="whether to refuse it: q3"):
-        kebab_golden.to_cases(content)
-    refusing = kebab_golden.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
-    assert [case.answerable for case in kebab_golden.to_cases(refusing)] == [True, True, False]
-    by_id = {query.id: query for query in content.queries}
-    assert metrics.aggregate(rows(), by_id)["refusal_correctness"] == 1.0
-
-
 def test_golden_set_against_the_index(here: Path) -> None:
     """Item 1: the ids of the golden set are looked up in the database."""
     write_database(here / "kebab.sqlite", {"run_1": rows()}, chunks={C1: (D1, (1, 9))})
@@ -101,31 +78,6 @@ def test_golden_set_against_the_index(here: Path) -> None:
     write_database(here / "other.sqlite", {"run_1": rows()}, chunks={C1: (D2, (1, 9))})
     with pytest.raises(UsageError, match=f"missing doc_ids: {D1}"):
         run("aggregate", "other.sqlite", "--check-ids")
-
-
-@pytest.mark.parametrize("bulk", [True, False])
-def test_runners(here: Path, bulk: bool) -> None:
-    """Item 2: search in bulk and alone, ask with its refusals, --config and read-only, drive a run of raggate's."""
-    cases = [make_case("q1", question="bread?"), make_case("q2", question="war?", answerable=False)]
-    program = {"config": "kebab.toml", "bulk": bulk}
-    results = ask_stand_in(here, cases, DOCS, program=program, retrieval_only=False, modes=["lexical"])
-    assert [entry.response.grounded for entry in results if entry.response] == [True, False]
-    calls = [json.loads(line) for line in (here / "log").read_text().splitlines()]
-    assert {entry["readonly"] for entry in calls} == {"1"}
-    assert {tuple(entry["arguments"][:2]) for entry in calls} == {("--config", str(here / "kebab.toml"))}
-    kinds = [entry["arguments"][2] for entry in calls]
-    assert sorted(kinds) == (["ask"] * 2 + ["search"] if bulk else ["ask"] * 2 + ["search"] * 2)
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "message"),
-    [("error", "kebab: model_unreachable: no model"), ("v2", "bulk_search_item.v1, found bulk_search_item.v2")],
-)
-def test_runner_errors(here: Path, behaviour: str, message: str) -> None:
-    """Item 2: error.v1 is read from stderr, and other majors of the wire schema are rejected."""
-    failure = ask_stand_in(here, [make_case()], DOCS, behaviour)[0].failure
-    assert failure is not None
-    assert message in failure.message
 
 
 def without(items: Sequence[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
@@ -184,19 +136,6 @@ def test_metrics(here: Path) -> None:
         run("variants", str(database))
 
 
-@pytest.mark.usefixtures("here")
-def test_rounding_and_nulls() -> None:
-    """Item 5: four decimals half away from zero, null for NaN, their zeros, k as text, and a tolerance of 1e-6."""
-    golden = {"q": query("q", expected_doc_ids=("d",))}
-    thirty_two = [row("q", *([hit(1, "c", "d")] if number == 0 else [])) for number in range(32)]
-    assert metrics.aggregate(thirty_two, golden)["recall_at_k_doc"] == dict.fromkeys(("1", "3", "5", "10"), 0.0313)
-    means = metrics.aggregate([row("q", hit(1, "c", "d"))], golden)
-    assert (means["citation_coverage"], means["refusal_correctness"]) == (None, None)
-    assert (means["groundedness"], means["mrr"], means["hit_at_k"]["10"]) == (0.0, 0.0, 0.0)
-    assert metrics.differences({**means, "mrr": 9e-7}, means) == []
-    assert metrics.differences({**means, "mrr": 2e-6}, means) != []
-
-
 def test_compare(here: Path) -> None:
     """Item 6: kinds, notes, deltas, report.md in their layout, and the hash of the golden set."""
     before, golden = three_queries()
@@ -240,18 +179,3 @@ def test_compare_across_chunkers(here: Path, flags: tuple[str, ...], match: str)
     assert "chunker_version differs: md-heading-v2 and md-heading-v3" in done.stderr
     with pytest.raises(CannotTell, match="different chunkers: md-heading-v2 and md-heading-v3"):
         run(*arguments, "--strict-chunker-version")
-
-
-def test_snapshot_is_theirs() -> None:
-    """The configuration snapshot of these tests has the keys that kebab writes."""
-    assert set(SNAPSHOT) == {
-        "config",
-        "eval_k",
-        "chunker_version",
-        "embedding",
-        "llm",
-        "prompt_template_version",
-        "score_gate",
-        "rrf_k",
-        "index_version",
-    }

@@ -172,8 +172,6 @@ def test_score_of_nothing() -> None:
         score.score([])
 
 
-# --- join
-
 NEW = {"q a": ["c1", "c9", "c2"]}
 KNOWN = make_panel("nnn", "yyn", "ynn", record="a", query="q a")
 
@@ -191,36 +189,9 @@ def test_join_takes_unjudged_chunks_for_irrelevant() -> None:
     assert values(NEW) == pytest.approx([1 / 3, 1, 1 / 3, 0, 1 / 3, ndcg])
 
 
-def test_join_skips_unjudged_chunks() -> None:
-    """Without c9 the list is c1, c2: rates are over two, and c2 stands at rank 2."""
-    ndcg = (3 * 0.6309297535714574) / (3 + 0.6309297535714574)
-    assert values(NEW, unjudged="skip") == pytest.approx([1 / 2, 1, 1 / 2, 0, 1 / 2, ndcg])
-
-
-def test_condensed_list_is_cut_after_condensing() -> None:
-    """With unjudged chunks taken out, judged ones below the cut move up."""
-    lists: dict[str, list[str] | None] = {"q a": ["x", "y", "z", "c2"]}
-    assert values(lists, k=1, unjudged="skip")[0] == 1.0
-    assert values(lists, k=1)[0] == 0.0
-
-
-def test_condensed_list_is_cut_at_k() -> None:
-    """What is left of a condensed list below k does not count, and the ideal still has k places."""
-    assert values({"q a": ["x", "c1", "c2"]}, k=1, unjudged="skip")[0] == 0.0
-    assert values({"q a": ["x", "c3"]}, k=3, unjudged="skip")[5] == pytest.approx(1 / (3 + 0.6309297535714574))
-
-
-def test_join_without_any_judged_chunk() -> None:
-    """A list of strangers is a miss when they count as irrelevant, and has no value when they are skipped."""
-    lists: dict[str, list[str] | None] = {"q a": ["x", "y"]}
-    assert values(lists) == [0, 0, 0, 0, 0, 0]
-    assert values(lists, unjudged="skip") == [None] * 6
-
-
-@each_row("unjudged", ["irrelevant", "skip"])
-def test_empty_list_is_a_miss(unjudged: str) -> None:
-    """Nothing retrieved is measured: every metric is 0, whatever is done with unjudged chunks."""
-    assert values({"q a": []}, unjudged=unjudged) == [0] * 6
+def test_list_without_any_judged_chunk_is_a_miss() -> None:
+    """A list of strangers, and an empty one, are measured: every metric is 0."""
+    assert values({"q a": ["x", "y"]}) == values({"q a": []}) == [0] * 6
 
 
 def test_failed_call() -> None:
@@ -241,11 +212,8 @@ def test_unjudged_at_k() -> None:
     assert joined.unjudged == {"q a": 0.0, "q b": 1.0}
     assert joined.unjudged_share == 1 / 4
     assert joined.unlabelled == ("q c",)
-    assert joined.caveat.startswith(
-        "1 of the 4 chunks in the first 3 (25%, limit 20%) have no label, and they count as"
-    )
+    assert joined.caveat.startswith("1 of the 4 chunks in the first 3 (25%, limit 20%) have no label and count as")
     assert score.join(rows, lists, 3, limit=0.25).caveat == ""
-    assert "taken out" in score.join(rows, lists, 3, unjudged="skip").caveat
 
 
 def test_queries_match_after_folding() -> None:
@@ -288,9 +256,8 @@ def test_a_judge_of_several_modes_has_one_vote() -> None:
 @given(
     chunks=st.lists(st.sampled_from(["c1", "c2", "c3", "x", "y"]), max_size=8),
     k=st.integers(1, 9),
-    unjudged=st.sampled_from(["irrelevant", "skip"]),
 )
-def test_joined_values_are_shares(chunks: list[str], k: int, unjudged: str) -> None:
+def test_joined_values_are_shares(chunks: list[str], k: int) -> None:
     """Whatever is retrieved, each value is None or between 0 and 1."""
-    for value in values({"q a": chunks}, k=k, unjudged=unjudged):
+    for value in values({"q a": chunks}, k=k):
         assert value is None or 0 <= value <= 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import example, given, strategies as st
+from msgspec.structs import replace
 
 from label_builders import COMMON, EXPORT, export_csv, to_csv
 from raggate.base.csv_table import MAX_FIELD
@@ -15,9 +16,9 @@ from raggate.base.errors import UsageError
 from raggate.base.escape import plain
 from raggate.models.judging import LABELS, Task
 from raggate.scoring.intervals import Sampling
-from raggate_interop.labels import checks, score as label_scores
-from raggate_interop.labels.models import METRICS, TASKS, RetrievalJudgment, ScoreReport, ScoreSource
-from raggate_interop.pragmata.files import file_name, read_scores, write_scores
+from raggate_interop.labels import score as label_scores
+from raggate_interop.labels.models import METRICS, TASKS, RetrievalJudgment, Sheet
+from raggate_interop.pragmata.files import write_report
 from raggate_interop.pragmata.sheets import read_sheet
 from tables import each_row
 
@@ -67,9 +68,6 @@ def refusal(data: bytes) -> str:
     return ""
 
 
-# --- the switch-over checklist, item by item
-
-
 def test_checklist_three_exports() -> None:
     """The three exports are read by their headers, a row per annotator, and discarded rows are dropped and counted."""
     sheet = read_sheet(export_csv("retrieval", ROWS), "retrieval.csv")
@@ -99,87 +97,32 @@ def test_checklist_score_input(task: Task) -> None:
     assert (judgment.task, judgment.annotator, judgment.record) == (task, None, "r1")
 
 
-def test_checklist_join() -> None:
-    """Yesterday's labels score a new list by query text or record, and say how much of it nobody judged."""
-    joined = label_scores.join(retrieval(export_csv("retrieval", ROWS)), {"What  is it?": ["c3", "new", "c1"]}, 3)
-    # c2 was not retrieved: `new` took its place
-    assert joined.means["topical_precision_at_k"].value == pytest.approx(2 / 3)
-    assert joined.unjudged_share == pytest.approx(1 / 3)
-    assert "1 of the 3 chunks" in joined.caveat
-    by_record = label_scores.join(retrieval(export_csv("retrieval", ROWS)), {"r1": ["c3", "new", "c1"]}, 3)
-    assert by_record.means == joined.means
-
-
-def test_checklist_consolidation_constraints_panels() -> None:
-    """Majorities with their tie rule, constraints by id, panels, and the units are unique afterwards."""
-    sheet = read_sheet(export_csv("retrieval", ROWS), "f.csv")
-    units = label_scores.consolidate(sheet.judgments)
-    assert [(unit.unit, unit.votes) for unit in units] == [(("r1", "c1"), 2), (("r1", "c2"), 2), (("r1", "c3"), 1)]
-    # one against one about c2: the first row counts
-    assert units[1].labels["evidence_sufficient"] is False
-    assert [(item.rule, item.place) for item in checks.violations(sheet.judgments)] == [
-        ("evidence_requires_relevance", "f.csv:6")
-    ]
-    (panel,) = checks.panels(sheet.judgments, sheet.discarded)
-    assert (panel.expected, panel.judged, panel.discarded, panel.complete) == (3, 3, 0, True)
-
-
-def test_checklist_metrics_and_report() -> None:
+def test_checklist_metrics_and_report(tmp_path: Path) -> None:
     """The reference's query scores as it does there, and the report has exactly their keys."""
     scores = label_scores.score(retrieval(export_csv("retrieval", ROWS)), sampling=Sampling(resamples=20))
     ndcg = scores.metrics["ndcg_at_k"]
     assert ndcg is not None
     assert ndcg.point == pytest.approx(0.688529, abs=5e-7)
-    report = ScoreReport(
-        task="retrieval",
-        source=ScoreSource(kind="annotation_export", ref="export_1", resolved_path="exports/export_1/retrieval.csv"),
-        created_at="2026-07-24T10:00:00Z",
-        n_examples=scores.n_examples,
-        level=scores.level,
-        metrics=scores.metrics,
-        top_k=scores.top_k,
-    )
-    written = json.loads(write_scores(report))
-    assert set(written) == {
-        "task",
-        "source",
-        "notes",
-        "created_at",
-        "n_examples",
-        "top_k",
-        "ci_level",
-        *METRICS["retrieval"],
-    }
-    assert set(written["source"]) == {"kind", "ref", "resolved_path"}
+    directory = tmp_path / "scores"
+    write_report(scores, [Sheet(name="f.csv", task="retrieval", judgments=())], directory, created_at="2026-07-24")
+    written = json.loads((directory / "retrieval_scores.json").read_text())
+    head = {"task", "source", "notes", "created_at", "n_examples", "top_k", "ci_level"}
+    assert set(written) == {*head, *METRICS["retrieval"]}
+    assert written["source"] == {"kind": "direct_path", "ref": "f.csv", "resolved_path": "f.csv"}
     assert set(written["ndcg_at_k"]) == {"point", "ci_lower", "ci_upper", "method", "n"}
     assert (written["top_k"], written["n_examples"], written["ci_level"]) == (3, 1, 0.95)
-    assert read_scores(write_scores(report), "retrieval_scores.json") == report
 
 
-def test_checklist_fabrication_null() -> None:
-    """A report on answers of which none cites has null for conditional fabrication, and no top_k."""
-    scores = label_scores.score(read_sheet(export_csv("grounding", [{"labels": "ynnnn"}]), "f.csv").judgments)
-    report = ScoreReport(
-        task="grounding",
-        source=ScoreSource(kind="direct_path", ref="f.csv", resolved_path="f.csv"),
-        created_at="2026-07-24T10:00:00Z",
-        n_examples=1,
-        level=0.95,
-        metrics=scores.metrics,
-    )
-    written = json.loads(write_scores(report))
+def test_checklist_fabrication_null(tmp_path: Path) -> None:
+    """A report on answers of which none cites has null for conditional fabrication alone, and no top_k."""
+    sheet = read_sheet(export_csv("grounding", [{"labels": "ynnnn"}]), "f.csv")
+    scores = label_scores.score(sheet.judgments)
+    write_report(scores, [sheet], tmp_path, created_at="2026-07-24T10:00:00Z")
+    written = json.loads((tmp_path / "grounding_scores.json").read_text())
     assert written["conditional_fabrication_rate"] is None
     assert "top_k" not in written
-    del written["conditional_fabrication_rate"], written["notes"]
-    assert read_scores(json.dumps(written).encode(), "x") == report
-    assert [file_name(task) for task in TASKS] == [
-        "retrieval_scores.json",
-        "grounding_scores.json",
-        "generation_scores.json",
-    ]
-
-
-# --- other shapes
+    with pytest.raises(UsageError, match="contradiction_rate has no value"):
+        write_report(replace(scores, metrics={"contradiction_rate": None}), [sheet], tmp_path, created_at="x")
 
 
 def test_older_documents_say_input_query() -> None:
@@ -212,9 +155,6 @@ def test_texts_keep_what_csv_allows() -> None:
 def test_byte_order_mark_and_blank_lines() -> None:
     """A byte order mark and blank lines, as spreadsheets leave them, do not matter."""
     assert len(retrieval(b"\xef\xbb\xbf" + scored() + b"\r\n\r\n")) == 1
-
-
-# --- what is refused
 
 
 def damaged(replace: bytes, by: bytes, task: Task = "retrieval") -> bytes:
@@ -323,83 +263,3 @@ def test_hostile_files(parts: list[str]) -> None:
         assert len(message.splitlines()) <= 1
         assert plain(message, limit=len(message) + 1).isprintable()
         assert message.startswith("f.csv") or not message
-
-
-@given(chunk=st.text(alphabet=st.characters(codec="utf-8"), min_size=1), query=st.text(st.characters(codec="utf-8")))
-def test_hostile_values(chunk: str, query: str) -> None:
-    """Whatever stands in the texts comes back as it was, or is refused for being blank."""
-    data = scored(chunk=chunk, query=query)
-    if chunk.strip() and query.strip():
-        (judgment,) = retrieval(data)
-        assert (judgment.chunk, judgment.query) == (chunk, query)
-    else:
-        assert "is empty" in refusal(data)
-
-
-@each_row(
-    ("change", "message"),
-    [
-        ({"extra": 1}, "s.json: unknown key 'extra'"),
-        ({"task": "other"}, "s.json: task: expected one of"),
-        ({"n_examples": 0}, "s.json: n_examples: expected a whole number"),
-        ({"n_examples": True}, "s.json: n_examples"),
-        ({"ci_level": "x"}, "s.json: ci_level: expected a number"),
-        ({"source": {}}, "s.json: source: key kind is missing"),
-        ({"source": []}, "s.json: source: expected an object"),
-        ({"source": {"kind": "x", "ref": "", "resolved_path": ""}}, "s.json: source.kind"),
-        ({"helpfulness_rate": None}, "s.json: helpfulness_rate: expected an object"),
-        ({"helpfulness_rate": 0.5}, "s.json: helpfulness_rate: expected an object"),
-        ({"top_k": 3}, "s.json: unknown key 'top_k'"),
-    ],
-)
-def test_refused_reports(change: dict[str, object], message: str) -> None:
-    """A report of another shape is refused by key."""
-    score = {"point": 0.5, "ci_lower": 0.1, "ci_upper": 0.9, "method": "wilson", "n": 2}
-    report = {
-        "task": "generation",
-        "source": {"kind": "direct_path", "ref": "a", "resolved_path": "a"},
-        "created_at": "2026-07-24T10:00:00Z",
-        "n_examples": 2,
-        "ci_level": 0.95,
-        **dict.fromkeys(METRICS["generation"], score),
-    }
-    read_scores(json.dumps(report).encode(), "s.json")
-    with pytest.raises(UsageError) as caught:
-        read_scores(json.dumps({**report, **change}).encode(), "s.json")
-    assert caught.value.message.startswith(message)
-    for key, value in (("point", 1.5), ("ci_lower", 0.95), ("method", "exact"), ("n", 0), ("more", 1)):
-        broken = {**report, "helpfulness_rate": {**score, key: value}}
-        with pytest.raises(UsageError, match=r"s\.json: helpfulness_rate"):
-            read_scores(json.dumps(broken).encode(), "s.json")
-
-
-@each_row("data", [b"", b"[]", b"{", b"\xff", b"<<<<<<< HEAD\n{}"])
-def test_refused_report_files(data: bytes) -> None:
-    """What is no report at all is refused by name."""
-    with pytest.raises(UsageError, match=r"s\.json"):
-        read_scores(data, "s.json")
-
-
-def test_report_without_a_value() -> None:
-    """A metric without a value cannot be written where their shape has no null."""
-    report = ScoreReport(
-        task="generation",
-        source=ScoreSource(kind="direct_path", ref="f", resolved_path="f"),
-        created_at="x",
-        n_examples=1,
-        level=0.95,
-        metrics=dict.fromkeys(METRICS["generation"]),
-    )
-    with pytest.raises(UsageError, match="proper_action_rate has no value"):
-        write_scores(report)
-
-
-def test_fixture_files(tmp_path: Path) -> None:
-    """The header of an export has the columns in their order."""
-    path = tmp_path / "retrieval.csv"
-    path.write_bytes(export_csv("retrieval", ROWS))
-    header = path.read_text().splitlines()[0].split(",")
-    assert header[:11] == COMMON
-    assert (
-        header[-5:] == "panel_complete n_annotated_chunks n_submitted_chunks n_discarded_chunks n_records_seen".split()
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,7 +131,7 @@ def test_a_boundary_of_a_floor_is_crossed_beyond_epsilon() -> None:
 def test_report_keeps_their_keys_in_their_order() -> None:
     """comparison.json begins with what their script writes, and holds raggate's findings behind it."""
     comparison = gate.compare(table(a=1.0, b=0.1, c=0.5, d=1), table(a=0.5, b=0.9, c=0.5))
-    content = gate.report(comparison, timestamp="2026-01-02T03:04:05+00:00", baseline_path="/b", current_path="/c")
+    content = gate.report(comparison, "2026-01-02T03:04:05Z", baseline=Path("/b"), current=Path("/c"))
     assert list(content)[:8] == [
         "timestamp",
         "baseline_path",
