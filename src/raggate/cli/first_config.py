@@ -57,11 +57,7 @@ class There(Struct, frozen=True, kw_only=True):
 
 
 def there(directory: Path, vault: Path | None) -> There:
-    """Return the golden set that lies in a repository, and the notes that it is about.
-
-    Args:
-        vault: the directory of the notes; None to find those that the questions name.
-    """
+    """Return the golden set that lies in a repository, and its notes: this directory, or those that questions name."""
     paths = [*islice(_files(directory), _MOST_FILES)]
     golden = _golden(directory, [path for path in paths if path.suffix == ".jsonl"])
     named = {} if golden is None else _named_notes(golden)
@@ -162,11 +158,7 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
-    """Return the text of raggate.yml; None for the commented example. An API whose address is given is called.
-
-    Args:
-        choose: asks at a terminal; None where nobody is there.
-    """
+    """Return the text of raggate.yml; None for the commented example. An API whose address is given is called."""
     from raggate.config import schema
 
     _check(known)
@@ -340,7 +332,6 @@ def sent_variables(config: str) -> tuple[str, ...]:
 
 
 def _headers(given: tuple[str, ...]) -> dict[str, str]:
-    """Read what `--header` says, each as `Name: value`."""
     pairs = [text.partition(":") for text in given]
     if not all(colon for _, colon, _ in pairs) or len({name.lower() for name, _, _ in pairs}) < len(pairs):
         raise UsageError("--header: expected 'Name: value', each name once, such as 'X-API-Key: {env.API_KEY}'")
@@ -348,7 +339,6 @@ def _headers(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _fields(given: tuple[str, ...]) -> dict[str, str]:
-    """Read what `--map` says, each as `part=path`."""
     from raggate.base.field_paths import parse
 
     fields: dict[str, str] = {}
@@ -386,7 +376,6 @@ def write_schema(directory: Path) -> None:
 
 
 def _relative_vault(directory: Path, notes: Path) -> str:
-    """Return the notes' directory as raggate.yml names it."""
     if not notes.is_dir():
         raise UsageError(f"--vault: {notes}: no such directory")
     path = os.path.relpath(notes.resolve(), directory.resolve())

@@ -68,19 +68,15 @@ class Desk:
 
         missing = max(most - len(self.waiting()), 0)
         if asked is not None:
-            written = self._written(asked, missing)
+            from raggate.pipeline.written_questions import write_questions
+
+            written = write_questions(asked, self._bench, [item.proposal for item in self._kept], missing)
             self._kept += map(Kept, written)
             missing -= len(written)
         passed = [item.proposal.case.question for item in self._kept]
         with authoring.in_time(self._bench):
-            new = propose(self._bench.golden, self._bench.visible, passed, missing)
-        self._kept += map(Kept, new)
+            self._kept += map(Kept, propose(self._bench.golden, self._bench.visible, passed, missing))
         self._write()
-
-    def _written(self, request: Request, most: int) -> list[Proposal]:
-        from raggate.pipeline.written_questions import write_questions
-
-        return write_questions(request, self._bench, [item.proposal for item in self._kept], most)
 
     def accept(self, name: str, question: str | None = None) -> None:
         """Put a proposal into the golden set, in other words where these are given."""
@@ -93,8 +89,7 @@ class Desk:
         text = question or proposal.case.question
         case_id = new_id(text, [case.id for case in self._bench.golden.cases], beside)
         data, findings = authoring.checked(self._bench, [replace(proposal.case, id=case_id, question=text)])
-        for finding in findings:
-            console.say(f"{finding.key}: {finding.message} [{finding.check}]")
+        _warn(findings)
         self._bench = authoring.save(self._bench, data)
         self._kept = [item for item in self._kept if item.proposal.id != name]
         self._write()
@@ -151,11 +146,13 @@ class Row(NamedTuple):
     passage: Passage | None
 
 
-def matching(words: str, known: Sequence[Passage]) -> list[Row]:
-    """Search the notes for words."""
+def _matching(words: str, known: Sequence[Passage]) -> list[Row]:
     from raggate.inputs.authoring.passages import WordSearch
 
-    return [_row(passage) for passage in WordSearch(known).find(words)]
+    return [
+        Row(f"{passage.vault}/{passage.rel_path}  {passage.heading_path or ''}", passage.text, passage)
+        for passage in WordSearch(known).find(words)
+    ]
 
 
 def rows_of(chunks: Iterable[Chunk], known: Sequence[Passage], vault: Vault, *, by_heading: bool) -> list[Row]:
@@ -169,10 +166,6 @@ def rows_of(chunks: Iterable[Chunk], known: Sequence[Passage], vault: Vault, *, 
         passage = of_chunk(chunk, known, vault) or (None if by_heading else whole_note(chunk, vault))
         rows.append(Row(place, chunk.text, passage))
     return rows
-
-
-def _row(passage: Passage) -> Row:
-    return Row(f"{passage.vault}/{passage.rel_path}  {passage.heading_path or ''}", passage.text, passage)
 
 
 def show(rows: Sequence[Row]) -> None:
@@ -201,12 +194,8 @@ def supports_of(rows: Sequence[Row], picks: Iterable[int], vault: Vault) -> tupl
     return tuple(chosen)
 
 
-def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault) -> tuple[Support, ...]:
-    """Let somebody choose, who may search for other passages; nothing if no note answers the question.
-
-    Raises:
-        Interrupted: when they quit.
-    """
+def _choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault) -> tuple[Support, ...]:
+    """Let somebody choose, who may search for other passages; nothing if no note answers the question."""
     while True:
         answer = click.prompt(_ASK, prompt_suffix=": ").strip()
         if answer == "q":
@@ -214,7 +203,7 @@ def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault)
         if answer == "n":
             return ()
         if answer.startswith("s "):
-            rows = matching(answer[2:], known)
+            rows = _matching(answer[2:], known)
             show(rows)
         elif _NUMBERS.fullmatch(answer):
             try:
@@ -223,15 +212,8 @@ def choose_supports(rows: Sequence[Row], known: Sequence[Passage], vault: Vault)
                 click.echo(log_line(error.message), err=True)
 
 
-def _with_snippets(supports: Sequence[Support], question: str, vault: Vault, *, choose: bool) -> tuple[Support, ...]:
-    from raggate.inputs.authoring.passages import passages
-
-    known = passages(vault)
-    return tuple(with_snippet(support, question, known, choose=choose) for support in supports)
-
-
-def with_snippet(support: Support, question: str, known: Sequence[Passage], *, choose: bool) -> Support:
-    """A support the snippet that somebody takes of its passage, or types; without a person, say what it could be."""
+def _with_snippet(support: Support, question: str, known: Sequence[Passage], *, choose: bool) -> Support:
+    """Add the snippet that somebody takes of the passage, or types; where nobody sits, print the flag with one."""
     from raggate.inputs.authoring.passages import snippet_of
 
     places = ("rel_path", "heading_path") if support.heading_path else ("rel_path",)
@@ -442,13 +424,14 @@ def _placed(
     all_needed: bool,
 ) -> Case:
     from raggate.inputs.authoring.golden_file import new_id
-    from raggate.inputs.authoring.passages import cases_beside
+    from raggate.inputs.authoring.passages import cases_beside, passages
 
     supports = _supports(request, bench, case, picks, anchors, search) if case.answerable else ()
     if snippets:
         supports = tuple(replace(support, snippets=snippets) for support in supports)
     elif supports and bench.settings.score.reads_snippets:
-        supports = _with_snippets(supports, case.question, bench.vault, choose=not picks and not anchors)
+        choose, known = not picks and not anchors, passages(bench.vault)
+        supports = tuple(_with_snippet(support, case.question, known, choose=choose) for support in supports)
     groups = (tuple(range(len(supports))),) if all_needed and supports else None
     beside = cases_beside(bench.golden, supports, bench.vault)
     return replace(
@@ -476,8 +459,7 @@ def _supports(
     whole_notes = "" if bench.settings.ask.reads_headings else "no headings are read from answers"
     if asked and not any(chunk.heading_path.strip() for chunk in asked):
         whole_notes = whole_notes or "no passage of the answer has a heading_path"
-    retrieved = rows_of(asked, known, bench.vault, by_heading=not whole_notes)
-    rows = matching(search, known) if search else retrieved
+    rows = _matching(search, known) if search else rows_of(asked, known, bench.vault, by_heading=not whole_notes)
     if picks:
         chosen = supports_of(rows, picks, bench.vault)
     else:
@@ -485,7 +467,7 @@ def _supports(
         if not sys.stdin.isatty():
             hint = "--pick N, --anchor NOTE#HEADING or --unanswerable."
             raise UsageError("choose the passages that answer the question", hint=hint)
-        chosen = choose_supports(rows, known, bench.vault)
+        chosen = _choose_supports(rows, known, bench.vault)
     if chosen and whole_notes:
         # a heading that no answer has would never match
         chosen = tuple(dict.fromkeys(replace(support, heading_path=None) for support in chosen))

@@ -235,14 +235,9 @@ def write_example(
     there: first_config.There = first_config.NOTHING,
     force: bool = False,
 ) -> list[Path]:
-    """Write the example files below a directory. Returns what was written.
+    """Write the files below a directory, with example questions if it has no notes. Returns what was written.
 
-    Args:
-        action: the action that the workflow uses, as `OWNER/raggate@` and a full commit id; empty for a placeholder.
-        owners: who must review what judges a change, as `@user` and `@organisation/team` with spaces between; empty
-            for no CODEOWNERS.
-        config: the text of raggate.yml, in place of the example's.
-        there: the questions and notes that the repository has. With notes no example is written.
+    `config` is the text of raggate.yml, in place of the example's.
     """
     from raggate.base.files import write_file
 

@@ -109,11 +109,7 @@ def require(what: str, *modules: str) -> None:
 def guarded(
     work: Callable[[], int], environment: Mapping[str, str], fence: Fence = nullcontext
 ) -> tuple[int, RaggateError | None]:
-    """Do the work, and say what went wrong. Raises nothing.
-
-    Returns:
-        The exit code, and the error where one decided it; None for a bug and an interrupt.
-    """
+    """Do the work, say what went wrong, and return the exit code with the error that decided it. Raises nothing."""
     try:
         with signals.unwrapped():
             return work(), None

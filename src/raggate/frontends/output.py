@@ -113,13 +113,7 @@ def wanted(output: Output, words: Sequence[str]) -> bool:
 
 
 def document(command: str, code: int, error: RaggateError | None = None) -> dict[str, Any]:
-    """Return what `--json` prints.
-
-    Args:
-        command: the command without the program, such as `golden add`; empty where none was recognised.
-        code: the exit code, an `Answer` where the command has a result.
-        error: why there is none; None where that is a signal, or a bug of raggate.
-    """
+    """Return what `--json` prints: `command` is without the program, `code` an `Answer` if there is a result."""
     if error is None and not isinstance(code, Answer) and code in _UNTOLD:
         error = _UNTOLD[code]
     return {
