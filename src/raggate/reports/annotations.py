@@ -22,15 +22,7 @@ Level = Literal["notice", "warning", "error"]
 
 
 class Annotation(Struct, frozen=True, kw_only=True):
-    """One message, with a place in the repository or without one.
-
-    Attributes:
-        level: how loud it is.
-        path: file from the top of the repository, None for no place; then `line` is None too.
-        line: line of the file, from 1.
-        title: one plain line of at most 255 characters.
-        message: one plain line of at most 4,096 characters. Neither is escaped for a log yet.
-    """
+    """A message for the log, not escaped yet, with a file and a line of the repository or without both."""
 
     level: Level
     path: str | None
@@ -64,9 +56,7 @@ def for_log(
 ) -> list[Annotation]:
     """Keep at most `most` of each level, as many as the runner shows; the last of a level says how many are left.
 
-    Args:
-        annotations: in order of importance.
-        taken: how many of a level are printed otherwise, which leaves so many fewer.
+    `taken` is how many of a level are printed otherwise, which leaves so many fewer.
     """
     kept: list[Annotation] = []
     levels: tuple[Level, ...] = ("error", "warning", "notice")

@@ -19,31 +19,23 @@ _HEAD = ("metric", "mean", "lowest", "highest", "noise", "tolerance", "questions
 
 
 class _Row(Struct, frozen=True, kw_only=True):
+    """A gated metric of a mode; `suffix` is the mode in brackets where there are several."""
+
     metric: str
-    mode: str
+    suffix: str
     mean: float | None
     band: Band
     tolerance: float
 
     @property
-    def name(self) -> str:
-        """What people call the metric, with the mode where there are several."""
-        return figures.title(self.metric) + self.mode
-
-    @property
-    def noise(self) -> str:
-        """How far equal runs lie apart."""
-        return figures.distance(self.metric, self.band.spread, beside=self.tolerance)
-
-    @property
-    def allowed(self) -> str:
-        """What the gate tolerates."""
-        return figures.tolerated(self.metric, self.tolerance)
-
-    @property
     def inside(self) -> bool:
         """Whether equal runs differ by more than the tolerance."""
         return self.band.spread > self.tolerance + EPSILON
+
+    def words(self) -> tuple[str, str, str]:
+        """Return its name, how far equal runs lie apart, and what the gate tolerates."""
+        noise = figures.distance(self.metric, self.band.spread, beside=self.tolerance)
+        return figures.title(self.metric) + self.suffix, noise, figures.tolerated(self.metric, self.tolerance)
 
 
 def render(calibration: Calibration) -> str:
@@ -78,7 +70,7 @@ def _rows(calibration: Calibration, noise: Noise) -> Iterator[_Row]:
             if metric in bands:
                 mean = means[metric].value if metric in means else None
                 suffix, tolerance = f" ({mode})" if several else "", rule.tolerance or 0.0
-                yield _Row(metric=metric, mode=suffix, mean=mean, band=bands[metric], tolerance=tolerance)
+                yield _Row(metric=metric, suffix=suffix, mean=mean, band=bands[metric], tolerance=tolerance)
 
 
 def _cells(row: _Row) -> tuple[str, ...]:
@@ -87,13 +79,15 @@ def _cells(row: _Row) -> tuple[str, ...]:
     low = figures.amount(row.metric, band.low, beside=band.high)
     high = figures.amount(row.metric, band.high, beside=band.low)
     share = f" ({percent(band.differ / band.cases)})" if band.differ else ""
-    return row.name, mean, low, high, row.noise, row.allowed, f"{band.differ or 'none'} of {band.cases}{share}"
+    name, noise, allowed = row.words()
+    return name, mean, low, high, noise, allowed, f"{band.differ or 'none'} of {band.cases}{share}"
 
 
 def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
     inside = [row for row in rows if row.inside]
     for row in inside:
-        yield f"A tolerance of {row.allowed} on {row.name} is inside this API's noise of {row.noise}."
+        name, noise, allowed = row.words()
+        yield f"A tolerance of {allowed} on {name} is inside this API's noise of {noise}."
     if calibration.pairs:
         shares = (f"{policy} {percent(red / calibration.pairs)}" for policy, red in calibration.alarms.items())
         yield (
@@ -107,14 +101,12 @@ def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
 def _advice(inside: Sequence[_Row]) -> str:
     """Say what makes the noise smaller than the tolerances; a mean over n answers has 1/sqrt(n) of the noise."""
     # as they are set, under the keys of the configuration
-    wide = (f"{row.metric}{row.mode}: {fixed(ceil(row.band.spread * 100 - EPSILON) / 100, 2)}" for row in inside)
+    wide = (f"{row.metric}{row.suffix}: {fixed(ceil(row.band.spread * 100 - EPSILON) / 100, 2)}" for row in inside)
     tolerances = f"tolerances above the noise ({', '.join(wide)}), which see less"
     needed = [ceil((row.band.spread / row.tolerance) ** 2 - EPSILON) if row.tolerance else 0 for row in inside]
-    if not all(0 < times <= MAX_TIMES for times in needed):
-        return f"make the API answer alike, or set {tolerances}"
-    return (
-        f"make the API answer alike, ask.repeat: {max(needed)}, which costs that many times the calls, or {tolerances}"
-    )
+    more = f"ask.repeat: {max(needed)}, which costs that many times the calls, or"
+    helps = all(0 < times <= MAX_TIMES for times in needed)
+    return f"make the API answer alike, {more if helps else 'or set'} {tolerances}"
 
 
 def _rankings(calibration: Calibration) -> Iterator[str]:

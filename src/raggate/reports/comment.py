@@ -20,7 +20,7 @@ from raggate.reports.parts.document import (
     utf8_bytes,
     utf16_units,
 )
-from raggate.reports.parts.markup import commit_link, live_link
+from raggate.reports.parts.markup import commit_link, link, ours
 
 if TYPE_CHECKING:
     from raggate.reports import Ended
@@ -61,7 +61,7 @@ def render_alert(ended: Ended, publication: Publication, *, sticky: str | None =
     of_suite = f" (suite {safe(suite, limit=60)})" if suite else ""
     head = f"{lost(verdict, of_suite, rerun=rerun)} {safe(sentence, limit=300, middle=True)}"
     named = "\n".join(markdown_item([own]) for own in _worst(ended))
-    return paragraphs(head, named, live_link(rest, sticky, publication.links))
+    return paragraphs(head, named, whole(rest, sticky, publication))
 
 
 def _worst(ended: Ended) -> list[Line]:
@@ -76,6 +76,11 @@ def lost(verdict: str, of_suite: str, *, rerun: bool) -> str:
     """Say that a pass was lost, and since when."""
     when = "on a re-run of the same commit" if rerun else "since the last push"
     return f"{header.sign(verdict)} **raggate{of_suite}: {safe(verdict, limit=40)} {when}.**"
+
+
+def whole(text: str, sticky: str | None, publication: Publication) -> str:
+    """Link the comment that is kept up to date; empty if its address is not one of the repository."""
+    return link(text, sticky, publication.links) if ours(sticky, publication.links) else ""
 
 
 def paragraphs(*texts: str) -> str:

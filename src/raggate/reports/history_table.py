@@ -34,13 +34,8 @@ class Column(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The metric, with its mode where there are several."""
-        return f"{self.metric}{self.suffix}"
-
-    @property
-    def suffix(self) -> str:
-        """The mode where there are several, in brackets."""
-        return f" ({self.mode})" if self.several else ""
+        """What people call the metric, with its mode where there are several."""
+        return figures.title(self.metric) + (f" ({self.mode})" if self.several else "")
 
 
 def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ...]:
@@ -92,7 +87,7 @@ def marks(history: History, column: Column) -> dict[str, Mark]:
 def other_questions(history: History) -> set[str]:
     """Return the commits from which on another golden set was asked than before."""
     readable = [revision for revision in history.revisions if revision.baseline is not None]
-    return {now.commit for now, before in pairwise(readable) if _other(now, before)}
+    return {now.commit for now, before in pairwise(readable) if _golden(now) != _golden(before)}
 
 
 def render_text(history: History, shown: Sequence[Column], *, width: int) -> str:
@@ -103,17 +98,14 @@ def render_text(history: History, shown: Sequence[Column], *, width: int) -> str
     marked = {column: marks(history, column) for column in shown}
     for start in range(0, max(len(shown), 1), room):
         group = shown[start : start + room]
-        head = (*_HEAD, *(f"{figures.title(column.metric)}{column.suffix}" for column in group))
+        head = (*_HEAD, *(column.name for column in group))
         rows = [
-            (
-                (*_version(revision, changed), *(_cell(revision, column, marked[column]) for column in group)),
-                None,
-            )
+            ((*_version(revision, changed), *(_cell(revision, column, marked[column]) for column in group)), None)
             for revision in history.revisions
         ]
         screen.table(head, rows, names=_HEAD[:3], words=head[len(_HEAD) :])
         screen.line()
-    for text in legend(history, changed):
+    for text in _legend(history, changed):
         screen.line(text)
     for revision in history.revisions:
         if revision.baseline is None:
@@ -133,8 +125,7 @@ def _cell(revision: Revision, column: Column, marked: dict[str, Mark]) -> str:
     return "–" if value is None else f"{figures.value(column.metric, value)}{marked.get(revision.commit, '')}"
 
 
-def legend(history: History, changed: Collection[str]) -> list[str]:
-    """Say what the signs mean, and which versions are not shown."""
+def _legend(history: History, changed: Collection[str]) -> list[str]:
     lines = []
     if len(history.revisions) > 1:
         lines.append(f"{BETTER} better, {WORSE} worse than in the version before.")
@@ -145,10 +136,6 @@ def legend(history: History, changed: Collection[str]) -> list[str]:
     if history.shallow:
         lines.append("The clone is shallow: older versions are not in it, and the oldest one shown may be older still.")
     return lines
-
-
-def _other(now: Revision, before: Revision) -> bool:
-    return _golden(now) != _golden(before)
 
 
 def _golden(revision: Revision) -> object:

@@ -35,17 +35,9 @@ _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
 class Outcome(Struct, frozen=True):
-    """One line of a test report. All texts are printable, in one line each.
+    """One test of a report. All texts are printable, in one line each; the name is the same from run to run.
 
-    Attributes:
-        group: what it stands under.
-        name: what it is; the same from run to run.
-        status: `failed` for what makes a verdict red, `error` for why there is none, `skipped` for a question without
-            an answer.
-        kind: a short word for why; empty where it passed.
-        message: why, or how it went.
-        details: more of it, a line each.
-        seconds: how long it took.
+    What makes a verdict red is `failed`, why there is none an `error`, and a question without an answer `skipped`.
     """
 
     group: str
@@ -59,8 +51,8 @@ class Outcome(Struct, frozen=True):
 
 def of_failure(failure: RunFailure) -> list[Outcome]:
     """Return the one outcome of a run without a verdict."""
-    message, *more = (plain(line, limit=1500, middle=True) for line in failure.lines)
-    hint = [plain(failure.hint, limit=1000, middle=True)] if failure.hint else []
+    message, *more = map(_line, failure.lines)
+    hint = [_line(failure.hint)] if failure.hint else []
     log = [plain(line, limit=500) for line in failure.log]
     kind = failure.label.replace(" ", "-")
     details = (*more, *hint, *log)
@@ -96,7 +88,10 @@ def _questions(review: Review) -> Iterator[Outcome]:
 
 def _question(item: LabelledResult, flip: Flip | None, *, red: bool) -> Outcome:
     result, case = item.result, item.case
-    status, kind = _status(item, flip, red=red)
+    status: Status = "passed" if result.failure is None else "skipped"
+    kind: str = "" if result.failure is None else result.failure.kind
+    if red and flip is not None:
+        status, kind = "failed", flip.kind
     shown = flip if status != "skipped" else None
     return Outcome(
         group=plain(result.mode),
@@ -107,13 +102,6 @@ def _question(item: LabelledResult, flip: Flip | None, *, red: bool) -> Outcome:
         details=tuple(about(shown)) if shown else (),
         seconds=result.elapsed_ms / 1000,
     )
-
-
-def _status(item: LabelledResult, flip: Flip | None, *, red: bool) -> tuple[Status, str]:
-    failure = item.result.failure
-    if red and flip is not None:
-        return "failed", flip.kind
-    return ("passed", "") if failure is None else ("skipped", failure.kind)
 
 
 def _how_it_went(item: LabelledResult) -> str:

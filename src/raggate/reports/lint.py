@@ -39,14 +39,15 @@ def _outlook(outlook: Outlook, ignored: Collection[str] = ()) -> str:
     if outlook.part_of is not None:
         asked = f"{outlook.questions} of {counted(outlook.part_of, 'question')}"
     lines = [f"suite {outlook.suite}: {asked}, gate.policy {outlook.policy}"]
-    lines += [_warned(sentence) for sentence in outlook_sentences(outlook) if sentence.check not in ignored]
+    for text, check in _outlook_sentences(outlook):
+        if check not in ignored:
+            lines.append(f"warning: {text}" if check and CHECKS[check].severity == "warning" else text)
     return "\n".join(log_line(line, limit=500) for line in lines) + "\n"
 
 
-def outlook_sentences(outlook: Outlook) -> Iterator[Sentence]:
-    """Yield all there is to say, mode by mode."""
-    for mode in outlook.modes:
-        yield from _seen(mode, several=len(outlook.modes) > 1)
+def _outlook_sentences(outlook: Outlook) -> list[Sentence]:
+    several = len(outlook.modes) > 1
+    return [sentence for mode in outlook.modes for sentence in _seen(mode, several=several)]
 
 
 def enough_questions(mode: ModeOutlook) -> str:
@@ -54,11 +55,6 @@ def enough_questions(mode: ModeOutlook) -> str:
     told, red = (f"{number:,}" if number else "" for number in mode.enough)
     seen = f"it takes {told or 'more than 100,000'} questions to see a drop of 5 points as a warning or red"
     return f"{seen}, and {red} to see it red" if red else f"{seen}; no number shows it red under this policy"
-
-
-def _warned(sentence: Sentence) -> str:
-    warns = sentence.check and CHECKS[sentence.check].severity == "warning"
-    return f"warning: {sentence.text}" if warns else sentence.text
 
 
 def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
@@ -94,7 +90,7 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
 
 def all_findings(report: LintReport) -> tuple[LintFinding, ...]:
     """Return the findings with those on what the suite can show, which are about the configuration."""
-    shown = outlook_sentences(report.outlook) if report.outlook is not None else ()
+    shown = _outlook_sentences(report.outlook) if report.outlook is not None else ()
     own = [LintFinding(item.check, report.config, report.gate_line, "", item.text) for item in shown if item.check]
     return in_order([item for item in (*report.findings, *own) if item.check not in report.ignored])
 

@@ -7,7 +7,6 @@ from itertools import zip_longest
 from msgspec.structs import replace
 
 from raggate.base.headings import as_read
-from raggate.models.golden import Support
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.publication import Links
 from raggate.models.run import LabelledResult
@@ -58,12 +57,12 @@ def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links |
     if not case.answerable:
         lines.append("expected: no answer")
     elif case.gold_supports:
-        lines.append(f"expected: {listed([_expected(support) for support in case.gold_supports], most=3)}")
+        places = [
+            as_read(gold.rel_path or gold.chunk_id or gold.doc_id or "", gold.heading_path)
+            for gold in case.gold_supports
+        ]
+        lines.append(f"expected: {listed(places, most=3)}")
     return "<br>\n  ".join(lines)
-
-
-def _expected(support: Support) -> str:
-    return as_read(support.rel_path or support.chunk_id or support.doc_id or "", support.heading_path)
 
 
 def _course(item: LabelledResult, review: Review, sides: Sides) -> str:

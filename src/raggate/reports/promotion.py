@@ -43,7 +43,7 @@ from raggate.scoring import figures
 LONGEST_TITLE = 256
 """Characters; GitHub refuses a pull request with a longer title."""
 
-CHECKS = (
+_CHECKS = (
     "A workflow opened this pull request. With a workflow's own token such events start no workflows, or only after "
     "somebody with write access has approved them. If required checks are missing below, do one of these:",
     "press “Approve workflows to run”, where that is offered;",
@@ -142,15 +142,13 @@ def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
     context = entries[0][1]
     if len(entries) == 1:
         return _page([*_parts(*entries[0]), _checks(context)], context, limit)
-    rows = [
-        (proposal.comparison.scorecard.suite, proposal.comparison.scorecard.run_id, _all_accepted(proposal))
-        for proposal, _ in entries
-    ]
+    kinds = [" and ".join(sorted(kinds_accepted(proposal))) for proposal, _ in entries]
+    cards = [proposal.comparison.scorecard for proposal, _ in entries]
+    rows = [(card.suite, card.run_id, kind or "nothing") for card, kind in zip(cards, kinds, strict=True)]
     table = Table(("suite", "run", "accepted with it"), rows, whole=True)
     first = entries[0][0]
-    accepts = any(kinds_accepted(proposal) for proposal, _ in entries)
     sentence = f"The baselines of {counted(len(entries), 'suite')} on {context.target} become others."
-    opening = _head("new baselines", sentence, first, context, accepts=accepts)
+    opening = _head("new baselines", sentence, first, context, accepts=any(kinds))
     text = _page([opening, Part(name="the suites", blocks=(table,), rank=KEPT), _checks(context)], context, limit)
     # what accepts a loss is read first
     ordered = sorted(entries, key=lambda one: not kinds_accepted(one[0]))
@@ -158,24 +156,19 @@ def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
         (safe(proposal.comparison.scorecard.suite, limit=NAME), _page([*_parts(proposal, own)], own, _EACH))
         for proposal, own in ordered
     )
-    more = f"<sub>What is told of other suites is {_elsewhere(context)}.</sub>"
+    more = f"<sub>Other suites are {link('in the workflow run', context.links.run, context.links)}.</sub>"
     return with_folds(text, folds, utf16_units, limit, more)
 
 
 def _page(parts: Sequence[Part], context: PromotionContext, limit: int) -> str:
-    return page(parts, utf16_units, limit, links=context.links, elsewhere=_elsewhere(context))
-
-
-def _elsewhere(context: PromotionContext) -> str:
-    return link("in the workflow run", context.links.run, context.links)
+    elsewhere = link("in the workflow run", context.links.run, context.links)
+    return page(parts, utf16_units, limit, links=context.links, elsewhere=elsewhere)
 
 
 def _checks(context: PromotionContext) -> Part:
-    blocks: list[Block] = []
-    if context.opened:
-        steps = Bullets([(line(Span(step, "own")),) for step in CHECKS[1:]])
-        blocks = [Paragraph((line(Span(CHECKS[0], "own")),)), steps]
-    return Part(name="checks", title="Checks", blocks=tuple(blocks), rank=1)
+    why, *steps = (line(Span(text, "own")) for text in _CHECKS)
+    blocks: tuple[Block, ...] = (Paragraph((why,)), Bullets([(step,) for step in steps]))
+    return Part(name="checks", title="Checks", blocks=blocks if context.opened else (), rank=1)
 
 
 def _head(
@@ -186,10 +179,6 @@ def _head(
         lines.append(line(Span(unsigned_warning(context.unsigned), limit=600)))
     alert = Alert("CAUTION" if accepts else "NOTE", tuple(lines))
     return Part(name="the promotion", title=_TITLE.format(heading), blocks=(alert,), rank=KEPT, level=2)
-
-
-def _all_accepted(proposal: BaselineCandidate) -> str:
-    return " and ".join(sorted(kinds_accepted(proposal))) or "nothing"
 
 
 def _parts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[Part]:

@@ -25,7 +25,7 @@ from raggate.reports.parts.document import (
     utf16_units,
     with_folds,
 )
-from raggate.reports.parts.markup import inert, live_link
+from raggate.reports.parts.markup import inert
 
 TOP = 3
 """Suites that a loud comment names."""
@@ -81,7 +81,7 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
         for outcome in lost[:TOP]
     ]
     more = [f"- … and {counted(len(lost) - TOP, 'more suite')}"] if len(lost) > TOP else []
-    everything = live_link("Everything that changed", sticky, publication.links)
+    everything = comment.whole("Everything that changed", sticky, publication)
     head = f"{comment.lost(overall(outcomes), '', rerun=rerun)} {summed(outcomes)}."
     return comment.paragraphs(head, "\n".join([*named, *more]), everything)
 
@@ -123,17 +123,13 @@ def _parts(outcome: SuiteOutcome, publication: Publication) -> Iterator[Part]:
     """Yield what a suite has to say below its line of the table."""
     parts = [] if outcome.not_run else comment.parts_of(outcome.ended, publication)
     numbers = tuple(line(text) for text in header.number_lines(outcome.review)) if outcome.review is not None else ()
-    reasons = tuple(line(Span(text, limit=600)) for text in _reasons(outcome))
+    texts = [outcome.headline] if outcome.failure is None else list(outcome.failure.lines)
+    left = len(texts) - _LINES
+    texts = [*texts[:_LINES], *([f"… and {left} more"] if left > 0 else [])]
+    reasons = tuple(line(Span(text, limit=600)) for text in texts)
     config = line(Span(outcome.config, "soft"))
     yield Part(name="verdict", blocks=(Paragraph((*numbers, *reasons, config)),), rank=KEPT)
     yield from (part for part in parts if part.name not in _ABOVE)
-
-
-def _reasons(outcome: SuiteOutcome) -> list[str]:
-    if outcome.failure is None:
-        return [outcome.headline]
-    left = len(outcome.failure.lines) - _LINES
-    return [*outcome.failure.lines[:_LINES], *([f"… and {left} more"] if left > 0 else [])]
 
 
 def render_text(outcomes: Sequence[SuiteOutcome]) -> str:

@@ -94,7 +94,7 @@ class Passages:
             for chunk in item.result.chunks:
                 note = Chunk(chunk_id="", rel_path=chunk.rel_path, heading_path="", text="", vault=chunk.vault)
                 named.setdefault(short_hash(chunk.rel_path), note)
-                named[_key(short_hash(chunk.rel_path), short_hash(chunk.chunk_id))] = chunk
+                named[f"{short_hash(chunk.rel_path)}/{short_hash(chunk.chunk_id)}"] = chunk
                 self._headings.setdefault(heading_hash(chunk.heading_path), chunk.heading_path)
         return named
 
@@ -104,13 +104,13 @@ class Passages:
         key = (chunk.chunk_id, chunk.vault, chunk.rel_path, chunk.heading_path, text)
         if key not in self._numbers:
             whole = chunk.text_hash is None and len(chunk.text) <= STORED_TEXT
-            note, shown = self.of_note(chunk.vault, _path(chunk)), plain(text, limit=STORED_TEXT)
-            self._add(key, [note, heading(chunk.heading_path), shown, not whole])
+            note = self.of_note(chunk.vault, chunk.rel_path or chunk.doc_id or chunk.chunk_id)
+            self._add(key, [note, heading(chunk.heading_path), plain(text, limit=STORED_TEXT), not whole])
         return self._numbers[key]
 
     def of_entry(self, entry: ListEntry) -> int:
         """Return the number of the passage that a baseline's list names by hashes: as far as any answer shows it."""
-        chunk = self._by_hash.get(_key(entry.note, entry.chunk)) if entry.chunk else None
+        chunk = self._by_hash.get(f"{entry.note}/{entry.chunk}") if entry.chunk else None
         if chunk is not None:
             return self.of_chunk(chunk)
         key = (entry.note, entry.chunk, entry.heading)
@@ -149,14 +149,6 @@ class Passages:
 def heading(path: str) -> str:
     """Write a heading path as people read it: its headings without their marks, the innermost last."""
     return " › ".join(plain(part, limit=LONGEST_NAME) for part in elements(path))
-
-
-def _path(chunk: Chunk) -> str:
-    return chunk.rel_path or chunk.doc_id or chunk.chunk_id
-
-
-def _key(note: str, chunk: str) -> str:
-    return f"{note}/{chunk}"
 
 
 class Sides(Struct, frozen=True, kw_only=True):
@@ -239,15 +231,9 @@ def _row(item: LabelledResult, sides: Sides, slices: Mapping[str, int]) -> dict[
     }
     if flip is not None:
         row["change"] = questions.rank_change(flip)
-    return {**row, **({"must": True} if item.case.must_pass else {}), **_facts(item, flip)}
-
-
-def _facts(item: LabelledResult, flip: Flip | None) -> dict[str, object]:
-    facts = {
-        "waived": flip is not None and flip.waived,
-        "free": not item.case.answerable,
-    }
-    return {name: True for name, holds in facts.items() if holds}
+    waived = flip is not None and flip.waived
+    facts = {"must": item.case.must_pass, "waived": waived, "free": not item.case.answerable}
+    return row | {name: True for name, holds in facts.items() if holds}
 
 
 def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sides: Sides) -> str:
@@ -287,16 +273,12 @@ def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Seq
         "gold": [_support(support, item, passages) for support in item.case.gold_supports],
         "new": list(_listed(item, passages)),
         "old": None if before is None else [_entry(entry, passages) for entry in before.entries],
-        "values": [[_value(side, metric) for side in values] for metric in metrics],
+        "values": [[side and rounded_or_none(side.values.get(metric)) for side in values] for metric in metrics],
         "ms": round(item.result.elapsed_ms),
     }
-    texts = {"why": flip.why if flip else "", "instead": reasons.instead(flip) if flip else ""}
+    texts = {"why": flip.why, "instead": reasons.instead(flip)} if flip else {}
     detail |= {name: plain(text, limit=600, middle=True) for name, text in texts.items() if text}
     return {**detail, **_answer(item)}
-
-
-def _value(side: CaseScore | None, metric: str) -> float | None:
-    return None if side is None else rounded_or_none(side.values.get(metric))
 
 
 def _support(support: Support, item: LabelledResult, passages: Passages) -> list[object]:
@@ -339,9 +321,5 @@ def _answer(item: LabelledResult) -> dict[str, object]:
     if response.folder_reasoning:
         folders = ", ".join(response.selected_folders or ()) or "no folder"
         parts["folders"] = plain(f"{folders}: {response.folder_reasoning}", limit=LONGEST_ANSWER, middle=True)
-    judged = [_judged(judgement.score, judgement.value) for judgement in item.judgements]
+    judged = [[plain(judgement.score), rounded_or_none(judgement.value)] for judgement in item.judgements]
     return {**parts, **({"judged": judged} if judged else {})}
-
-
-def _judged(score: str, value: float | None) -> list[object]:
-    return [plain(score), rounded_or_none(value)]

@@ -44,18 +44,12 @@ def sentences(review: Review) -> list[str]:
     evidence, baseline = review.verdict.evidence, review.comparison.baseline
     if evidence is None or baseline is None or review.comparison.incomparable:
         return []
+    if not evidence.tests and not baseline.paired:
+        return ["The baseline has no individual questions to compare, so tolerances alone decide."]
     if not evidence.tests:
-        return [_untested(paired=baseline.paired)]
+        no_test = "No metric of gate.composite, waived ones aside, applies to a question that is the same on both sides"
+        return [f"{no_test}, so tolerances alone decide."]
     return [*_moves(evidence), _resolution(evidence)]
-
-
-def _untested(*, paired: bool) -> str:
-    why = (
-        "No metric of gate.composite, waived ones aside, applies to a question that is the same on both sides"
-        if paired
-        else "The baseline has no individual questions to compare"
-    )
-    return f"{why}, so tolerances alone decide."
 
 
 def _moves(evidence: CompositeEvidence) -> Iterator[str]:
@@ -64,7 +58,8 @@ def _moves(evidence: CompositeEvidence) -> Iterator[str]:
         if test.lost or test.gained:
             mode = f" ({test.mode})" if several else ""
             adjusted = f", adjusted for {len(evidence.tests)} modes" if several else ""
-            means = f"{enumerated([*map(title, test.parts)])} together{mode}: {_means(test)}"
+            means = f"{written(test.before, beside=test.after)} → {written(test.after, beside=test.before)}"
+            means = f"{enumerated([*map(title, test.parts)])} together{mode}: {means}"
             result = f"{chance(test.adjusted)}{adjusted} ({test.test})"
             yield f"{means}, {_lost(test)}. That questions like these got worse: {result}."
 
@@ -76,10 +71,6 @@ def _lost(test: CompositeTest) -> str:
     named = ", ".join(f"{title(part)} in {test.parts[part]}" for part in carried)
     parts = f" ({named})" if several else ""
     return f"{test.lost} of {counted(test.cases, 'question')} worse{parts}, {test.gained} better"
-
-
-def _means(test: CompositeTest) -> str:
-    return f"{written(test.before, beside=test.after)} → {written(test.after, beside=test.before)}"
 
 
 def _resolution(evidence: CompositeEvidence) -> str:
@@ -110,13 +101,11 @@ def stored(run: Run) -> dict[str, Any] | None:
     return {**summary.stored(), "by": list(_judges(run)), "spending": spending, "mode": mode}
 
 
-def judging_sentences(run: Run) -> list[str]:
-    """Say it in a line for each: coverage, canary, spot check, cost."""
+def judging_sentences(run: Run) -> Iterator[str]:
+    """Yield how answers were judged, a sentence for each: coverage, canary, spot check, cost."""
     summary = JudgingSummary.of(run.fingerprint)
-    return [] if summary is None else [*_lines(run, summary)]
-
-
-def _lines(run: Run, summary: JudgingSummary) -> Iterator[str]:
+    if summary is None:
+        return
     how_far = ", ".join(_coverage(name, summary) for name in summary.scores)
     yield f"Judged by {', '.join(_judges(run)) or 'judges that are not named'}: {how_far}."
     yield (

@@ -76,18 +76,14 @@ def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
         for row in rows
         if row.delta.slice == OVERALL and (row.gated or row.status in BAD or row.status in {"no baseline", "advisory"})
     ]
-    # mostly the first row of a mode tells that it is there
-    left = {mode for mode in {row.delta.mode for row in deciding} if any(_is_left(row, mode) for row in rows)}
+    left = {row.delta.mode for row in rows if row.delta.current.n or row.delta.current.unscored}
     shown = [row for row in deciding if row.delta.mode in left]
-    return sorted(shown, key=lambda row: (row.delta.mode, _harmless(row), _natural(row.delta.metric)))
 
+    def order(row: GatedMetric) -> tuple[str, int, tuple[str | int, ...]]:
+        harmless = 2 if row.status not in BAD else int(bool(row.unproven))
+        return row.delta.mode, harmless, _natural(row.delta.metric)
 
-def _is_left(row: GatedMetric, mode: str) -> bool:
-    return row.delta.mode == mode and bool(row.delta.current.n or row.delta.current.unscored)
-
-
-def _harmless(row: GatedMetric) -> int:
-    return 2 if row.status not in BAD else bool(row.unproven)
+    return sorted(shown, key=order)
 
 
 def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:

@@ -77,11 +77,6 @@ def link(text: str, target: str | None, links: Links | None) -> str:
     return f"[{text}]({target})" if ours(target, links) else text
 
 
-def live_link(text: str, target: str | None, links: Links | None) -> str:
-    """Link Markdown as `link` does; nothing at all where the address is not one of the repository."""
-    return link(text, target, links) if ours(target, links) else ""
-
-
 def ours(target: str | None, links: Links | None) -> bool:
     """Return whether an address is one of the repository's own, and nothing in it could leave a link."""
     if target is None or links is None or len(target) > LONGEST_TARGET or not _TARGET.fullmatch(target):

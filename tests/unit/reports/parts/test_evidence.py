@@ -147,7 +147,7 @@ def judged(summary: JudgingSummary = SUMMARY, **model: Any) -> Run:
 
 def test_every_number_of_judging_is_told() -> None:
     """Coverage with reasons, agreement with its interval and floor, the spot check, calls, tokens and cost."""
-    assert evidence.judging_sentences(judged()) == [
+    assert [*evidence.judging_sentences(judged())] == [
         "Judged by small (b1): groundedness 10 of 12 (not judged: 1 budget, 1 timeout), faithfulness 10 of 10.",
         "Agreement with people, as kappa with quadratic weights: groundedness 0.8000 [0.7000, 0.9000] on 23 of 24 "
         "cases; floor 0.4.",
@@ -160,18 +160,18 @@ def test_every_number_of_judging_is_told() -> None:
 def test_what_is_not_known_is_told_as_that() -> None:
     """No canary set, a spot check without a rate and a kappa that is not defined are no numbers."""
     plain = replace(SUMMARY, canary=None, spot_check=SpotCheck(disagreement_rate=None, spot_check_n=0))
-    lines = evidence.judging_sentences(judged(plain))
+    lines = [*evidence.judging_sentences(judged(plain))]
     assert lines[1] == "No canary set says whether that agrees with people."
     assert lines[2] == "Judged once more by the same judge in other words: no rate, of 0 answers."
     empty = Canary(hash="h", floor=0.4, scores={"groundedness": CanaryAgreement(cases=2, judged=0)}, replayed=True)
-    told = evidence.judging_sentences(judged(replace(SUMMARY, canary=empty)))[1]
+    _, told, *_ = evidence.judging_sentences(judged(replace(SUMMARY, canary=empty)))
     assert told.endswith("groundedness not defined on 0 of 2 cases; floor 0.4; answered by the cassette.")
 
 
 def test_a_run_without_judges_says_nothing_of_them() -> None:
     """Where nothing was judged there is no line, no section and no key."""
     run = make_run()
-    assert evidence.judging_sentences(run) == []
+    assert [*evidence.judging_sentences(run)] == []
     review = passing()
     assert "judging" not in json.loads("".join(verdict_file.render(replace(review, run=run))))
 
