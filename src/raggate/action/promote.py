@@ -60,10 +60,7 @@ _RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What the inputs ask for: the terms, and the workflow run to adopt with its attempt.
-
-    Without a `run` the checkout is measured now; without an `attempt` the latest is meant.
-    """
+    """What the inputs ask for. Without a `run` the checkout is measured; without an `attempt` the latest is meant."""
 
     terms: Terms
     run: int | None

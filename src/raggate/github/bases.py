@@ -14,10 +14,8 @@ INPUT = "bases"
 def check(base: str, default: str, named: str) -> None:
     """Refuse a base branch that the workflow does not name: its configuration may be another gate.
 
-    Args:
-        default: the default branch, which needs no naming. GitHub always tells it; where it is empty, as in an event
-            that somebody wrote by hand, nothing is refused.
-        named: names and patterns, between commas or blanks. `*` is any text without a slash, `**` any text.
+    The default branch needs no naming; GitHub always tells it. `named` are names and patterns between commas or blanks:
+    `*` is any text without a slash, `**` any text.
     """
     patterns = [pattern for pattern in re.split(r"[,\s]+", named) if pattern]
     if not base or base == (default or base) or any(_fits(base, pattern) for pattern in patterns):

@@ -42,13 +42,9 @@ _AGAIN = "Promote without `run-id`, which measures at the head of the branch, or
 
 
 class RunSelector(Struct, frozen=True, kw_only=True):
-    """The workflow run that is to be adopted.
+    """The workflow run that is to be adopted for the branch `target`, of whose commit `head` the trusted inputs are.
 
-    Attributes:
-        target: the branch the baseline is for.
-        head: full id of the commit the target is at, of which the trusted inputs are.
-        attempt: which attempt is meant; it must be the latest. None for the latest, whichever that is.
-        now: ISO 8601 timestamp in UTC.
+    If an `attempt` is named it must be the latest.
     """
 
     target: str

@@ -61,7 +61,7 @@ Alone = Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
 
 
 class ForkRun(Struct, frozen=True, kw_only=True):
-    """What is commented on: the run that has ended, its artifact, and the configurations that judge it.
+    """The run that has ended, its artifact, and the configurations that judge it.
 
     Attributes:
         config_file: the configuration, in a checkout of trusted code; of a list it stands for each.
@@ -219,9 +219,8 @@ def evaluate(
 ) -> SuiteOutcome:
     """Evaluate what the run measured by the files of the pull request's base commit.
 
-    Args:
-        left: gives the run directory of a suite, where the artifact was downloaded before.
-        objects: what is known of the repository's objects already; None for nothing.
+    `left` gives the run directory of a suite if the artifact was downloaded before; `objects` is what is known of the
+    repository's objects already.
     """
     trusted: schema.Config | None = None
 

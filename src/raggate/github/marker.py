@@ -36,12 +36,7 @@ _STATE = re.compile(r"<!-- raggate:state ([A-Za-z0-9+/]{1,4000}={0,2}) -->")
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """What a comment remembers.
-
-    Attributes:
-        pushes: those it told of, oldest first, at most ten; the last is the one its text is about.
-        alert: GitHub's id of the loud comment that is open, None when none is.
-    """
+    """What a comment remembers: its pushes, oldest first, the last being the one it is about, and the loud comment."""
 
     suite: str
     pushes: tuple[Push, ...] = ()

@@ -26,11 +26,7 @@ _AGAIN = "Start the promotion again: it is then computed against the present sta
 
 
 class ProposedFile(Struct, frozen=True, kw_only=True):
-    """A file that is to be another.
-
-    Attributes:
-        present: its content at the commit that the change was computed against; None when it has none.
-    """
+    """A file that is to be another; `present` is its content at the commit that the change was computed against."""
 
     path: str
     present: bytes | None
@@ -40,11 +36,8 @@ class ProposedFile(Struct, frozen=True, kw_only=True):
 class Change(Struct, frozen=True, kw_only=True):
     """Baselines that are to stand on a branch, all of them in one commit.
 
-    Attributes:
-        head: full id of the commit of the target that it was computed against.
-        title: one line, harmless as text; of the pull request and the commit.
-        message: further lines of the commit message, harmless as text.
-        body: gives the Markdown of the pull request for the commit in it.
+    `head` is the commit of the target that it was computed against. Title and further lines are harmless as text;
+    `body` gives the Markdown of the pull request for the commit in it.
     """
 
     branch: str
@@ -62,13 +55,9 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class PullRequestResult(Struct, frozen=True, kw_only=True):
-    """What became of a change.
+    """What became of a change, and what a reader should know of it, one sentence each.
 
-    Attributes:
-        state: `created` or `updated`: the pull request was. `unchanged`: it stood there already. `nothing`: the files
-            of the target are these.
-        commit: with the files; None when nothing was to be done.
-        notes: what a reader should know of how it came about, one sentence each.
+    The state `unchanged` says that the pull request stood there already, `nothing` that the target has these files.
     """
 
     state: Literal["created", "updated", "unchanged", "nothing"]
@@ -93,11 +82,7 @@ def branch_of(suites: Sequence[str]) -> str:
 
 
 def propose(repository: Repository, change: Change) -> PullRequestResult:
-    """Propose baselines by a pull request: a new one, or the one that is open already.
-
-    Raises:
-        Moved: when another promotion wrote at the same time.
-    """
+    """Propose baselines by a pull request: a new one, or the one that is open. Moved if another promotion wrote too."""
     head, notes = _verified_head(repository, change)
     if all(file.present == file.data for file in change.files):
         return PullRequestResult(state="nothing", notes=notes)
@@ -159,11 +144,7 @@ def _in_pull_request(
 def _rewrite(
     repository: Repository, change: Change, commit: Committed, number: int, body: str
 ) -> dict[str, Any] | None:
-    """Bring title and body of a pull request up to date; None when it is not open any more.
-
-    Raises:
-        Moved: when its head is not this change's commit.
-    """
+    """Bring title and body of a pull request up to date; None when it is not open any more."""
     path = f"{repository.path}/pulls/{number}"
     standing = _pull(repository.github.get(path))
     if standing.get("state") != "open":

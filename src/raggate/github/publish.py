@@ -32,11 +32,8 @@ _WHY_NOT: Mapping[str, str] = {
 class Settings(Guarded, Struct, frozen=True, kw_only=True):
     """What a workflow asks for.
 
-    Attributes:
-        comment: `always`, `on-change` (only when something differs from the baseline or did not pass) or `never`.
-        issue: whether an issue tells that the branch got worse.
-        relayed: whether an untrusted run measured what is shown.
-        secrets: values that must stand in nothing that is shown.
+    `comment` is `always`, `on-change` (if something differs from the baseline or did not pass) or `never`; `relayed`
+    says that an untrusted run measured what is shown; `secrets` must stand in nothing that is shown.
     """
 
     comment: str = "always"
@@ -52,11 +49,8 @@ class Settings(Guarded, Struct, frozen=True, kw_only=True):
 class StepReporter:
     """Shows a step on GitHub: one comment, one summary and annotations for all suites, and an issue for each.
 
-    A step of one configuration has the page of its suite, and one with a list a page of all. Failing to show something
-    is said and nothing more.
-
-    Args:
-        name: tells a step with a list from the others that comment on the pull request; None for one configuration.
+    A step of one configuration has the page of its suite, and one with a list a page of all; `name` tells the latter
+    from others on the same pull request. Failing to show something is said and nothing more.
 
     `outcomes` holds how the suites ended, once they have, `prefixes` the directory of each configuration in the
     repository (empty or `folder/`), `url` the address of the comment, and `failed` whether something was not shown.
@@ -139,8 +133,7 @@ class StepReporter:
     def annotate(self, *, lenient: bool) -> list[str]:
         """Return the log commands for the annotations of the step, as many as the runner shows, the worst suite first.
 
-        Args:
-            lenient: whether the step is green all the same: then none is an error, and a warning says so already.
+        If the step is `lenient`, green all the same, none is an error, and a warning says so already.
         """
         notes = [note for outcome in ranked(self.outcomes) for note in self._annotations(outcome)]
         if lenient:

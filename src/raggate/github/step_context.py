@@ -73,13 +73,7 @@ def remote_of(workspace: Path, repository: Repository | None) -> sources.Remote:
 
 
 class StepState(Struct, kw_only=True):
-    """What is known of a step so far.
-
-    Attributes:
-        fail_on: how red the step may get.
-        outputs: more outputs than the run directory tells.
-        reporter: what shows it on GitHub, once the event is known.
-    """
+    """What is known of a step so far: how red it may get, further outputs, and what shows it on GitHub."""
 
     directory: Path | None = None
     error: RaggateError | None = None

@@ -28,13 +28,11 @@ _MOST_ROUNDS = 8
 
 
 class Update(Struct, frozen=True, kw_only=True):
-    """What a comment is to say.
+    """What a comment is to say of a push.
 
     Attributes:
-        push: how this push was judged.
-        render: gives the comment's text, without marker lines, for the pushes so far, the last of which is this one.
-        alert: gives the text of the loud comment; takes the address of the one that is kept up to date, and the push
-            that passed, which may be of the same commit.
+        render: gives the text, without marker lines, for the pushes so far, the last of which is this one.
+        alert: gives the loud comment for the address of the one that is kept up to date, and the push that passed.
         begins: whether a comment is begun where there is none yet.
         again: whether a push that is told already is told anew where verdict or text differ.
     """
@@ -48,11 +46,9 @@ class Update(Struct, frozen=True, kw_only=True):
 
 
 class Published(Struct, frozen=True, kw_only=True):
-    """What became of it.
+    """What became of it, and what went wrong without being in the way, one sentence each.
 
-    Attributes:
-        state: what was done. `stale`: a newer push is being judged, or was. `closed`: the pull request is.
-        notes: what went wrong without being in the way, one sentence each.
+    `stale`: a newer push is being judged, or was. `closed`: the pull request is.
     """
 
     state: Literal["created", "updated", "unchanged", "stale", "closed", "not-needed"]

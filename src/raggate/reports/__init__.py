@@ -33,13 +33,7 @@ Reports = Mapping[str, Report[T]]
 
 
 class MeasuredRun(Struct, frozen=True, kw_only=True):
-    """A run that was asked and scored; nothing is decided yet.
-
-    Attributes:
-        run: the run.
-        scorecard: its scores.
-        compat: other systems' numbers of it, by system and mode; empty where none are asked for.
-    """
+    """A run that was asked and scored, with other systems' numbers by system and mode; nothing is decided yet."""
 
     run: Run
     scorecard: Scorecard

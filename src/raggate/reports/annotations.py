@@ -34,12 +34,9 @@ class Annotation(Struct, frozen=True, kw_only=True):
 def annotations(review: Review, links: Links | None, *, changed: Collection[str] = ()) -> list[Annotation]:
     """Return the annotations of a review, most important first: verdict, invariants, questions that broke.
 
-    A pass without a warning has none. Of a run that broke off no question is named: it says nothing of any.
-
-    Args:
-        links: for the directory of the configuration; without it paths are relative to the configuration.
-        changed: files that the pull request has otherwise than the run did, relative to the configuration. Their
-            lines are not those of the run, so nothing is put on them.
+    A pass without a warning has none. Of a run that broke off no question is named: it says nothing of any. Nothing is
+    put on the lines of `changed` files, relative to the configuration: the pull request has other ones than the run
+    did.
     """
     prefix = links.prefix if links is not None else ""
     broke = review.comparison.broke if review.run.stopped is None else ()

@@ -37,11 +37,7 @@ def parts_of(ended: Ended, publication: Publication) -> list[Part]:
 
 
 def render(ended: Ended, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
-    """Render the comment that is kept up to date.
-
-    Args:
-        limit: UTF-16 units that it may take, at least `document.SMALLEST_LIMIT`; marker lines are put before it.
-    """
+    """Render the comment that is kept up to date, in at most `limit` UTF-16 units without its marker lines."""
     where = sections.elsewhere(publication)
     return page(parts_of(ended, publication), utf16_units, limit, links=publication.links, elsewhere=where)
 
@@ -49,8 +45,7 @@ def render(ended: Ended, publication: Publication, *, limit: int = COMMENT_LIMIT
 def render_alert(ended: Ended, publication: Publication, *, sticky: str | None = None, rerun: bool = False) -> str:
     """Render the short comment that is posted anew when a pass was lost, so that somebody is notified.
 
-    Args:
-        rerun: whether the very commit that passed was judged again.
+    `rerun` says that the very commit that passed was judged again.
     """
     if isinstance(ended, RunFailure):
         verdict, suite, sentence = ended.label, ended.suite or "", ended.lines[0]

@@ -19,8 +19,7 @@ SCHEMA = "raggate/metrics/1"
 def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = None) -> str:
     """Serialise a scorecard. All but `run_id`, `timestamp` and the times is the same for the same answers.
 
-    Args:
-        compat: what other systems' code would say of the run, by system; it stands apart, and not at all without any.
+    `compat` is what other systems' code would say of the run, by system.
     """
     operations, part = scorecard.operations, run.selection
     value: dict[str, Any] = {

@@ -27,9 +27,6 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
     """Write all that a review knows of a question, mode by mode, as far as a comment holds it; else lists are left out.
 
     Empty where the review has no such question.
-
-    Args:
-        links: what links are made of; None for no links.
     """
     items = [item for item in review.run.results if item.case.id == case_id]
     sides, passages = Sides.of(review, {(item.result.mode, case_id) for item in items}), Passages(review.run)

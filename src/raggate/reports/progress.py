@@ -20,11 +20,7 @@ _HIDE, _SHOW, _ERASE = "\x1b[?25l", "\x1b[?25h", "\r\x1b[2K"
 
 
 class Progress:
-    """Shows counts only, no foreign text. The bar vanishes at the end; the lines stay.
-
-    Args:
-        stream: where to write; standard error by default. A stream that is gone is ignored.
-    """
+    """Shows counts only, no foreign text. The bar vanishes at the end, the lines stay; a closed stream is ignored."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr

@@ -95,8 +95,6 @@ class PromotionContext(Struct, frozen=True, kw_only=True):
     """What is told of a promotion beside the values.
 
     Attributes:
-        target: the branch the baseline is for.
-        evidence: where the run comes from.
         links: what links are made of; its `run` is the workflow run that promotes.
         hashes: what was measured by, as name and hash: golden set, vault, configuration.
         accepted: by mode and metric, what will have been accepted of it.
@@ -133,11 +131,9 @@ def kinds_accepted(proposal: BaselineCandidate) -> set[str]:
 
 
 def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
-    """Render a promotion: the same for the same facts, to the byte.
+    """Render a promotion of at least one suite; the first says what is told of all: target, links, signature.
 
-    Args:
-        entries: the suites, at least one. The first says what is told of all: target, links, signature.
-        limit: most UTF-16 units; at least `document.SMALLEST_LIMIT`. A line for each of several suites is always kept.
+    A line for each of several suites is always kept within the `limit` of UTF-16 units.
     """
     context = entries[0][1]
     if len(entries) == 1:

@@ -58,12 +58,7 @@ def overall(outcomes: Sequence[SuiteOutcome]) -> str:
 def render(
     outcomes: Sequence[SuiteOutcome], publication: Publication, links_of: LinksOf, *, limit: int = COMMENT_LIMIT
 ) -> str:
-    """Render the comment about all suites of a step.
-
-    Args:
-        outcomes: how each ended; at least one.
-        limit: UTF-16 units that it may take. A line for each suite is always kept; what is cut is named.
-    """
+    """Render the comment about all suites of a step. A line for each is always kept; what is cut is named."""
     return _page(outcomes, publication, links_of, utf16_units, limit)
 
 
@@ -133,11 +128,7 @@ def _parts(outcome: SuiteOutcome, publication: Publication) -> Iterator[Part]:
 
 
 def render_text(outcomes: Sequence[SuiteOutcome]) -> str:
-    """Render the overview that ends a command of several suites; its last line is that of one suite alone.
-
-    Args:
-        outcomes: how each ended; at least one.
-    """
+    """Render the overview that ends a command of several suites; its last line is that of one suite alone."""
     code = worst(outcome.code for outcome in outcomes)
     verdicts = max(len(outcome.verdict) for outcome in outcomes)
     names = max(len(log_line(outcome.suite, limit=NAME)) for outcome in outcomes)

@@ -46,12 +46,9 @@ _VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant br
 
 
 class Screen:
-    """What is printed, as a text.
+    """What is printed, as a text of so many columns.
 
-    Args:
-        width: columns.
-        color: whether there are escape codes.
-        wrap: whether lines are broken at the width; a log breaks them itself, and is searched line by line.
+    With `wrap` lines are broken at the width; a log breaks them itself, and is searched line by line.
     """
 
     def __init__(self, *, width: int, color: bool, wrap: bool) -> None:
@@ -137,9 +134,8 @@ class Screen:
     ) -> None:
         """Print a table of rows with their styles.
 
-        Args:
-            names: columns that begin at the left, as words do; the others are numbers.
-            words: columns whose cells are broken if the table is too wide.
+        Columns in `names` or `words` begin at the left, the others are numbers; the cells of `words` are broken if the
+        table is too wide.
         """
         if not rows:
             return

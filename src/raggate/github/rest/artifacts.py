@@ -76,13 +76,7 @@ _AGAIN = "Run the workflow again: artifacts are kept for a limited time only."
 
 
 class Artifact(Struct, frozen=True, kw_only=True):
-    """An artifact, as GitHub lists it.
-
-    Attributes:
-        size: bytes of the archive; not known to be a number.
-        expired: whether it is gone; not known to be a truth value.
-        digest: of the archive, `sha256:` and hexadecimal digits; None where GitHub does not know any.
-    """
+    """An artifact, as GitHub lists it; an `object` is not checked yet. The digest is None if GitHub has none."""
 
     id: int
     name: str
@@ -98,14 +92,10 @@ class Artifact(Struct, frozen=True, kw_only=True):
 
 
 def find(repository: Repository, run: int, name: str, *, since: str = "") -> Artifact | None:
-    """Find the newest artifact of a name that a workflow run left.
+    """Find the newest artifact of a name that a workflow run left; None if it left none.
 
-    Args:
-        since: when the attempt started that left it, as `2026-01-01T00:00:00Z`: a run keeps those of its earlier
-            attempts. Empty when that is not known, and any will do.
-
-    Returns:
-        The artifact. None when the run left none of that name since then.
+    `since` is when the attempt started that left it, as a run keeps those of its earlier attempts; empty if any will
+    do.
     """
     path = f"{repository.path}/actions/runs/{run}/artifacts"
     listed = repository.github.pages(path, key="artifacts", name=name)
@@ -165,10 +155,8 @@ def _verify(data: bytes, digest: object, which: str) -> None:
 def unpack(data: bytes) -> tuple[Mapping[str, bytes], ...]:
     """Take the files of every run directory from a zip archive, by the names of their folders. None lies in another.
 
-    An archive with anything suspicious in it is refused as a whole, with CannotTell.
-
-    Returns:
-        At least one run: name, one of `FILES`, -> content. Answers are given as `RESULTS`, also if they were packed.
+    An archive with anything suspicious in it is refused as a whole. Each run has names of `FILES` and their contents;
+    answers are given as `RESULTS`, also if they were packed.
     """
     if not data.startswith((_LOCAL_MARK, _EMPTY_MARK)):
         raise _refusal("it is not a zip archive")
@@ -187,11 +175,7 @@ def unpack(data: bytes) -> tuple[Mapping[str, bytes], ...]:
 
 
 def write_run(files: Mapping[str, bytes], directory: Path) -> None:
-    """Write files as `unpack` gave them into an empty directory, for `raggate.pipeline.run_directory.read`.
-
-    Raises:
-        ValueError: for a name that is not one of `FILES`; nothing is then written.
-    """
+    """Write files as `unpack` gave them into an empty directory; ValueError for a name that is not one of `FILES`."""
     strange = sorted(set(files) - set(FILES))
     if strange:
         raise ValueError(f"not a file of a run directory: {strange[0]!r}")

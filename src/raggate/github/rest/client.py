@@ -67,13 +67,8 @@ _SCOPES = (
 class Request(Struct, frozen=True, kw_only=True):
     """What is asked of GitHub, and what may be done when it fails.
 
-    Args:
-        path: below the API's base, for messages and rules.
-        limit: the most bytes an answer may have; None for those of JSON.
-        leave: whether a redirect may lead to another origin, without the token.
-        repeatable: whether a POST may be sent again although it may have been done.
-        find_existing: looks whether it has been done; None for not.
-        writes: whether it counts as a change.
+    `path` is below the API's base. `leave` lets a redirect lead to another origin, without the token. A POST that may
+    have been done is sent again if it is `repeatable`; `find_existing` looks whether it has been.
     """
 
     method: str
@@ -94,11 +89,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Guarded, Struct, frozen=True, kw_only=True):
-    """What came back.
-
-    `cross_origin`: from another origin than the API's. `next_url`: the link to the next page, if any. `existing`: what
-    `find_existing` gave, for a write that turned out to be done already.
-    """
+    """What came back; `existing` is what `find_existing` gave, for a write that turned out to be done already."""
 
     status: int
     headers: Mapping[str, str]
@@ -119,12 +110,7 @@ class Wait(Struct, frozen=True):
 def wait_after(status: int | None, headers: Mapping[str, str], body: str, *, number: int, now: float) -> Wait | None:
     """Return how long to wait before a failed request is sent again; None if that is no use.
 
-    Args:
-        status: of the answer; None when there was none.
-        headers: of the answer; names in small letters.
-        body: of the answer, or its beginning. Untrusted.
-        number: 1 for the first time the request was sent.
-        now: seconds since 1970.
+    `number` is 1 for the first time it was sent, `now` seconds since 1970. The body is untrusted.
     """
     asked = retry_after(headers.get("retry-after", ""), now)
     if status in {403, 429}:
@@ -150,16 +136,9 @@ class GitHub(AbstractContextManager["GitHub"]):
         api_url: as GITHUB_API_URL says; an Enterprise Server's has a path. `http` only for a server of one's own.
         token: goes to the origin of `api_url` only and into no message.
         graphql_url: as GITHUB_GRAPHQL_URL says; empty for the one that belongs to `api_url`.
-        transport: carries the requests instead of the network.
-        sleep: waits so many seconds.
-        clock: seconds that never go back.
-        now: seconds since 1970.
-        budget_s: the most seconds of waiting for retries and rate limits in all. The short pauses between writes,
-            which GitHub asks every client to make, are not part of it.
+        budget_s: the most seconds of waiting for retries and rate limits in all, without the short pauses between
+            writes.
         say: is told, in one harmless line, before a wait for a retry.
-
-    Raises:
-        UsageError: when URLs, token, proxies or certificates cannot be used.
     """
 
     def __init__(
@@ -208,8 +187,7 @@ class GitHub(AbstractContextManager["GitHub"]):
     def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
         """Read a list page by page, as far as the caller goes. One of more than `MOST_ITEMS` is an error, never cut.
 
-        Args:
-            key: where the list stands when it is wrapped in an object, such as `workflow_runs`.
+        `key` is where the list stands when it is wrapped in an object, such as `workflow_runs`.
         """
         url = self._url(path, per_page=_PER_PAGE, **params)
         count, seen = 0, {str(url)}
@@ -246,12 +224,8 @@ class GitHub(AbstractContextManager["GitHub"]):
         """Write, and give the JSON answer; None when the answer is empty.
 
         A failure that leaves open whether GitHub did it (no answer, or 5xx) is followed by another try for PUT, PATCH
-        and DELETE, which do the same again. A POST would do it twice: it is tried again only when the caller can look.
-
-        Args:
-            find_existing: looks whether an earlier try has been done after all and gives what `send` then returns, or
-                None. Asked before every further try once it is open, and before giving up.
-            repeatable: a POST without `find_existing` that may be done twice all the same.
+        and DELETE, which do the same again. A POST would do it twice: it is tried again only if it is `repeatable`, or
+        if `find_existing` looks for what an earlier try may have done: before every further try, and before giving up.
         """
         request = Request(
             method=method,
@@ -377,11 +351,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         self._sleep(wait.seconds)
 
     def _exchanged(self, request: Request) -> Answer:
-        """Send a request, follow at most three redirects, and read the answer whole; of an error at most 64 KiB.
-
-        Raises:
-            httpx.HTTPError: when no whole answer came in time.
-        """
+        """Send a request, follow at most three redirects, and read the answer whole; of an error at most 64 KiB."""
         url, at_home = request.url, True
         for _ in range(MOST_REDIRECTS + 1):
             # what has left the origin once gets no token, even if it comes back
@@ -498,11 +468,7 @@ def _origin_of(url: httpx.URL) -> tuple[str, str, int]:
 
 
 class GitHubError(CannotTell):
-    """GitHub refused a request, did not answer it, or answered with what cannot be used.
-
-    Args:
-        reply: GitHub's own words, empty if it said none.
-    """
+    """GitHub refused a request, did not answer, or answered with what cannot be used. `reply` is in its own words."""
 
     def __init__(self, message: str, *, status: int | None = None, hint: str = "", reply: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -533,11 +499,7 @@ def encodable(text: str) -> str:
 
 
 def permission(method: str, path: str) -> str:
-    """Return the line of `permissions:` that a request needs, such as `issues: write`; empty when it is not known.
-
-    Args:
-        path: below the API's base, such as `/repos/owner/name/issues`, without the query.
-    """
+    """Return the line of `permissions:` that a request needs, such as `issues: write`; empty when it is not known."""
     repository = _REPOSITORY.match(path)
     if repository is None:
         return ""

@@ -24,13 +24,7 @@ _REFUSED = (
 
 
 class Committed(Struct, frozen=True, kw_only=True):
-    """A commit that stands on a branch.
-
-    Attributes:
-        verified: whether GitHub signed it and says so.
-        reason: why it is verified or not, in GitHub's words, such as `valid` or `unsigned`.
-        changed: whether it was made now; else the branch had exactly these files already.
-    """
+    """A commit that stands on a branch. `reason` is why GitHub signed it or not; `changed` whether it was made now."""
 
     sha: str
     verified: bool
@@ -39,12 +33,7 @@ class Committed(Struct, frozen=True, kw_only=True):
 
 
 class Moved(CannotTell):
-    """A branch is not where it was expected, so nothing was written onto it.
-
-    Args:
-        expected: full id of the commit it should have been at; None for no such branch.
-        actual: full id of the commit it is at; None for no such branch.
-    """
+    """A branch is not where it was expected, so nothing was written onto it. None stands for no such branch."""
 
     def __init__(self, branch: str, expected: str | None, actual: str | None, *, hint: str = "") -> None:
         super().__init__(
@@ -65,7 +54,7 @@ def update(
     onto: str,
     message: str,
 ) -> Committed:
-    """Put several files onto a branch in one commit, if the branch is still where it is expected.
+    """Put several files onto a branch in one commit, if the branch is still where it is expected; else raise Moved.
 
     No author is named, as GitHub signs only what a bot commits in its own name.
 
@@ -76,9 +65,6 @@ def update(
 
     Returns:
         The commit; the branch's own when that has these files already and is not a part of `onto`.
-
-    Raises:
-        Moved: when the branch is, or gets, elsewhere.
     """
     standing = expected_head or onto
     if not is_id(onto) or not is_id(standing):

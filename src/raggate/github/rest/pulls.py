@@ -17,11 +17,7 @@ from raggate.github.rest.repository import Repository
 
 
 class Pull(Struct, frozen=True, kw_only=True):
-    """An open pull request as GitHub shows it now.
-
-    Attributes:
-        head_repository: `owner/name`; empty when the fork was deleted.
-    """
+    """An open pull request as GitHub shows it now; the head's repository is empty when the fork was deleted."""
 
     number: int
     head_sha: str
@@ -33,12 +29,8 @@ class Pull(Struct, frozen=True, kw_only=True):
 def find_all(repository: Repository, *, head_sha: str, head_repository: str, head_branch: str) -> tuple[Pull, ...]:
     """Find the open pull requests into a repository whose head is, at this moment, one commit.
 
-    One head can be in several pull requests with different bases: the commit was measured for all of them. A pull
-    request that has moved on since, is closed, or comes from another repository is not among them.
-
-    Args:
-        head_repository: `owner/name` of where the commit was pushed to; empty when that is not known.
-        head_branch: the branch it was pushed to; empty when that is not known.
+    One head can be in several pull requests with different bases: the commit was measured for all of them. Where the
+    commit was pushed to is empty when that is not known.
     """
     by_number: dict[int, Pull] = {}
     for item in _listed(repository, head_sha, head_repository, head_branch):
@@ -90,11 +82,7 @@ def _pull(item: Any, repository: str) -> Pull | None:
 
 
 def newest_run(repository: Repository, pull: Pull, workflow: str) -> dict[str, Any] | None:
-    """Find the newest run that an event `pull_request` started for the present head of a pull request.
-
-    Returns:
-        What GitHub says of the run, with a number as its `id`; None when there is none.
-    """
+    """Return the newest run that an event `pull_request` started for the head of a pull request; None for none."""
     file = workflow.removeprefix(workflow_files.FOLDER)
     path = f"{repository.path}/actions/workflows/{quote(file, safe='')}/runs"
     try:

@@ -13,11 +13,7 @@ from raggate.inputs.git_objects import is_id
 
 
 class Repository(Struct, frozen=True):
-    """A repository on GitHub. Every method raises GitHubError when GitHub refuses, or does not answer in time.
-
-    Attributes:
-        name: `owner/name`.
-    """
+    """A repository on GitHub, `owner/name`."""
 
     github: GitHub
     name: str

@@ -30,13 +30,7 @@ class Comment(Struct, frozen=True, kw_only=True):
 
 
 class Thread:
-    """The conversation of one pull request, as far as it is raggate's.
-
-    Args:
-        locked: whether only members may write to it.
-
-    Every method raises GitHubError when GitHub refuses, or does not answer.
-    """
+    """The conversation of one pull request, as far as it is raggate's; if `locked`, only members may write to it."""
 
     def __init__(self, repository: Repository, *, number: int, locked: bool = False) -> None:
         self._github = repository.github
@@ -73,11 +67,7 @@ class Thread:
             raise
 
     def create(self, body: str, find_existing: Callable[[], Comment | None]) -> Comment:
-        """Write a comment, once.
-
-        Args:
-            find_existing: looks for the comment when an earlier try may have written it.
-        """
+        """Write a comment, once; `find_existing` looks for it when an earlier try may have written it."""
         try:
             made = self._github.send("POST", self._thread, {"body": _checked(body)}, find_existing=find_existing)
         except GitHubError as error:

@@ -49,11 +49,7 @@ Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class SourceRun(Struct, frozen=True, kw_only=True):
-    """The run whose end started this one. `head_repository` and `head_branch` are empty when they were deleted.
-
-    `run_started_at` is when this attempt of it started, as `2026-01-01T00:00:00Z`; `path` is that of its workflow file.
-    Each is empty when the event does not say.
-    """
+    """The run whose end started this one. What GitHub does not say, or has deleted, is empty."""
 
     id: int
     attempt: int
@@ -67,13 +63,7 @@ class SourceRun(Struct, frozen=True, kw_only=True):
 
 
 class WrittenComment(Struct, frozen=True, kw_only=True):
-    """A comment that was just written on a pull request, as it was when it was written.
-
-    Attributes:
-        author: login of who wrote it; empty when that is no person.
-        person: whether a person wrote it: no bot, and no app in a person's name.
-        body: text of anybody's, of many lines.
-    """
+    """A comment that was just written on a pull request: anybody's text. A bot's, or an app's, has no author."""
 
     id: int
     number: int
@@ -86,12 +76,9 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
     """What started the run. Texts are of the shape GitHub gives them, but names of refs and people are foreign text.
 
     Attributes:
-        name: `pull_request`, which is what reviews are of too, `push`, `merge_group`, `workflow_dispatch`,
-            `workflow_run`, `schedule` or another.
         base: the commit that the trusted inputs come from, of a pull request or a merge group.
         head: the commit that checks and links belong to.
         base_ref: the branch a pull request or merge group goes into; empty otherwise.
-        head_ref: the branch or ref of `head`.
         from_fork: whether the head of the pull request is, or was, in another repository than its base.
         comment: for `issue_comment`, where it was written just now and on a pull request.
     """
@@ -126,12 +113,7 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
 
     def links(self, head: str, *, inputs_at: str | None = None, prefix: str = "") -> Links:
-        """Return what the links of a report are made of.
-
-        Args:
-            inputs_at: the commit that the golden set and the notes were read from; by default that under test.
-            prefix: directory of the configuration in the repository, empty or `folder/`.
-        """
+        """Return what the links of a report are made of; the files that judge are `inputs_at`, by default at `head`."""
         return Links(
             server=self.server_url,
             repository=self.repository,
@@ -293,12 +275,7 @@ P = TypeVar("P", bound=_Payload)
 
 
 def read(environment: Mapping[str, str]) -> Event:
-    """Read what started the run. An event that is not known gates like a push.
-
-    Raises:
-        UsageError: for `pull_request_target`, whose token can write; and when a variable is missing, or the event
-            cannot be read or has another shape than GitHub's, naming variable or key.
-    """
+    """Read what started the run. An event that is not known gates like a push; `pull_request_target` is refused."""
     missing = [name for name in _VARIABLES if not environment.get(name)]
     if missing:
         raise UsageError(

@@ -55,7 +55,6 @@ class Passages:
     """Numbers passages and notes as they are met, so that a page holds what many questions share once.
 
     Args:
-        run: the run whose answers are shown.
         root: the way from the page to the directory of the configuration, such as `../../../`, by which notes are
             linked; empty where that is not known.
         forge: the address of that directory on the forge, which goes before: a page that is opened elsewhere, as one

@@ -45,10 +45,8 @@ def render(
         values: what it shows. A text is made one printable line and escaped; nothing in it is markup.
         title: of the window; foreign text.
         packages: whose `assets` folders hold the files, looked through in this order.
-        styles: style sheets, in order.
-        scripts: scripts, in order; they run as one.
-        data: by the id of its element, what the script reads with `JSON.parse`. Texts in it are as they came, and the
-            script may only make text nodes of them.
+        data: by the id of its element, what the scripts, which run as one, read with `JSON.parse`. Texts in it are as
+            they came, and the scripts may only make text nodes of them.
         policy: further directives for a page that is served, such as `connect-src 'self'`.
     """
     places = tuple(packages)
@@ -79,11 +77,7 @@ def _hash(text: str) -> str:
 
 @cache
 def asset(packages: Sequence[str], name: str) -> str:
-    """Read a file of the first package that has it.
-
-    Raises:
-        FileNotFoundError: when none does.
-    """
+    """Read a file of the first package that has it."""
     places = (resources.files(package) / "assets" / name for package in packages)
     return next((place for place in places if place.is_file()), resources.files(OWN) / name).read_text(encoding="utf-8")
 

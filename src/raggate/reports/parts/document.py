@@ -118,11 +118,8 @@ Block = Paragraph | Bullets | Table | Command | Alert
 class Part(Struct, frozen=True, kw_only=True):
     """A part of a report; without blocks it is not there.
 
-    Attributes:
-        name: what the line at the end of a page calls it when it was shortened.
-        title: its heading, or the line under which it is folded.
-        rank: 0 (`KEPT`) is never left out; of the others the highest is shortened first.
-        level: how large its heading is.
+    `name` is what the line at the end of a page calls it when it was shortened, `title` its heading or the line under
+    which it is folded. Rank 0 (`KEPT`) is never left out; of the others the highest is shortened first.
     """
 
     name: str
@@ -141,14 +138,10 @@ def bulleted(lines: Sequence[str]) -> tuple[Block, ...]:
 def page(
     parts: Sequence[Part], size: Callable[[str], int], limit: int, *, links: Links | None = None, elsewhere: str = ""
 ) -> str:
-    """Set parts as Markdown of at most `limit`, shortening what matters least first.
+    """Set parts, in reading order, as Markdown of at most `limit`, shortening what matters least first.
 
-    Args:
-        parts: in reading order.
-        size: `utf16_units` or `utf8_bytes`.
-        limit: what the page may measure; below `SMALLEST_LIMIT` the kept parts alone may be larger.
-        links: what links are made of.
-        elsewhere: Markdown that says where the full report is; empty when there is none.
+    `size` is `utf16_units` or `utf8_bytes`. Below `SMALLEST_LIMIT` the kept parts alone may be larger. `elsewhere` is
+    Markdown that says where the full report is.
     """
     present = [part for part in parts if part.blocks or part.level < 3]
     steps = [list(_steps(part, links)) for part in present]
