@@ -52,12 +52,10 @@ def make_chunks(*rel_paths: str) -> tuple[Chunk, ...]:
 
 
 def make_response(*chunks: Chunk, **fields: Any) -> Response:
-    """Build a response without an answer."""
     return Response(chunks=chunks, **fields)
 
 
 def make_failure(kind: str = "timeout", **fields: Any) -> Failure:
-    """Build a failure."""
     return Failure(**{"kind": kind, "message": "no answer within 60 s", **fields})
 
 
@@ -197,7 +195,6 @@ def make_comparison(*deltas: Delta, baseline: Baseline | None = None, **fields: 
 
 
 def make_finding(invariant: str = "scores_ordered", level: str = "error", **fields: Any) -> Finding:
-    """Build a finding with one example."""
     defaults = {"message": "Final scores never rise.", "count": 1, "examples": ("q1 (hybrid): rank 2",)}
     return Finding(**{"invariant": invariant, "level": level, **defaults, **fields})
 

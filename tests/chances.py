@@ -18,7 +18,6 @@ def multinomial(rows: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def t_test(changes: list[float]) -> float:
-    """Return the one-sided p of a loss by the t test."""
     t = np.mean(changes) * len(changes) ** 0.5 / np.std(changes, ddof=1)
     return float(scipy.special.stdtr(len(changes) - 1, t))
 

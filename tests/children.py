@@ -61,7 +61,6 @@ class Child:
             return self._process.wait(timeout)
 
     def kill(self) -> None:
-        """End it at once."""
         self._process.kill()
 
     def carries(self, mark: str) -> bool:
@@ -80,7 +79,6 @@ def running(mark: str) -> list[int]:
 
 @contextlib.contextmanager
 def forked() -> Iterator[None]:
-    """Let what a check in this process starts be forked."""
     # loaded by what runs a check alone
     from raggate.service.backends import processes
 
@@ -156,7 +154,6 @@ def _prepared(script: str | None) -> types.CodeType:
 
 
 def _run(script: str) -> None:
-    """Run a script as the interpreter does that was started with it."""
     code = _prepared(script)
     sys.argv = sys.argv[1:]
     sys.path[0] = str(Path(script).parent)

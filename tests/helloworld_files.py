@@ -92,7 +92,6 @@ CASES: tuple[dict[str, Any], ...] = (
 
 
 def make_chunk_row(rel_path: str = "a.md", heading_path: str = "# A", rank: int = 1, **fields: Any) -> dict[str, Any]:
-    """Build one retrieved chunk of a row."""
     scores = {"score_vector": 0.7, "score_final": 0.6}
     name = f"{rel_path} {heading_path} {rank}"
     place = {"chunk_id": name, "rel_path": rel_path, "heading_path": heading_path, "rank": rank}

@@ -36,13 +36,11 @@ class Hostile:
         return made
 
     def git(self, *words: str, stdin: bytes = b"") -> str:
-        """Run git in the checkout."""
         who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false")
         done = subprocess.run(["git", *who, *words], cwd=self.root, input=stdin, capture_output=True, check=True)
         return done.stdout.decode().strip()
 
     def commit(self, files: Mapping[str, bytes]) -> str:
-        """Commit files and give the commit."""
         for name, content in files.items():
             (self.root / name).write_bytes(content)
         self.git("add", "--all")

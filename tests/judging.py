@@ -63,18 +63,15 @@ class ScriptedAsker:
 
 
 def material_in(request: JudgeRequest) -> dict[str, Any]:
-    """Return what a request asks to be graded."""
     data = request.prompt.messages[1].text
     return dict(json.loads(data[data.index("\n{") : data.rindex("\n}") + 2]))
 
 
 def make_grader(ask: ScriptedAsker, name: str = "small", **fields: Any) -> Grader:
-    """Build a model that grades as scripted."""
     return Grader(ask=ask, model=make_judge(name), parameters=Parameters(max_tokens=100), **fields)
 
 
 def make_panel(*graders: Grader, scores: tuple[str, ...] = ("groundedness",), **fields: Any) -> Panel:
-    """Build a panel of these models."""
     return Panel(graders=graders, scores=scores, **fields)
 
 
@@ -97,7 +94,6 @@ def grounded(score: int = 5, **lists: list[str]) -> GroundednessReply:
 
 
 def graded(panel: Panel, material: Material | None = None) -> dict[str, Judgement]:
-    """Grade one answer and give the judgements by score."""
     judgements = asyncio.run(panel.grade(material or make_material()))
     return {judgement.score: judgement for judgement in judgements}
 
@@ -115,7 +111,6 @@ def canary_line(number: int = 1, value: float = 5, **fields: Any) -> dict[str, A
 
 
 def make_canary(*lines: dict[str, Any]) -> CanarySet:
-    """Read a set of these lines."""
     return read(b"".join(json.dumps(item).encode() + b"\n" for item in lines), "canary.jsonl", 0.6)
 
 

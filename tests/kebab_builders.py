@@ -83,17 +83,14 @@ def ask_stand_in(
 
 
 def query(query_id: str = "q1", **fields: Any) -> GoldenQuery:
-    """Build a golden query."""
     return GoldenQuery(**{"id": query_id, "query": f"Question {query_id}?", **fields})
 
 
 def queries(*items: GoldenQuery) -> dict[str, GoldenQuery]:
-    """Return golden queries by id."""
     return {item.id: item for item in items}
 
 
 def hit(rank: int, chunk_id: str, doc_id: str, *, lines: tuple[int, int] = (1, 9), **fields: Any) -> dict[str, Any]:
-    """Build a SearchHit as it is stored."""
     path = f"docs/{doc_id}.md"
     return {
         "rank": rank,
@@ -137,7 +134,6 @@ def answer(
 
 
 def row(query_id: str, *hits: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Build a QueryResult as it is stored."""
     return {
         "query_id": query_id,
         "query": f"Question {query_id}?",
@@ -151,7 +147,6 @@ def row(query_id: str, *hits: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Write a per_query.jsonl."""
     return b"".join(json.dumps(item).encode() + b"\n" for item in rows)
 
 

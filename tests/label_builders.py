@@ -77,7 +77,6 @@ def make_grounding(letters: str = "ynnnn", **fields: Any) -> Judgment:
 
 
 def make_generation(letters: str = "yyynn", **fields: Any) -> Judgment:
-    """Build a judgment of an answer for a query."""
     return Judgment(task="generation", labels=flags("generation", letters), **{"record": "r1", **fields})
 
 

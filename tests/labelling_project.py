@@ -56,17 +56,14 @@ class LabelProject:
 
     @property
     def golden(self) -> Path:
-        """The golden set."""
         return self.root / "golden.jsonl"
 
     @property
     def labels(self) -> Path:
-        """The label file."""
         return self.root / "golden.labels.jsonl"
 
     @property
     def journal(self) -> Path:
-        """The journal."""
         return self.root / ".raggate" / "labels" / "golden.jsonl"
 
     def cases(self) -> dict[str, dict[str, Any]]:
@@ -74,7 +71,6 @@ class LabelProject:
         return {case["id"]: case for case in map(json.loads, self.golden.read_text().splitlines())}
 
     def open(self, *, again: bool = False) -> Session:
-        """Open a sitting."""
         request = Request(
             config_file=self.root / "raggate.yml",
             environment={},
@@ -111,7 +107,6 @@ def make_label_project(
 
 
 def grade(case: str, heading: str, value: int | None, by: str = "ann", note: str = "bread.md", **more: Any) -> Decision:
-    """Make the decision to grade a section."""
     where = Where(rel_path=note, heading_path=heading)
     return Decision(at="", by=by, do="grade", case=case, where=where, grade=value, **more)
 

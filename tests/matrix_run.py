@@ -281,7 +281,6 @@ class Contexts:
         return re.sub(r"\$\{\{(.*?)\}\}", lambda match: str(self._value(match[1])), str(written))
 
     def value(self, written: str) -> Any:
-        """Return the value of a text that is one expression."""
         return self._value(written.strip().removeprefix("${{").removesuffix("}}"))
 
     def _value(self, expression: str) -> Any:

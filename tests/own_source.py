@@ -19,18 +19,15 @@ MODULES = sorted(
 
 @cache
 def source(name: str) -> str:
-    """Return the text of a module."""
     folder = SOURCE if name.startswith(f"{INTEROP}/") else PACKAGE
     return (folder / name).read_text(encoding="utf-8")
 
 
 @cache
 def tree(name: str) -> ast.Module:
-    """Return the syntax tree of a module."""
     return ast.parse(source(name))
 
 
 def dotted(name: str) -> str:
-    """Return the name by which a module is imported."""
     module = name[:-3].replace("/", ".")
     return module if name.startswith(f"{INTEROP}/") else f"raggate.{module}"

@@ -23,12 +23,10 @@ class Elements(HTMLParser):
         self.feed(document)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep a tag."""
         self.tags.append((tag, dict(attrs)))
         self.within = tag
 
     def handle_endtag(self, tag: str) -> None:
-        """Leave a tag."""
         self.within = ""
 
     def handle_data(self, data: str) -> None:

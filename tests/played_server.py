@@ -25,7 +25,6 @@ class Played:
     noted: list[bytes] = field(default_factory=list)
 
     def hear(self) -> dict[str, Any]:
-        """Read the next message."""
         message: dict[str, Any] = json.loads(self.heard.readline())
         return message
 

@@ -90,7 +90,6 @@ class Process:
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it at once."""
         self.send_signal(signal.SIGKILL)
 
 
@@ -158,7 +157,6 @@ def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def server() -> socket.socket:
-    """Start the process that forks."""
     return forking([sys.executable, __file__])
 
 

@@ -34,7 +34,6 @@ def probed(*answers: ProbeAnswer, suite: tuple[Chunk, ...] = (), **fields: Any) 
 
 
 def broken(name: str, run: Run, level: str = "error") -> tuple[Finding, ...]:
-    """Check one invariant of a run and no other."""
     return check_answers(run, OFF.model_copy(update={name: level}), Gate())
 
 

@@ -55,7 +55,6 @@ class Project(Struct, frozen=True):
 
     @property
     def config(self) -> Path:
-        """The configuration file."""
         return self.root / "raggate.yml"
 
     def edit(self, old: str, new: str) -> None:
@@ -65,15 +64,12 @@ class Project(Struct, frozen=True):
         self.config.write_text(text.replace(old, new))
 
     def cases(self) -> list[dict[str, Any]]:
-        """Read the golden set."""
         return [json.loads(line) for line in (self.root / "golden.jsonl").read_text().splitlines()]
 
     def write_cases(self, cases: list[dict[str, Any]]) -> None:
-        """Write the golden set."""
         (self.root / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
 
     def start(self, *arguments: str, **environment: str) -> Process:
-        """Start raggate in the repository."""
         return start(*arguments, at=self.root, environment={**os.environ, **self.environment, **environment})
 
     def raggate(self, *arguments: str, seconds: float = 60, **environment: str) -> Done:
@@ -97,11 +93,9 @@ class Project(Struct, frozen=True):
         return Project(root, self.environment)
 
     def last_run(self) -> Path:
-        """Return the newest run directory."""
         return max((self.root / ".raggate" / "runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
 
     def verdict(self) -> dict[str, Any]:
-        """Read the verdict of the newest run."""
         loaded: dict[str, Any] = json.loads((self.last_run() / "verdict.json").read_text())
         return loaded
 

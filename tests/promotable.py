@@ -60,7 +60,6 @@ class Measured:
 
     @contextmanager
     def inputs(self) -> Iterator[Inputs]:
-        """Open the trusted inputs of the head."""
         where = InputSource(root=self.project.root, config_name="raggate.yml", against=self.commit)
         with load_trusted(where, check_names) as found:
             yield found
@@ -143,7 +142,6 @@ class Stage:
             fake.assert_clean()
 
     def step(self, *, event: dict[str, Any] | None = None, **inputs: str) -> int:
-        """Let the step run."""
         self.state = StepState()
         given = {**self.inputs, **{name.replace("_", "-"): value for name, value in inputs.items()}}
         happened = replace(self.event, **(event or {}))
@@ -155,7 +153,6 @@ class Stage:
 
     @property
     def runner(self) -> Runner:
-        """Give the runner's side."""
         files = {name: self.files / name for name in ("output", "state", "summary")}
         return Runner(workspace=self.measured.project.root, environment=os.environ, **files)
 
@@ -171,10 +168,8 @@ class Stage:
         return str(run)
 
     def pull(self) -> Pull:
-        """Return the one pull request."""
         (pull,) = self.repository.pulls.values()
         return pull
 
     def unwritten(self) -> bool:
-        """Return whether GitHub was only read from."""
         return all(request.method == "GET" for request in self.fake.requests)

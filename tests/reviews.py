@@ -67,7 +67,6 @@ def case_of(number: int, **fields: Any) -> Case:
 
 
 def gold_of(case: Case, index: int = 0) -> Chunk:
-    """Build the chunk that answers a question."""
     support = case.gold_supports[index]
     heading = support.heading_path or ""
     return make_chunk(f"gold-{case.id}-{index}", rel_path=support.rel_path, heading_path=heading, vault="work")
@@ -83,7 +82,6 @@ def answer(
 
 
 def others(count: int = 5) -> tuple[Chunk, ...]:
-    """Build chunks that answer no question."""
     found = make_chunks(*(f"other{number}.md" for number in range(1, count + 1)))
     return tuple(replace(chunk, chunk_id=f"other-{chunk.rel_path}", vault="work") for chunk in found)
 
@@ -120,7 +118,6 @@ def review_of(
     levels: Invariants = CHECKED,
     first_run: bool = False,
 ) -> Review:
-    """Judge a run as a check does."""
     policy = gate or Gate()
     scorecard = score(run, CUTOFFS)
     findings = check_answers(run, levels, policy)
@@ -151,7 +148,6 @@ def reproduced_by(review: Review, command: str) -> Review:
 
 
 def from_elsewhere(run: Run, **fields: Any) -> Run:
-    """Return a run with another provenance."""
     return replace(run, provenance=replace(run.provenance, **fields))
 
 
@@ -203,7 +199,6 @@ def worse() -> list[LabelledResult]:
 
 @cache
 def passing() -> Review:
-    """A run like its baseline."""
     return review_of(run_of(good()), baseline_of(run_of(good(), run_id="20260101_000000")))
 
 
@@ -523,7 +518,6 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
 
 
 def waiver(**fields: Any) -> WaiverStatus:
-    """Build a waiver of a metric."""
     given = {"metric": None if "case" in fields else "hit_at_5", "case": None, "mode": None, "owner": "search team"}
     given |= {"reason": "the new chunker is on its way", "expires": "2026-12-01", "state": "active", "days_left": 40}
     return WaiverStatus(**{**given, **fields})
@@ -575,5 +569,4 @@ BESIDE = {
 
 
 def review(name: str) -> Review:
-    """Return one of the reviews by name."""
     return (REVIEWS | BESIDE)[name]()

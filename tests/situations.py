@@ -41,28 +41,23 @@ EARLIER = "20260101_000000"
 
 
 def settings(**keys: Any) -> Any:
-    """Build the configuration of a run."""
     return make_config(score={"k": [*CUTOFFS]}, **{"invariants": INVARIANTS, **keys})
 
 
 def now(items: Sequence[LabelledResult], *, keys: Mapping[str, Any] | None = None, **fields: Any) -> Run:
-    """Build the run that is judged."""
     return run_of(items, config=settings(**(keys or {})), run_id="20260102_030405", **fields)
 
 
 def judged(run: Run, before: Baseline, **context: Any) -> Review:
-    """Hold a run against a baseline."""
     return evaluate_run(run, score(run, CUTOFFS), before, context=ReportContext(**context))
 
 
 @cache
 def usual() -> Baseline:
-    """Return the baseline of a good run."""
     return earlier()
 
 
 def earlier(items: Sequence[LabelledResult] | None = None, **fields: Any) -> Baseline:
-    """Build the baseline of another run."""
     return baseline_of(run_of(good() if items is None else items, run_id=EARLIER, **fields))
 
 
@@ -169,7 +164,6 @@ def vault_refused() -> Review:
 
 @cache
 def calls_failed() -> Review:
-    """Five calls timed out."""
     return judged(now(unanswered(1, 2, 3, 4, 5), log=("search: deadline exceeded",)), usual())
 
 

@@ -37,19 +37,16 @@ class StoredObjects:
         return tree
 
     def tree_of(self, commit: str) -> str:
-        """Return the id of the commit's tree."""
         self.asked += 1
         if commit != self._commit:
             raise UsageError(f"no commit {commit}")
         return self._top
 
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
-        """Return what stands in a tree."""
         self.asked += 1
         return self._trees[tree_id]
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
-        """Yield every file below a tree."""
         for name, entry in self.tree(tree_id).items():
             if entry.kind == "tree":
                 yield from ((f"{name}/{inner}", below) for inner, below in self.walk(entry.id))
@@ -57,7 +54,6 @@ class StoredObjects:
                 yield name, entry
 
     def blob(self, entry: Entry, *, limit: int) -> bytes:
-        """Return a file's content."""
         self.asked += 1
         assert len(self._blobs[entry.id]) <= limit
         return self._blobs[entry.id]

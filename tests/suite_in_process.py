@@ -57,7 +57,6 @@ class Api:
         """Live."""
 
     def log_tail(self) -> tuple[str, ...]:
-        """Log nothing."""
         return ()
 
 
@@ -123,7 +122,6 @@ def contents(directory: Path) -> dict[str, str]:
 
 
 def without_times(value: Any) -> Any:
-    """Leave out of a JSON value what is of a time."""
     if isinstance(value, dict):
         return {key: without_times(part) for key, part in value.items() if key not in {*TIMES, "latency"}}
     return [*map(without_times, value)] if isinstance(value, list) else value

@@ -56,7 +56,6 @@ class Step:
 
     @property
     def commands(self) -> list[Command]:
-        """Every command that was executed."""
         return self.log.commands
 
 

@@ -61,7 +61,6 @@ def build_program(client: Any, source: Path, directory: Path, tag: str, extra: s
 
 
 def compile_program(source: Path, target: Path) -> None:
-    """Compile a Go program statically."""
     if shutil.which("go") is None:
         missing("NO GO ON PATH, so no program for an image can be compiled; `make test` provides it")
     subprocess.run(

@@ -69,7 +69,6 @@ def sibling(images: tuple[str, str]) -> Iterator[Callable[..., str]]:
 
 
 def run_directory(made: Job, step: Step) -> Path:
-    """Return the run directory that the outputs name."""
     return made.workspace / step.outputs["run-directory"]
 
 

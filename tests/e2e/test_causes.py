@@ -68,7 +68,6 @@ class Fault:
 
 
 def copy_notes(vault: Path) -> None:
-    """Put a copy of every note of a vault into a new folder."""
     notes = list((vault / "personal").rglob("*.md"))
     for number, path in enumerate(notes):
         target = vault / "personal" / "Attic" / f"{number} {path.name}"
@@ -297,7 +296,6 @@ def build(target: Path, patch: tuple[tuple[str, str, str], ...] = ()) -> None:
 
 
 def raggate(root: Path, *arguments: str, **settings: str) -> Done:
-    """Run raggate in a directory."""
     return ended(*arguments, at=root, environment={**os.environ, **settings}, seconds=120)
 
 

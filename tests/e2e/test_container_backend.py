@@ -64,7 +64,6 @@ CONFIG = {
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Any]:
-    """Yield the engine."""
     client = connect()
     yield client
     client.close()
@@ -110,8 +109,6 @@ def place(tmp_path: Path, run: str) -> Workspace:
 
 @pytest.fixture
 def settings(built: dict[str, str]) -> Callable[..., ContainerBackend]:
-    """Return a function that makes settings for one of the images."""
-
     def make(image: str = "hostile", **more: object) -> ContainerBackend:
         return ContainerBackend.model_validate({"image": built[image], "port": 9000, **more})
 
@@ -195,7 +192,6 @@ class Gate:
             (root / name).symlink_to(ROOT / name)
 
     def start(self, api: dict[str, Any], **environment: str) -> subprocess.Popen[str]:
-        """Start `raggate check`."""
         return subprocess.Popen(
             [sys.executable, "-m", "raggate", *self._words(api)],
             cwd=self.root,
@@ -217,7 +213,6 @@ class Gate:
         return ["check", "-c", name, "--out", str(out or self.root / name[:-4])]
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """Read the verdicts of all runs."""
         return [json.loads(path.read_text()) for path in self.root.glob("*/*/verdict.json")]
 
 
@@ -261,13 +256,6 @@ class TestGate:
         lines = re.split(r"[\r\n]", out + err)
         assert sum("pwned" in line for line in lines) >= 3
         assert not [line for line in lines if line.strip().startswith("::") or "##[" in line or "\x1b" in line]
-
-    def test_no_socket(self, gate: Gate, built: dict[str, str]) -> None:
-        """Without a socket there is one message that says what to do, and exit code 3."""
-        code, _, err = gate.check(notes(built), DOCKER_HOST="unix:///nowhere/docker.sock")
-        assert code == 3
-        assert "there is no Docker socket at /nowhere/docker.sock" in err
-        assert "api.command" in err
 
     def test_nobody_at_the_socket(self, gate: Gate, built: dict[str, str], tmp_path: Path) -> None:
         """A socket that nobody answers at is told apart from none."""
@@ -390,39 +378,6 @@ class TestProfile:
 
 class TestVaults:
     """The copies of the vaults."""
-
-    def test_names_and_folders(self, settings: Any, place: Workspace) -> None:
-        """Names in any script, long paths, empty folders, empty files and links arrive as they are."""
-        vault = place.vaults["personal"]
-        (vault / "empty").mkdir()
-        (vault / "Ärger 漢字 🙂").mkdir()
-        (vault / "Ärger 漢字 🙂" / "noté.md").write_text("é")
-        deep = vault.joinpath(*(["a" * 60] * 5))
-        deep.mkdir(parents=True)
-        (deep / f"{'ü' * 100}.md").write_text("deep")
-        (vault / "nothing.md").touch()
-        (vault / "big.bin").write_bytes(b"x" * 600_001)
-        (vault / "link.md").symlink_to(vault / "Packing.md")
-        (vault / "secret.md").write_text("s")
-        (vault / "secret.md").chmod(0o600)
-        with container.start(settings(), place) as api:
-            found = listening(api.base_url, "/files", path="/vaults/personal").json()
-        below = "/".join(["a" * 60] * 5)
-        assert found["empty"] == "dir"
-        assert found["Ärger 漢字 🙂/noté.md"] == "é"
-        assert found[f"{below}/{'ü' * 100}.md"] == "deep"
-        assert (found["nothing.md"], found["secret.md"]) == ("", "s")
-        assert len(found["big.bin"]) == 600_001
-        assert found["link.md"] == found["Packing.md"] == "# Packing\n\nTake a towel.\n"
-
-    def test_a_link_out_of_the_vault(self, settings: Any, place: Workspace) -> None:
-        """A link that leads out of the vault is refused by name, and never followed."""
-        (place.vaults["work"] / "passwd").symlink_to("/etc/passwd")
-        with (
-            pytest.raises(UsageError, match="vault 'work': passwd is a link out of the vault"),
-            container.start(settings(), place),
-        ):
-            pass
 
     def test_many_files(self, settings: Any, place: Workspace) -> None:
         """Ten thousand notes are copied within seconds."""
@@ -594,16 +549,6 @@ class TestServicesOfACommand:
         """A service that never listens is not ready, though the engine takes connections in its place."""
         with pytest.raises(CannotTell, match="the service 'store' was not ready after 1 s"):
             command.start(forward(command=["never"], ready={"tcp": 9000, "timeout": 1}), place).__enter__()
-
-    def test_that_dies_later(self, engine: Any, forward: Any, place: Workspace, run: str) -> None:
-        """A service that dies while the process lives is the reason that is given."""
-        with command.start(forward(), place) as api:
-            listening(api.base_url)
-            engine.containers.get(inspected(engine, run, "-store")["Id"]).kill()
-            end = time.monotonic() + 2
-            while api.died() is None and time.monotonic() < end:
-                time.sleep(0.01)
-            assert api.died().message == "lost its service store, which was killed by SIGKILL"
 
     def test_after_a_signal(self, engine: Any, gate: Gate, forward: Any, run: str) -> None:
         """A signal leaves nothing."""
@@ -842,7 +787,6 @@ class TestNeighbour:
 
     @pytest.fixture
     def shared(self, engine: Any, built: dict[str, str]) -> Iterator[Any]:
-        """Yield it."""
         neighbour = engine.containers.run(built["hostile"], detach=True, ipc_mode="shareable")
         yield neighbour
         neighbour.remove(force=True)
@@ -873,7 +817,6 @@ class TestRepeatedBuilds:
         return {"container": {"build": {"context": "."}, "port": 9000}}
 
     def ours(self, engine: Any, root: Path) -> set[str]:
-        """List the images that were built in this root."""
         found = engine.images.list(filters={"label": "raggate.built"})
         return {image.id for image in found if image.labels.get("root") == root.name}
 

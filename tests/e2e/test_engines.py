@@ -84,7 +84,6 @@ def block(engine: str, number: int = 0) -> str:
 
 
 def run(change: Project, words: list[str], **variables: str) -> int:
-    """Run a command as the engine does."""
     environment = {**os.environ, "FAKE_BEHAVIOUR": "ok", **variables}
     environment["PATH"] = f"{change.root.parent / 'bin'}:{environment['PATH']}"
     done = subprocess.run(words, cwd=change.root, env=environment, capture_output=True, text=True, check=False)
@@ -100,7 +99,6 @@ def script(change: Project, commands: list[str], **variables: str) -> int:
 
 
 def shards(change: Project) -> set[str]:
-    """Name the directories of shards."""
     return {path.name for path in (change.root / "parts").iterdir()}
 
 

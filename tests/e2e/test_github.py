@@ -98,7 +98,6 @@ class Forge:
         return made
 
     def comments(self) -> list[str]:
-        """Return the texts of the workflow's comments."""
         return [comment.body for comment in self.repository.comments_of(7) if comment.login == BOT]
 
     def second_stage(self, run: int, conclusion: str, *, workflow: str = "rag-gate.yml") -> Step:

@@ -25,20 +25,17 @@ OVEN = "# Bread > ## Oven"
 
 @pytest.fixture
 def project(tmp_path: Path) -> LabelProject:
-    """Return a repository with a stored run."""
     return make_label_project(tmp_path)
 
 
 @pytest.fixture
 def address(project: LabelProject) -> Iterator[str]:
-    """Serve its page."""
     session = project.open()
     with session.journal, served(session) as url:
         yield url
 
 
 def shown(page: Page, address: str) -> None:
-    """Open the page and wait for a passage."""
     page.goto(address)
     expect(page.locator(".passage")).to_be_visible()
 
@@ -193,7 +190,6 @@ def test_a_page_of_an_earlier_start(page: Page, address: str) -> None:
 
 
 def start(project: LabelProject) -> tuple[subprocess.Popen[str], str]:
-    """Start a process of its own and give its address."""
     process = subprocess.Popen(
         [sys.executable, "-m", "raggate", "label", "runs/20260102_030405", "--as", "ann"],
         cwd=project.root,

@@ -40,12 +40,10 @@ def change(tmp_path: Path) -> Project:
 
 
 def git(at: Path, *words: str) -> None:
-    """Run git."""
     subprocess.run(["git", *words], cwd=at, check=True, capture_output=True)
 
 
 def block(page: str, language: str) -> str:
-    """Return the first code block of a page."""
     found = re.search(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None
     return found[1]

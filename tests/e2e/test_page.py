@@ -176,7 +176,6 @@ class TestKeys:
 
     @pytest.fixture
     def shown(self, page: Page, tmp_path: Path) -> Page:
-        """The regression's page."""
         return opened(page, report.render(regression()), tmp_path)
 
     def test_search_and_open(self, shown: Page) -> None:

@@ -45,7 +45,6 @@ def masked(line: str) -> str:
 
 
 def parts(lines: list[str]) -> Iterator[list[str]]:
-    """Yield the runs of lines between those that stand for others."""
     part: list[str] = []
     for line in lines:
         if line.strip() == CUT:

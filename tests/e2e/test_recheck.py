@@ -43,7 +43,6 @@ class Repository:
         (self.root / name).write_text(text.replace(old, new))
 
     def commit(self) -> None:
-        """Commit everything."""
         identity = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
         for words in (["init", "-q", "-b", "main"], ["add", "."], [*identity, "commit", "-q", "-m", "state"]):
             subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
@@ -54,7 +53,6 @@ class Repository:
         return ended("check", "--against", "HEAD", *arguments, at=self.root, environment=variables, seconds=280)
 
     def recheck(self) -> dict[str, Any]:
-        """Read how the regression was checked."""
         (path,) = self.root.glob(".raggate/runs/*/verdict.json")
         found: dict[str, Any] = json.loads(path.read_text())["recheck"]
         return found
@@ -104,7 +102,6 @@ class TestContainer:
 
     @pytest.fixture
     def contained(self, repository: Repository, engine: Any) -> Repository:
-        """The repository with the API in a container that is built from it."""
         compile_program(NOTES_API, repository.root / "program")
         (repository.root / "Dockerfile").write_text(DOCKERFILE)
         (repository.root / ".dockerignore").write_text("*\n!program\n")

@@ -32,7 +32,6 @@ def commands(directory: Path) -> Path:
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

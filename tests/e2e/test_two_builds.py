@@ -67,7 +67,6 @@ def test_two_addresses(tmp_path: Path) -> None:
 
 
 def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return both sides."""
     return [report["base"], report["head"]]
 
 

@@ -68,7 +68,6 @@ def edit(old: str, new: str) -> Change:
 
 
 def both(*changes: Change) -> Change:
-    """Do one change after the other."""
     return lambda project: [change(project) for change in changes]
 
 
@@ -87,8 +86,6 @@ def write(name: str, content: str | bytes | None) -> Change:
 
 
 def cases(change: Callable[[list[dict[str, Any]]], object]) -> Change:
-    """Change the golden set."""
-
     def apply(project: Project) -> None:
         rows = project.cases()
         change(rows)
@@ -98,7 +95,6 @@ def cases(change: Callable[[list[dict[str, Any]]], object]) -> Change:
 
 
 def of_first(**keys: Any) -> Change:
-    """Change keys of the first question."""
     return cases(lambda rows: rows[0].update(keys))
 
 
@@ -109,7 +105,6 @@ def unanswerable(rows: list[dict[str, Any]]) -> None:
 
 
 def without_baseline(project: Project) -> None:
-    """Take the baseline away."""
     shutil.rmtree(project.root / "baselines")
 
 
@@ -133,7 +128,6 @@ def another_depth(files: Files) -> None:
 
 
 def without_a_question(files: Files) -> None:
-    """Drop a question that failed."""
     files["golden.jsonl"] = b"\n".join(files["golden.jsonl"].split(b"\n")[1:])
     files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
 
@@ -302,7 +296,6 @@ def steady(text: str, *roots: Path) -> list[str]:
 
 
 def of_review(review: Review) -> dict[str, Any]:
-    """Return what a review decides and shows."""
     verdict = review.verdict
     metrics = {
         f"{mode}/{name}": value.value

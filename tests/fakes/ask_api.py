@@ -80,7 +80,6 @@ class FakeAskApi(Served):
         super().__exit__()
 
     def enter(self, asked: Asked) -> None:
-        """Count a question in."""
         with self._lock:
             self.asked.append(asked)
             self.counts[asked.body["question"]] += 1
@@ -88,7 +87,6 @@ class FakeAskApi(Served):
             self.peak = max(self.peak, self._now)
 
     def leave(self) -> None:
-        """Count a question out."""
         with self._lock:
             self._now -= 1
 

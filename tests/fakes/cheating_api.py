@@ -57,12 +57,10 @@ class Index(process_api.Index):
         return {**best, "text": text, "chunk_id": name}
 
     def retold(self, chunk: dict, text: str) -> dict:
-        """Return a chunk another text."""
         return self.renamed({**chunk, "text": text}, text)
 
     @staticmethod
     def renamed(chunk: dict, name: str) -> dict:
-        """Return a chunk an id of its own."""
         return {**chunk, "chunk_id": hashlib.sha256(f"{chunk['chunk_id']}{name}".encode()).hexdigest()[:32]}
 
 
@@ -103,7 +101,6 @@ GOOD: list[process_api.Index] = []
 
 
 def main() -> None:
-    """Serve."""
     GOOD.append(process_api.Index())
     Handler.index = Index()
     PlainServer(("127.0.0.1", int(os.environ["API_PORT"])), Handler).serve_forever()

@@ -162,7 +162,6 @@ class FakeGitHub:
             self._script.hooks += [(match, callback)] * times
 
     def calls(self, operation: str) -> list[Request]:
-        """List the requests of one operation."""
         with self._lock:
             return [request for request in self.requests if request.operation == operation]
 

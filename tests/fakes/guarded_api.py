@@ -75,7 +75,6 @@ class GuardedHandler(process_api.Handler):
 
 
 def main() -> None:
-    """Serve."""
     GuardedHandler.index = GuardedIndex()
     PlainServer(("127.0.0.1", int(os.environ["API_PORT"])), GuardedHandler).serve_forever()
 

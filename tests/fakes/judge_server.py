@@ -43,7 +43,6 @@ class Answer:
     drop: bool = False
 
     def body(self, path: str, asked: str) -> bytes:
-        """Return the body of the answer to a request of this path for this model."""
         if self.raw is not None:
             return self.raw
         text = self.text if isinstance(self.text, str) else json.dumps(self.text)
@@ -77,7 +76,6 @@ class Request:
 
     @property
     def text(self) -> str:
-        """The last message."""
         return str(self.body["messages"][-1]["content"])
 
 
@@ -173,7 +171,6 @@ class _Handler(Handler):
     wbufsize = -1
 
     def post(self) -> None:
-        """Answer a request."""
         body = self.body()
         with self.fake.taken(Request(path=self.path, headers=self.lower_headers(), body=body)) as answer:
             time.sleep(answer.delay)

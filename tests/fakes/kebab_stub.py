@@ -65,7 +65,6 @@ def hits(question: str, k: int, mode: str) -> list[dict[str, Any]]:
 
 
 def response(question: str, k: int, mode: str) -> dict[str, Any]:
-    """Return a search_response."""
     return {"schema_version": f"search_response.v{MAJOR}", "hits": hits(question, k, mode), "next_cursor": None}
 
 

@@ -36,7 +36,6 @@ TOOL = {
 
 
 def sections(root: Path) -> list[dict[str, Any]]:
-    """Return the sections of all notes."""
     found: list[dict[str, Any]] = []
     for path in sorted(root.rglob("*.md")):
         headings: list[str] = []
@@ -75,7 +74,6 @@ class Server:
             return {**reply, "error": {"code": -32601, "message": f"no method {error}"}}
 
     def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Return the result of a method."""
         if method == "initialize" and "stateless" not in BEHAVIOUR:
             return {
                 "protocolVersion": BEHAVIOUR.get("version", params["protocolVersion"]),
@@ -93,7 +91,6 @@ class Server:
         raise LookupError(method)
 
     def called(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Search."""
         number = next(CALLS)
         if number > int(BEHAVIOUR.get("die_after", 1 << 30)):
             os.abort()
@@ -139,7 +136,6 @@ def over_pipes(server: Server) -> None:
 
 
 def write(line: str) -> None:
-    """Write one line."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -150,7 +146,6 @@ class Handler(PlainHandler):
     server: HttpServer
 
     def post(self) -> None:
-        """Answer a message."""
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.notes.key = self.headers.get("x-key", "")
         self.server.notes.user = self.headers.get("x-user", "")
@@ -172,7 +167,6 @@ class Handler(PlainHandler):
             self.server.session = "forgotten"
 
     def said(self, status: int, reply: dict[str, Any]) -> None:
-        """Send a reply."""
         body, kind = json.dumps(reply), "application/json"
         if "events" in BEHAVIOUR and status == 200:
             progress = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}})

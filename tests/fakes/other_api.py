@@ -59,7 +59,6 @@ class OtherApi(Served):
         return 200, json.dumps(self.search(heard.body["q"], heard.body["top"])).encode()
 
     def search(self, question: str, top: int) -> dict[str, Any]:
-        """Answer a question in this API's shape."""
         words = {word.strip("?.,").lower() for word in question.split()}
         found = [(len(words & set(text.lower().split())), number) for number, (_, _, text) in enumerate(self.notes)]
         best = sorted(((-score, number) for score, number in found if score), key=lambda pair: pair)[:top]

@@ -28,7 +28,6 @@ class PlainHandler(socketserver.StreamRequestHandler):
     close_connection = False
 
     def handle(self) -> None:
-        """Answer one request after the other."""
         while not self.close_connection:
             self.line = self.rfile.readline(1 << 16).decode("latin-1").strip()
             method, _, rest = self.line.partition(" ")
@@ -41,11 +40,9 @@ class PlainHandler(socketserver.StreamRequestHandler):
             self.wfile.flush()
 
     def get(self) -> None:
-        """Answer a GET request."""
         self.refuse()
 
     def post(self) -> None:
-        """Answer a POST request."""
         self.refuse()
 
     def refuse(self) -> None:

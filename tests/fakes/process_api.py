@@ -104,7 +104,6 @@ class Index:
                 self.chunks.append((vault, chunk, words(f"{heading_path} {body}")))
 
     def share(self) -> float:
-        """Return the part that is indexed so far."""
         if "never_indexed" in BEHAVIOUR:
             return 0.5
         return min(1.0, (time.monotonic() - STARTED) / float(BEHAVIOUR.get("slow_index", 0) or 1e-9))
@@ -177,7 +176,6 @@ class Handler(PlainHandler):
             self.reply({"is_indexing": busy, "status": "indexing" if busy else "idle"})
 
     def post(self) -> None:
-        """Answer a question."""
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         TIMES[body] += 1
         url, number = urlsplit(self.path), next(ASKS)
@@ -271,7 +269,6 @@ class Handler(PlainHandler):
             time.sleep(pause)
 
     def reply(self, value: object, status: int = 200) -> None:
-        """Send JSON."""
         self.answer(status, json.dumps(value).encode())
 
 

@@ -17,7 +17,6 @@ class Handler(BaseHTTPRequestHandler):
 
     @property
     def fake(self) -> Any:
-        """Give what it answers for."""
         return self.server.fake  # type: ignore[attr-defined]
 
     def _answer(self) -> None:
@@ -29,7 +28,6 @@ class Handler(BaseHTTPRequestHandler):
         self.send_error(501)
 
     def body(self) -> Any:
-        """Read the JSON that was sent."""
         return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
 
     def query(self) -> dict[str, str]:
@@ -75,7 +73,6 @@ class Served:
 
     @property
     def base_url(self) -> str:
-        """Where it listens."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:

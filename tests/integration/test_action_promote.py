@@ -18,7 +18,6 @@ BASELINE = "baselines/small.json"
 
 @pytest.fixture
 def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    """Yield the step."""
     monkeypatch.chdir(measured.project.root)
     with Stage.on(measured, tmp_path) as stage:
         yield stage

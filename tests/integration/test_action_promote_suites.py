@@ -60,14 +60,12 @@ class SuitesStage(Stage):
         return {path for path in now if path.endswith(".json") and now[path] != before.get(path)}
 
     def rows(self) -> dict[str, tuple[str, int]]:
-        """Return what the output `suites` says of each."""
         rows = json.loads(self.state.outputs["suites"])
         return {row["suite"]: (row["verdict"], row["exit-code"]) for row in rows}
 
 
 @pytest.fixture
 def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SuitesStage]:
-    """Yield the step."""
     monkeypatch.chdir(measured.project.root)
     with SuitesStage.on(measured, tmp_path) as stage:
         yield stage

@@ -38,11 +38,9 @@ class FakeStarted:
     how: ProcessExit | None = None
 
     def died(self) -> ProcessExit | None:
-        """Return how it ended."""
         return self.how
 
     def log_tail(self) -> tuple[str, ...]:
-        """Return no log."""
         return ()
 
 
@@ -53,7 +51,6 @@ class Heard:
     calls: list[tuple[Result, int, int]] = field(default_factory=list)
 
     def __call__(self, result: Result, done: int, total: int) -> None:
-        """Note it down."""
         self.calls.append((result, done, total))
 
 
@@ -183,7 +180,6 @@ class Flaky:
         self.seen: dict[str, int] = {}
 
     def __call__(self, question: str) -> Reply:
-        """Fail or answer."""
         with self.lock:
             self.seen[question] = self.seen.get(question, 0) + 1
             return self.reply if self.seen[question] <= self.fails else Reply(body=ask_body(question))

@@ -57,7 +57,6 @@ def committed(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def repository(committed: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return committed.copied(tmp_path / "repository")
 
 
@@ -107,7 +106,6 @@ def stale(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple
 
 
 def codes(verdict: dict[str, Any]) -> list[str]:
-    """Name the reasons of a verdict."""
     return [reason["code"] for reason in verdict["reasons"]]
 
 
@@ -287,7 +285,6 @@ def fading(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> Proj
 
 @pytest.fixture
 def noisy(fading: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return fading.copied(tmp_path / "noisy")
 
 

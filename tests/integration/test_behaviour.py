@@ -40,7 +40,6 @@ def codes(project: Project) -> dict[str, str]:
 
 
 def metrics(project: Project) -> dict[str, Any]:
-    """Read the metrics of the newest run."""
     loaded: dict[str, Any] = json.loads((project.last_run() / "metrics.json").read_text())
     return loaded
 

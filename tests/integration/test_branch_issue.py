@@ -53,11 +53,9 @@ class Stage:
 
     @property
     def issues(self) -> list[tuple[str, str]]:
-        """Give state and title of every issue."""
         return [(issue.state, issue.title) for issue in self.repository.issues.values()]
 
     def body(self, number: int) -> str:
-        """Return the text of an issue."""
         return self.repository.issues[number].body or ""
 
 

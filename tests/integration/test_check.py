@@ -50,7 +50,6 @@ def committed_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def committed(committed_once: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return committed_once.copied(tmp_path)
 
 
@@ -64,7 +63,6 @@ def worse_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def worse(worse_once: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return worse_once.copied(tmp_path)
 
 

@@ -474,7 +474,6 @@ PARENT_THAT_LEAVES = f"""{PARENT.partition('    print("begin"')[0]}
 
 
 def given_to_parent(place: Workspace, settings: CommandBackend) -> str:
-    """Write what a raggate that runs as a process of its own is given."""
     given = {
         "root": str(place.root),
         "out": str(place.out),

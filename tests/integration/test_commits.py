@@ -33,7 +33,6 @@ class Stage:
         return self.fake.client(token)
 
     def update(self, branch: str, expected: str | None, *, onto: str | None = None, **others: object) -> Committed:
-        """Put `FILES` onto a branch."""
         with self.github(**others) as github:  # type: ignore[arg-type]
             return update(
                 GitHubRepository(github, NAME),
@@ -45,7 +44,6 @@ class Stage:
             )
 
     def parents(self, sha: str) -> tuple[str, ...]:
-        """Return the parents of a commit."""
         return tuple(self.repository.objects.commits[sha].parents)
 
 

@@ -42,7 +42,6 @@ class Stage:
     name: str = NAME
 
     def adopt(self) -> tuple[Run, Evidence]:
-        """Let it be adopted."""
         given = {"event": "push", "created_at": DAY, "run_started_at": DAY, "head_sha": self.measured.commit}
         run = self.repository.add_run(77, **{**given, **self.record})
         if self.artifact is not None:
@@ -63,7 +62,6 @@ class Stage:
 
 @pytest.fixture
 def stage(measured: Measured, inputs: Inputs) -> Iterator[Stage]:
-    """Yield the repository on a fake."""
     with FakeGitHub() as fake:
         yield Stage(fake, measured.on(fake), measured, inputs)
         fake.assert_clean()

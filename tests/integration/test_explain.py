@@ -50,7 +50,6 @@ def talk(project: Project, tmp_path: Path) -> Iterator[Conversation]:
 
 
 def upload(talk: Conversation, files: Files) -> None:
-    """Let the run leave these files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in files.items():

@@ -149,7 +149,6 @@ def stage(project: Project) -> Iterator[Stage]:
 
 @contextmanager
 def staged(project: Project, flavour: str = "api.github.com") -> Iterator[Stage]:
-    """Put them on a server of a kind."""
     with FakeGitHub(flavour) as fake:
         repository = fake.add_repository(NAME)
         fork = fake.add_repository("stranger/notes", fork_of=repository)
@@ -161,7 +160,6 @@ def staged(project: Project, flavour: str = "api.github.com") -> Iterator[Stage]
 
 
 def outcome(told: SuiteOutcome) -> str:
-    """Name the verdict."""
     assert told.review is not None, told.failure
     return told.review.verdict.outcome
 

@@ -44,7 +44,6 @@ Open = Callable[..., Commit]
 
 @pytest.fixture
 def fake(flavour: str) -> Iterator[FakeGitHub]:
-    """Serve a GitHub."""
     with FakeGitHub(flavour) as github:
         yield github
         github.assert_clean()
@@ -52,7 +51,6 @@ def fake(flavour: str) -> Iterator[FakeGitHub]:
 
 @pytest.fixture
 def repository(fake: FakeGitHub) -> Repository:
-    """Return a repository with a vault."""
     return fake.add_repository(NAME, files=FILES)
 
 
@@ -77,7 +75,6 @@ def opened(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> Iterator
 
 
 def files_below(directory: Path) -> dict[str, str]:
-    """Return the files below a directory with their content."""
     found = sorted(path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): path.read_text() for path in found}
 
@@ -212,7 +209,6 @@ class TestTruncated:
 
     @pytest.fixture(autouse=True)
     def cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let recursive answers be cut."""
         cut_short(monkeypatch)
 
     def test_level_by_level(self, opened: Open) -> None:

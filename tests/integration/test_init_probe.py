@@ -29,7 +29,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def raggate(root: Path, *words: str, **environment: str) -> Done:
-    """Run raggate in the repository."""
     return called(lambda: main.main(words), at=root, environment=environment)
 
 

@@ -64,7 +64,6 @@ def answered_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def answered(answered_once: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return answered_once.copied(tmp_path)
 
 
@@ -86,7 +85,6 @@ def judged(judged_once: Project, tmp_path: Path) -> Project:
 
 
 def judged_by(project: Project, server: FakeJudge, more: str = "") -> None:
-    """Put a section with this server into the configuration."""
     text = project.config.read_text().partition("\njudges:")[0]
     project.config.write_text(text + SECTION.format(url=server.url) + more)
 
@@ -99,13 +97,11 @@ def make_baseline(project: Project, run: Path) -> None:
 
 
 def judgements(project: Project) -> list[dict[str, Any]]:
-    """Return the judgements of the newest run."""
     rows = plain_rows(project.last_run()).read_text().splitlines()
     return [judgement for row in rows for judgement in json.loads(row).get("judgements", [])]
 
 
 def stored_judging(project: Project) -> dict[str, Any]:
-    """Return what the newest run tells of judging."""
     stored: dict[str, Any] = json.loads((project.last_run() / "config.json").read_text())["judging"]
     return stored
 
@@ -435,7 +431,6 @@ CANARY = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n"
 
 
 def put_canary(project: Project, content: str) -> None:
-    """Write the canary set."""
     (project.root / "golden").mkdir(exist_ok=True)
     (project.root / "golden" / "canary.jsonl").write_text(content)
 
@@ -453,7 +448,6 @@ def armed_once(answered_once: Project, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def armed(armed_once: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return armed_once.copied(tmp_path)
 
 

@@ -17,7 +17,6 @@ from raggate.labelling.session import Session
 
 @pytest.fixture
 def project(tmp_path: Path) -> LabelProject:
-    """Return a repository with a stored run."""
     return make_label_project(tmp_path)
 
 

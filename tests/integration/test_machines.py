@@ -53,28 +53,6 @@ def told(project: Project, *arguments: str, **environment: str) -> dict[str, Any
     return document
 
 
-def test_a_regression(red_by_json: Done) -> None:
-    """The document names the verdict, the questions that were lost and the run directory; words go elsewhere."""
-    document = json.loads(red_by_json.out)
-    VALID.validate(document)
-    result = document["result"]
-    assert (red_by_json.code, document["exit_code"], result["outcome"]) == (1, 1, "regression")
-    assert document["error"] is None
-    assert result["lost"]
-    assert {question["kind"] for question in result["lost"]} <= {"broke", "fell", "missed"}
-    assert Path(result["run_directory"], "verdict.json").is_file()
-    assert "asked 6 of 6" in red_by_json.err
-
-
-def test_asking(project: Project) -> None:
-    """What asks the API answers by the schema: a run, the noise of equal runs, one question."""
-    assert told(project, "run", "--limit", "3")["result"]["results"] == 3
-    noise = told(project, "calibrate", "--runs", "2")["result"]["noise"]
-    assert noise
-    probed = told(project, "probe")
-    assert (probed["exit_code"], probed["result"]["rank"]) == (0, 1)
-
-
 def test_the_same_from_python(project: Project, red_by_json: Done, capsys: pytest.CaptureFixture[str]) -> None:
     """`raggate.check` gives the verdict of the command line as an object, and prints nothing."""
     heard: list[str] = []

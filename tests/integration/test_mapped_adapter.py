@@ -41,11 +41,9 @@ class Started:
     base_url: str
 
     def died(self) -> None:
-        """It has not."""
         return
 
     def log_tail(self) -> tuple[str, ...]:
-        """Return no log."""
         return ()
 
 
@@ -122,7 +120,6 @@ def test_a_wrong_shape_is_a_failure_that_names_place_and_case(body: object, expe
 
 
 def state(api: OtherApi, **changes: Any) -> IndexState:
-    """Ask how the index stands."""
     with httpx.Client(base_url=api.base_url, verify=checked_by(api.base_url)) as client:
         return adapter(mapped(**changes)).index_state(client, Readiness(health_path="/live"))
 

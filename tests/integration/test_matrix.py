@@ -100,7 +100,6 @@ class Stage:
     run: MatrixRun
 
     def comment(self) -> str:
-        """Return the text of the one comment of the workflow."""
         (comment,) = (item for item in self.repository.comments_of(7) if item.login == BOT)
         return visible(comment.body)
 
@@ -128,7 +127,6 @@ def staged(project: Project, scratch: Path) -> Iterator[Stage]:
 
 @pytest.fixture
 def stage(project: Project, tmp_path: Path) -> Iterator[Stage]:
-    """Yield such a pull request."""
     with staged(project, tmp_path) as made:
         yield made
 

@@ -44,7 +44,6 @@ def configured(root: Path, transport: str) -> Project:
 
 
 def gated(root: Path, transport: str) -> Project:
-    """Return one that has a baseline."""
     project = configured(root, transport)
     project.promote()
     return project

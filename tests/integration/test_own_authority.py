@@ -24,7 +24,6 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers everything with an empty object."""
 
     def do_GET(self) -> None:
-        """Answer."""
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.end_headers()

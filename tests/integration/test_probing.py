@@ -55,7 +55,6 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def guarded(guarded_once: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return guarded_once.copied(tmp_path)
 
 
@@ -65,7 +64,6 @@ def findings(project: Project) -> dict[str, dict[str, Any]]:
 
 
 def rows(project: Project) -> list[dict[str, Any]]:
-    """Read the probes of the newest run."""
     return [json.loads(line) for line in (project.last_run() / "probes.jsonl").read_text().splitlines()]
 
 

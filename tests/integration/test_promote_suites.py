@@ -42,12 +42,10 @@ def written(mono: Project) -> set[str]:
 
 
 def promote(mono: Project, *words: str) -> Done:
-    """Promote with the configurations of all suites."""
     return mono.command("promote", *words, "-c", PATTERN)
 
 
 def run_of(mono: Project, suite: str) -> Path:
-    """Return the run of a suite."""
     (run,) = (mono.root / "services" / suite / ".raggate" / "runs").iterdir()
     return run
 

@@ -55,13 +55,11 @@ class Stage:
         permissions: dict[str, str] | None = None,
         login: str = "github-actions[bot]",
     ) -> PullRequestResult:
-        """Let a promotion run."""
         token = self.fake.token(permissions or WRITES, login=login)
         with self.fake.client(token) as github:
             return propose(GitHubRepository(github, NAME), change or self.change())
 
     def pulls(self) -> list[Pull]:
-        """Return the pull requests."""
         return list(self.repository.pulls.values())
 
     def proposed(self) -> bytes | None:

@@ -33,7 +33,6 @@ def project(tmp_path: Path) -> Project:
 
 
 def try_few_faults(patch: pytest.MonkeyPatch) -> None:
-    """Let only a few faults be tried."""
     names = {"ranks reversed", "nothing returned"}
     patch.setattr(faults, "FAULTS", tuple(fault for fault in faults.FAULTS if fault.name in names))
 
@@ -45,13 +44,11 @@ def few_faults(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def proof(project: Project) -> dict[str, Any]:
-    """Read the newest proof."""
     loaded: dict[str, Any] = json.loads((project.last_run() / "proof.json").read_text())
     return loaded
 
 
 def configured(project: Project, text: str) -> Project:
-    """Append to the configuration."""
     with project.config.open("a") as stream:
         stream.write(text)
     return project
@@ -66,7 +63,6 @@ class Proved:
     document: dict[str, Any]
 
     def fault(self, name: str, size: str = "") -> dict[str, Any]:
-        """Return a fault of the document."""
         (fault,) = [each for each in self.document["faults"] if (each["name"], each["size"]) == (name, size)]
         return fault
 

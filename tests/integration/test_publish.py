@@ -46,7 +46,6 @@ class Stage:
         prefix: str = "",
         **asked: Any,
     ) -> StepReporter:
-        """Let a run begin and finish."""
         happened = replace(event_of(self.fake), **(event or {}))
         with self.fake.client(self.fake.token(permissions or WRITES)) as github:
             reporter = StepReporter(happened, GitHubRepository(github, NAME), Settings(**asked), self.said.append)
@@ -57,7 +56,6 @@ class Stage:
             return reporter
 
     def comments(self) -> list[str]:
-        """Return the texts of the workflow's comments."""
         return [comment.body for comment in self.repository.comments_of(7) if comment.login == BOT]
 
 
@@ -79,13 +77,11 @@ def stage(flavour: str) -> Iterator[Stage]:
 
 
 def outcome(name: str, **fields: Any) -> SuiteOutcome:
-    """Return the outcome of one of the reviews."""
     made = review(name)
     return SuiteOutcome(config="raggate.yml", suite="notes", code=made.verdict.exit_code, review=made, **fields)
 
 
 def failed(failure: RunFailure) -> SuiteOutcome:
-    """Return the outcome of a run without a verdict."""
     return SuiteOutcome(config="raggate.yml", suite="notes", code=failure.exit_code, failure=failure)
 
 

@@ -28,7 +28,6 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def project(forty: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return forty.copied(tmp_path)
 
 
@@ -41,7 +40,6 @@ def reword(project: Project, which: slice) -> None:
 
 
 def promote(project: Project, *words: str) -> Done:
-    """Promote the last run."""
     return project.command("promote", str(project.last_run()), *words)
 
 

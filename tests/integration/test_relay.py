@@ -44,7 +44,6 @@ class Measured:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """Measure once."""
     root = tmp_path_factory.mktemp("mono")
     runs = {}
     for name in ("good", "poor", "docs"):
@@ -110,7 +109,6 @@ class Stage:
 
     @property
     def comment(self) -> str:
-        """The text of the one comment."""
         (comment,) = [comment for comment in self.repository.comments_of(7) if comment.login == BOT]
         return str(comment.body)
 
@@ -125,7 +123,6 @@ def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @contextmanager
 def staged(measured: Measured, tmp_path: Path, flavour: str) -> Iterator[Stage]:
-    """Open it on a server of a kind."""
     with FakeGitHub(flavour) as fake:
         repository = fake.add_repository(NAME)
         fork = fake.add_repository("stranger/notes", fork_of=repository)
@@ -143,7 +140,6 @@ NOTHING = ("cannot tell", 3)
 
 
 def folders(runs: Runs) -> Runs:
-    """Return the folders as the artifact of a list has them."""
     return {f"{name}/.raggate/runs/20260102_030405": run for name, run in runs.items()}
 
 
@@ -242,7 +238,6 @@ def test_a_change_that_brings_a_suite_has_a_first_run(stage: Stage, measured: Me
 
 
 def _renamed(files: Files, name: object) -> Files:
-    """Let a run say that it is of another suite."""
     config = {**json.loads(files["config.json"]), "suite": name}
     kept = {key: data for key, data in files.items() if key != "verdict.json"}
     return {**kept, "config.json": json.dumps(config).encode()}

@@ -83,7 +83,6 @@ def another_commit(talk: Conversation) -> None:
 
 
 def closed(talk: Conversation) -> None:
-    """Close the pull request."""
     talk.repository.pulls[7].state = "closed"
 
 

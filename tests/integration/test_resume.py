@@ -89,7 +89,6 @@ class _Adapter(FakeAdapter):
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A suite whose runs are killed and go on."""
     return make_suite(tmp_path_factory.mktemp("resume"))
 
 
@@ -167,7 +166,6 @@ def test_a_kill_while_more_is_asked_beside_changes_nothing_but_that_it_is_asked_
 
 @pytest.fixture(scope="module")
 def half(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that was killed in the middle."""
     fake = Fake()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)

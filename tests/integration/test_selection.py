@@ -19,7 +19,6 @@ def promoted(promoted_once: Project, tmp_path: Path) -> Project:
 
 
 def asked(project: Project) -> list[str]:
-    """Name the questions that the newest run asked."""
     return [item.case.id for item in run_directory.read(project.last_run()).results]
 
 

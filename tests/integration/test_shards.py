@@ -98,21 +98,18 @@ def test_however_many_shards_there_are_the_run_is_the_same(
 
 
 def change_header(directory: Path, **ended: Any) -> None:
-    """Change how a shard says that it ended."""
     stored = json.loads((directory / "asking.json").read_text())
     stored["ended"] |= ended
     (directory / "asking.json").write_text(json.dumps(stored))
 
 
 def change_means(directory: Path, **means: Any) -> None:
-    """Change by what a shard says that it was asked."""
     stored = json.loads((directory / "asking.json").read_text())
     stored["means"] |= means
     (directory / "asking.json").write_text(json.dumps(stored))
 
 
 def change_rows(directory: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
-    """Change the rows of a shard."""
     path = directory / result_rows.RESULTS
     rows = change(gzip.decompress(path.read_bytes()).splitlines(keepends=True))
     path.write_bytes(gzip.compress(b"".join(rows)))
@@ -418,7 +415,6 @@ def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, merged: Path,
 
 
 def judged_as_of(project: Project, directory: Path, started: str, out: Path) -> CheckResult:
-    """Judge a run directory that says that it was begun at a time."""
     config = json.loads((directory / "config.json").read_text())
     (directory / "config.json").write_text(json.dumps({**config, "started": started}))
     return claimed_run.check_run(asked_by(project, out=out), directory)

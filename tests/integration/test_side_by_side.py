@@ -34,7 +34,6 @@ def repository_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def repository(repository_once: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return repository_once.copied(tmp_path / "repository")
 
 

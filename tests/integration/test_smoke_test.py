@@ -55,7 +55,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def probe(root: Path, url: str, *arguments: str, config: str = CONFIG) -> Done:
-    """Probe an API that runs at an address."""
     (root / "raggate.yml").write_text(config.format(url=url))
     return called(lambda: main.main(["probe", *arguments]), at=root, environment={})
 

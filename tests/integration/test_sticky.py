@@ -62,7 +62,6 @@ class Stage:
         return [one for one in found if one.login == BOT and one.body.startswith(f"<!-- {line}")]
 
     def alerts(self) -> list[Comment]:
-        """List the loud comments."""
         return self.comments("raggate:alert")
 
     def operations(self) -> list[str]:
@@ -81,12 +80,10 @@ def update_of(push: Push) -> Update:
 
 
 def passed(run: int, *, head: str = HEAD, attempt: int = 1) -> Push:
-    """Return a push that passed."""
     return Push(head=head, verdict="pass", run=run, attempt=attempt)
 
 
 def failed(run: int, *, head: str = HEAD, attempt: int = 1, verdict: str = "regression") -> Push:
-    """Return a push that did not."""
     return Push(head=head, verdict=verdict, run=run, attempt=attempt)
 
 

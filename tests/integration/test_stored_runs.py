@@ -24,7 +24,6 @@ def checked_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def checked(checked_once: Project, tmp_path: Path) -> Project:
-    """A copy of it."""
     return checked_once.copied(tmp_path)
 
 

@@ -95,7 +95,6 @@ class Step:
     said: list[str] = field(default_factory=list)
 
     def check(self, request: Request) -> CheckResult:
-        """Stand for the pipeline."""
         self.asked.append(request)
         directory = self.root / request.config_file.parent / "run"
         directory.mkdir(parents=True, exist_ok=True)
@@ -111,7 +110,6 @@ class Step:
             return gate(given, self.happened(number), there, self.runner, self.state)
 
     def client(self) -> GitHub:
-        """Return a client that may write what the step may."""
         return self.fake.client(self.fake.token({"contents": "read", **dict.fromkeys(self.may, "write")}))
 
     def happened(self, number: int) -> Event:
@@ -120,7 +118,6 @@ class Step:
         return make_pull_event(self.fake, name=self.event, run_id=number, head=self.head, base=self.base, **number_of)
 
     def comment(self) -> str:
-        """Return the text of the one comment."""
         (comment,) = [comment for comment in self.repository.comments_of(7) if comment.login == BOT]
         return comment.body
 

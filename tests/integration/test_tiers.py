@@ -38,7 +38,6 @@ def tiers_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def tiers(tiers_once: Project, tmp_path: Path) -> Project:
-    """Return such a repository to change."""
     return tiers_once.copied(tmp_path)
 
 

@@ -26,7 +26,6 @@ def waive(project: Project, expires: str, *metrics: str) -> None:
 
 
 def codes(project: Project, key: str = "reasons") -> set[str]:
-    """Return the codes of the newest verdict."""
     return {reason["code"] for reason in project.verdict()[key]}
 
 

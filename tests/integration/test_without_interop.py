@@ -27,7 +27,6 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(alone: Path, at: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with the gate alone."""
     environment = {**os.environ, "PYTHONPATH": str(alone)}
     return subprocess.run(
         [sys.executable, "-c", HIDING, *words], cwd=at, env=environment, capture_output=True, text=True, check=False

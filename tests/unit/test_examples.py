@@ -19,7 +19,6 @@ GATES = sorted(EXAMPLES.glob("*/raggate*.yml"))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """Read a golden set."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

@@ -44,7 +44,6 @@ def wire() -> bool:
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
 def github(request: pytest.FixtureRequest, wire: bool) -> Iterator[FakeGitHub]:
-    """Yield a fake of either flavour."""
     with FakeGitHub(request.param, wire=wire) as fake:
         yield fake
 
@@ -61,7 +60,6 @@ def repository(github: FakeGitHub) -> Repository:
 
 @pytest.fixture
 def client(github: FakeGitHub, repository: Repository) -> Iterator[httpx.Client]:
-    """Yield a client with the token of a workflow."""
     with client_of(github, ALL) as one:
         yield one
 
@@ -75,7 +73,6 @@ def client_of(github: FakeGitHub, permissions: dict[str, str]) -> httpx.Client:
 
 
 def git(*arguments: str, given: bytes) -> str:
-    """Run git on some input."""
     result = subprocess.run(["git", *arguments], input=given, capture_output=True, check=True)
     return result.stdout.decode().strip()
 

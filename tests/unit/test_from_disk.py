@@ -51,7 +51,6 @@ SETTINGS = make_config(
 
 
 def stored(run: Run) -> Run:
-    """Write a run and read it again."""
     with TemporaryDirectory() as directory:
         run_directory.write(Path(directory), run)
         return run_directory.read(Path(directory))
@@ -85,7 +84,6 @@ def chunks(draw: st.DrawFn) -> Chunk:
 
 @st.composite
 def answers(draw: st.DrawFn, case_id: str) -> LabelledResult:
-    """Draw a case and what became of it."""
     answerable = draw(st.booleans())
     supports = (
         Support(rel_path="a.md", heading_path=draw(st.sampled_from((None, "# A")))),

@@ -36,7 +36,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
 
 @pytest.fixture
 def hostile(template: Hostile, tmp_path: Path) -> Hostile:
-    """Return a repository to tamper with."""
     return template.copied(tmp_path / "repository")
 
 

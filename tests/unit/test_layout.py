@@ -309,7 +309,6 @@ def test_decisive_modules_have_a_test_of_their_name() -> None:
 
 
 def loaded_by(modules: str, libraries: set[str]) -> list[str]:
-    """Name those of some libraries that are loaded with modules."""
     script = f"import sys, {modules}; print(*sorted({libraries} & set(sys.modules)))"
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
 

@@ -1,6 +1,17 @@
 """Texts are measured as people read them, and docstrings open with what the caller gets."""
 
+import re
+from pathlib import Path
+
 from tools import prose
+
+BARE_TEST = re.compile(r'^ *def (test_\w+)\((?:[^()]|\([^()]*\))*\)[^:\n]*:\n(?!\s+""")', re.MULTILINE)
+
+
+def test_every_test_says_what_it_claims() -> None:
+    """A test has a docstring; a helper needs one only where its name does not say what it is."""
+    tests = Path(__file__).parents[1].rglob("test_*.py")
+    assert [name for path in tests for name in BARE_TEST.findall(path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_more_docstrings_open_with_give_or_say() -> None:

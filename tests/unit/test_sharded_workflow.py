@@ -18,7 +18,6 @@ LAST = [*JOBS][-1]
 
 
 def steps(job: str, action: str) -> list[dict[str, Any]]:
-    """Return the inputs of the steps of a job that use an action."""
     return [step["with"] for step in JOBS[job]["steps"] if step.get("uses", "").partition("@")[0] == action]
 
 

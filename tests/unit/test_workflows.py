@@ -119,7 +119,6 @@ def test_a_gate_names_its_branches_and_runs_again_when_they_change() -> None:
 
 
 def steps_of(text: str) -> list[dict[str, Any]]:
-    """Return the steps of every job of a workflow."""
     return [step for job in yaml.load(text, yaml.CSafeLoader)["jobs"].values() for step in job.get("steps", ())]
 
 

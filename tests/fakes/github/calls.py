@@ -72,7 +72,6 @@ class Refusal(Exception):
 
 
 def invalid(resource: str, field_name: str, message: str, *, code: str = "custom") -> Refusal:
-    """Refuse a value as GitHub's validation does."""
     error = {"resource": resource, "field": field_name, "code": code, "message": message}
     return Refusal(422, "Validation Failed", errors=[error])
 
@@ -92,7 +91,6 @@ class Call(Struct):
 
     @property
     def repository(self) -> Repository:
-        """Give the repository of the path."""
         if self.found is None:
             raise Refusal(404, "Not Found")
         return self.found
@@ -104,7 +102,6 @@ class Call(Struct):
 
     @property
     def login(self) -> str:
-        """Name who speaks."""
         return self.token.login if self.token else "ghost"
 
     def number(self, name: str) -> int:

@@ -48,12 +48,10 @@ def pulls_of_commit(call: Call) -> Response:
 
 
 def get_pull(call: Call) -> Response:
-    """Answer GET pulls/{number}."""
     return Response(200, _shown(call, _pull(call, "pull_number")))
 
 
 def create_pull(call: Call) -> Response:
-    """Answer POST pulls."""
     repository, body = call.repository, call.body
     if call.token and call.token.is_bot and not repository.actions_may_open_pulls:
         raise Refusal(403, "GitHub Actions is not permitted to create or approve pull requests.")
@@ -125,7 +123,6 @@ def list_comments(call: Call) -> Response:
 
 
 def get_comment(call: Call) -> Response:
-    """Answer GET of one comment."""
     return Response(200, _comment_shown(call, _comment(call)))
 
 
@@ -141,7 +138,6 @@ def create_comment(call: Call) -> Response:
 
 
 def update_comment(call: Call) -> Response:
-    """Answer PATCH of a comment."""
     comment = _comment(call)
     comment.body = _checked(call.body["body"])
     comment.updated = call.world.now()
@@ -149,7 +145,6 @@ def update_comment(call: Call) -> Response:
 
 
 def delete_comment(call: Call) -> Response:
-    """Answer DELETE of a comment."""
     del call.repository.comments[_comment(call).id]
     return Response(204)
 
@@ -199,7 +194,6 @@ def get_permission(call: Call) -> Response:
 
 
 def get_repository(call: Call) -> Response:
-    """Answer GET of a repository."""
     return Response(200, call.filled("full-repository", shapes.repository(call.repository)))
 
 

@@ -57,7 +57,6 @@ def _answer(code: int, body: Any, headers: Mapping[str, str] | None) -> Response
 
 
 def matches(match: Match, request: Request) -> bool:
-    """Return whether a request is meant."""
     if callable(match):
         return match(request)
     return match in {"*", request.operation} or fnmatchcase(f"{request.method} {request.path}", match)
@@ -71,11 +70,9 @@ class Script:
     hooks: list[tuple[Match, Callable[[Request], object]]] = field(default_factory=list)
 
     def take_fault(self, request: Request) -> Fault | None:
-        """Take the next fault that is meant for a request."""
         return self._take(self.faults, request)
 
     def take_hook(self, request: Request) -> Callable[[Request], object] | None:
-        """Take the next hook that is meant for a request."""
         return self._take(self.hooks, request)
 
     @staticmethod

@@ -17,7 +17,6 @@ _REF = re.compile(r"refs/(?:heads|tags)/(?!.*(?:\.\.|//|@\{|\.lock$|/$|\.$))[^\x
 
 
 def get_ref(call: Call) -> Response:
-    """Answer GET git/ref."""
     name = f"refs/{call.parameters['ref']}"
     if name not in call.repository.refs:
         raise Refusal(404, "Not Found")
@@ -72,7 +71,6 @@ def _ref(call: Call, name: str) -> dict[str, Any]:
 
 
 def get_commit_object(call: Call) -> Response:
-    """Answer GET git/commits."""
     return Response(200, call.filled("git-commit", shapes.git_commit(_commit(call, call.parameters["commit_sha"]))))
 
 

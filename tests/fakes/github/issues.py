@@ -21,14 +21,12 @@ def list_issues(call: Call) -> Response:
 
 
 def create_issue(call: Call) -> Response:
-    """Answer POST issues."""
     if not str(call.body.get("title") or "").strip():
         raise invalid("Issue", "title", "title can't be blank", code="missing_field")
     return Response(201, _shown(call, call.repository.add_issue(call.login, call.body["title"], call.body.get("body"))))
 
 
 def update_issue(call: Call) -> Response:
-    """Answer PATCH of an issue."""
     issue = call.repository.issues.get(call.number("issue_number"))
     if issue is None:
         raise Refusal(404, "Not Found")

@@ -48,7 +48,6 @@ class ObjectStore:
     commits: dict[str, Commit] = field(default_factory=dict)
 
     def add_blob(self, content: bytes) -> str:
-        """Store a file's content."""
         sha = object_id("blob", content)
         self.blobs[sha] = content
         return sha

@@ -16,7 +16,6 @@ def account(login: str, kind: str | None = None) -> dict[str, Any]:
 
 
 def repository(one: Repository) -> dict[str, Any]:
-    """Show a repository."""
     return {
         "id": one.id,
         "node_id": f"R_fake{one.id}",
@@ -70,7 +69,6 @@ def pull(one: Pull, base: Repository) -> dict[str, Any]:
 
 
 def issue(one: Issue, base: Repository, api_url: str) -> dict[str, Any]:
-    """Show an issue."""
     return {
         "id": one.number + 200_000,
         "node_id": f"I_fake{one.number}",
@@ -92,7 +90,6 @@ def issue(one: Issue, base: Repository, api_url: str) -> dict[str, Any]:
 
 
 def comment(one: Comment, base: Repository, api_url: str) -> dict[str, Any]:
-    """Show a comment."""
     place = f"{api_url}/repos/{base.full_name}/issues"
     return {
         "id": one.id,
@@ -108,12 +105,10 @@ def comment(one: Comment, base: Repository, api_url: str) -> dict[str, Any]:
 
 
 def person(one: Person) -> dict[str, str]:
-    """Show who wrote a commit."""
     return {"name": one.name, "email": one.email, "date": one.date}
 
 
 def git_commit(one: Commit) -> dict[str, Any]:
-    """Show a commit as the git data API does."""
     return {
         "sha": one.sha,
         "node_id": f"C_{one.sha}",
@@ -139,7 +134,6 @@ def verification(one: Commit) -> dict[str, Any]:
 
 
 def commit(one: Commit, base: Repository) -> dict[str, Any]:
-    """Show a commit as the repositories API does."""
     return {
         "sha": one.sha,
         "node_id": f"C_{one.sha}",

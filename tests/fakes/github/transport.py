@@ -34,7 +34,6 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """Where the server listens."""
         return int(self._server.server_address[1])
 
     @contextlib.contextmanager
@@ -76,7 +75,6 @@ class _Server(ThreadingHTTPServer):
         self._open: set[socket.socket] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember the connection."""
         self._open.add(request)
         super().process_request(request, client_address)
 
@@ -163,7 +161,6 @@ def _answered(request: httpx.Request, answer: Answer) -> httpx.Response:
 
 
 def encoded(response: Response) -> bytes:
-    """Return the bytes of a body."""
     if response.body is None or isinstance(response.body, bytes):
         return response.body or b""
     return json.dumps(response.body).encode()

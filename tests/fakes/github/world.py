@@ -40,7 +40,6 @@ class Repository:
 
     @property
     def owner(self) -> str:
-        """Name the owner."""
         return self.full_name.split("/")[0]
 
     @property
@@ -108,7 +107,6 @@ class Repository:
         return short[0] if len(short) == 1 else None
 
     def commit(self, name: str) -> Commit | None:
-        """Find a commit by whatever names it."""
         sha = self.resolve(name)
         return self.objects.commits.get(sha) if sha else None
 

@@ -108,7 +108,6 @@ def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def output(*arguments: str) -> str:
-    """Run the command and give what it prints."""
     done = CliRunner().invoke(baseline, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout

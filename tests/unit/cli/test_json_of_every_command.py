@@ -164,7 +164,6 @@ def write_files_of_others(root: Path) -> None:
 
 
 def prepared(root: Path, *words: str) -> None:
-    """Run a command that writes what others read."""
     done = called(lambda: main.run_command(words), at=root, environment={})
     assert done.code == 0, done.err
 

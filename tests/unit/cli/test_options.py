@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
-import pytest
 from click.testing import CliRunner
 
 from raggate.cli.main import cli
-from raggate.cli.options import FiniteRange
 from tables import each_row
 
 
@@ -42,12 +40,3 @@ def test_not_a_number_is_refused(words: tuple[str, ...], text: str) -> None:
     assert done.exit_code == 2
     assert words[-1] in done.output
     assert "Invalid value" in done.output
-
-
-@each_row(("bounds", "text"), [((None, None), "inf"), ((0, None), "nan"), ((0, None), "inf")])
-def test_ranges_without_bounds(bounds: tuple[float | None, float | None], text: str) -> None:
-    """What is not finite is refused also where the range has no bounds; a number is taken as it is."""
-    kind = FiniteRange(*bounds)
-    with pytest.raises(click.BadParameter, match="is not a finite number"):
-        kind.convert(text, None, None)
-    assert kind.convert("2.5", None, None) == 2.5

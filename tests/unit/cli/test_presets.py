@@ -44,13 +44,11 @@ TRIED: dict[str, str] = json.loads((ANSWERS / "tried.json").read_bytes())
 
 
 def loaded(name: str, url: str = "") -> Config:
-    """Read the configuration that a preset makes."""
     text = "suite: notes\nvault: {notes: notes}\n" + first_config.preset(name, url)
     return schema.load(text.encode(), "raggate.yml")
 
 
 def read(name: str, answer: Any) -> Response:
-    """Read an answer by a preset."""
     settings = loaded(name)
     if settings.ask.adapter == "mcp":
         return McpAdapter.of(settings, {})._read(answer)
@@ -83,7 +81,6 @@ def sent_by(name: str) -> list[Any]:
 
 
 def values(part: Any) -> list[Any]:
-    """Return the ends of a JSON value."""
     inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
     return [part] if inner is None else [value for item in inner for value in values(item)]
 

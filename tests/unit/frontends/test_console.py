@@ -20,8 +20,6 @@ from raggate.pipeline.request import RunResult
 
 
 def raising(error: BaseException) -> Callable[[], NoReturn]:
-    """Return work that ends with an error."""
-
     def work() -> NoReturn:
         raise error
 
