@@ -223,8 +223,7 @@ def _accepted(baseline: Baseline) -> Iterator[str]:
             since = f" since {log_line(entry.since)}" if entry.since else ""
             best, drops = figures.amount(metric, entry.best), figures.distance(metric, entry.drops)
             yield f"  {log_line(metric):32}best {best}{since}, drops {drops}"
-            for event, low in (("lowered", entry.lowered), ("moved", entry.moved)):
-                if low is not None:
-                    by = f" by {log_line(low.by, limit=100)}" if low.by else ""
-                    why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
-                    yield f"    {event} on {log_line(low.on)}{by}, {figures.both(metric, low.before, low.after)}{why}"
+            if (low := entry.lowered) is not None:
+                by = f" by {log_line(low.by, limit=100)}" if low.by else ""
+                why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
+                yield f"    lowered on {log_line(low.on)}{by}, {figures.both(metric, low.before, low.after)}{why}"

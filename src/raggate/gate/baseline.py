@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from msgspec import Meta, Raw, Struct, ValidationError, convert, field
+from msgspec import Meta, Raw, Struct, ValidationError, convert, field, to_builtins
 from msgspec.json import decode
 from msgspec.structs import astuple
 
@@ -19,8 +19,8 @@ from raggate.base.jsonio import MERGE_MARKERS, dumps, key_twice, loads
 from raggate.base.numbers import STORED_DECIMALS, rounded_or_none, setting, written
 from raggate.base.quote import cut, first_problem, quoted
 from raggate.gate import other_systems
-from raggate.gate.other_systems import MAX_VALUE, OWN_METRICS_KEY, OtherSystem, installed
-from raggate.models.baseline import MOST_BYTES, AcceptedDrop, Baseline, RatchetEntry
+from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem, installed
+from raggate.models.baseline import MAX_VALUE, MOST_BYTES, Baseline, Number, RatchetEntry
 from raggate.models.judging import highest
 from raggate.models.scorecard import (
     EPSILON,
@@ -45,9 +45,7 @@ SCORE_DECIMALS = 6
 """Decimals of the API's scores, of which there are thirty a case."""
 _Rank = Annotated[int, Meta(ge=1)]
 _Count = Annotated[int, Meta(ge=0)]
-_Number = Annotated[float, Meta(ge=-MAX_VALUE, le=MAX_VALUE)]
 _Hash = Annotated[str, Meta(pattern=r"^([0-9a-f]{8})?$")]
-_Day = Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 _REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
 _WHOLE = f"{_REPAIR} After a merge conflict take the whole file of one side, then promote."
 
@@ -99,9 +97,9 @@ def _lines(value: Any, depth: int, *, spread: int) -> str:
 class _Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     note: _Hash
     chunk: _Hash
-    final: _Number | None
-    vector: _Number | None
-    lexical: _Number | None
+    final: Number | None
+    vector: Number | None
+    lexical: Number | None
     supports: tuple[_Count, ...]
     heading: _Hash = ""
 
@@ -115,25 +113,8 @@ class _StoredCase(Struct, frozen=True, forbid_unknown_fields=True):
     failure: str | None
     slices: tuple[str, ...]
     must_pass: bool
-    values: dict[str, _Number | None]
+    values: dict[str, Number | None]
     entries: tuple[_Entry, ...] = ()
-
-
-class _StoredLowered(Struct, frozen=True, forbid_unknown_fields=True):
-    on: _Day
-    # a word of Python's own
-    before: _Number = field(name="from")
-    after: _Number = field(name="to")
-    reason: str
-    by: str
-
-
-class _StoredAccepted(Struct, frozen=True, forbid_unknown_fields=True):
-    best: _Number
-    drops: Annotated[float, Meta(ge=0, le=MAX_VALUE)]
-    since: _Day
-    lowered: _StoredLowered | None
-    moved: _StoredLowered | None = None
 
 
 class _Stored(Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,11 +123,11 @@ class _Stored(Struct, frozen=True, forbid_unknown_fields=True):
     run_id: str
     provenance: dict[str, Any]
     fingerprint: dict[str, Any]
-    aggregates: dict[str, dict[str, dict[str, tuple[_Number | None, _Count]]]]
+    aggregates: dict[str, dict[str, dict[str, tuple[Number | None, _Count]]]]
     counts: dict[str, dict[str, _Count]]
     cases: list[Any]
     digest: str
-    accepted: dict[str, dict[str, _StoredAccepted]] = field(default_factory=dict)
+    accepted: dict[str, dict[str, RatchetEntry]] = field(default_factory=dict)
 
 
 def write(
@@ -172,10 +153,7 @@ def write(
         "counts": scorecard.counts,
     }
     if accepted:
-        stored["accepted"] = {
-            mode: {metric: _accepted_out(entry) for metric, entry in metrics.items()}
-            for mode, metrics in accepted.items()
-        }
+        stored["accepted"] = _rounded(to_builtins(accepted))
     return laid_out(stored, map(_case_out, in_order(scorecard.cases)))
 
 
@@ -233,7 +211,7 @@ def read(
         provenance=stored.provenance,
         scorecard=_scorecard(stored, tuple(scores), directions),
         accepted={
-            mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
+            mode: {metric: entry for metric, entry in metrics.items() if metric in directions}
             for mode, metrics in stored.accepted.items()
         },
     )
@@ -392,33 +370,10 @@ def _expected() -> str:
     return f"schema {SCHEMA!r} or a metrics file with {' or '.join(repr(key) for key in keys)}"
 
 
-def _accepted_out(entry: RatchetEntry) -> dict[str, Any]:
-    stored = {
-        "best": _fixed(entry.best),
-        "drops": _fixed(entry.drops),
-        "since": entry.since,
-        "lowered": None if entry.lowered is None else _lowered_out(entry.lowered),
-    }
-    return stored if entry.moved is None else {**stored, "moved": _lowered_out(entry.moved)}
-
-
-def _lowered_out(low: AcceptedDrop) -> dict[str, Any]:
-    return {"on": low.on, "from": _fixed(low.before), "to": _fixed(low.after), "reason": low.reason, "by": low.by}
-
-
-def _accepted_in(entry: _StoredAccepted) -> RatchetEntry:
-    low, moved = entry.lowered, entry.moved
-    return RatchetEntry(
-        best=entry.best,
-        drops=entry.drops,
-        since=entry.since,
-        lowered=None if low is None else _lowered_in(low),
-        moved=None if moved is None else _lowered_in(moved),
-    )
-
-
-def _lowered_in(low: _StoredLowered) -> AcceptedDrop:
-    return AcceptedDrop(on=low.on, before=low.before, after=low.after, reason=low.reason, by=low.by)
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    return _fixed(value) if isinstance(value, float) else value
 
 
 def _case(stored: _StoredCase) -> CaseScore:

@@ -5,35 +5,26 @@ The gate knows none of them: they are what installed packages plug in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from msgspec import Struct
+from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.base import plugins
 from raggate.base.errors import UsageError
-from raggate.models.baseline import Baseline, Restated
+from raggate.base.quote import first_problem
+from raggate.models.baseline import MAX_VALUE, Baseline, Restated
 from raggate.models.run import Run
-from raggate.models.scorecard import Scorecard
+from raggate.models.scorecard import OVERALL, Direction, MetricValue, Scorecard
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-from collections.abc import Iterator
-from typing import Annotated, TypeVar
-
-from pydantic import Field, TypeAdapter, ValidationError
-
-from raggate.base.quote import first_problem
-from raggate.models.scorecard import OVERALL, Direction, MetricValue
 
 OWN_METRICS_KEY = "by_retriever"
 """The key by which a metrics file has means in the shape that raggate writes."""
 
 
-MAX_VALUE = 1e12
-"""No metric is larger; what is would not survive rounding."""
 Number = Annotated[float, Field(strict=True, ge=-MAX_VALUE, le=MAX_VALUE)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 T = TypeVar("T")

@@ -95,7 +95,7 @@ def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
                 continue
             kept = new.accepted.get(mode, {}).get(metric) or RatchetEntry(best=now.value, drops=0.0, since="")
             less = kept.drops < entry.drops - EPSILON or improvement(now.direction, entry.best, kept.best) < -EPSILON
-            recorded = not {kept.lowered, kept.moved} <= {None, entry.lowered, entry.moved}
+            recorded = kept.lowered not in {None, entry.lowered}
             if less and not recorded and improvement(now.direction, before.value, now.value) <= EPSILON:
                 yield metric if len(old.accepted) == 1 else f"{metric} ({cut(mode)})"
 

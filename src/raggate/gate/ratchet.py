@@ -150,7 +150,12 @@ def _step(
     lost = _lost(row.change) if row.shared else -row.gain
     # what is not of the same questions is no small drop that could be added up, so it is recorded whatever its size
     if lost > EPSILON + (tolerance if row.shared else 0.0):
-        return _begun(_lowered(entry, row, lost, promotion), row, promotion, changed)
+        # both ends are over the same cases where such decided, and else the means
+        by_shared = lost <= -row.gain + EPSILON
+        ends = (row.change.baseline, row.change.current) if by_shared else (row.before, row.after)
+        before, after = (end.value or 0.0 for end in ends)
+        low = AcceptedDrop(on=promotion.on, before=before, after=after, reason=promotion.reason, by=promotion.by)
+        return RatchetEntry(best=value, drops=0.0, since=promotion.on, lowered=low)
     if not row.shared:
         # nor does it show that anything was won back, unless the value is the best there was
         return entry if _behind(value, entry.best, row) > EPSILON else _begun(entry, row, promotion, changed)
@@ -165,21 +170,12 @@ def _step(
     return replace(entry, drops=0.0) if best_stays else _begun(entry, row, promotion, changed)
 
 
-def _lowered(entry: RatchetEntry, row: MetricChange, lost: float, promotion: Promotion) -> RatchetEntry:
-    """Record a lower value; both ends are over the same cases where such decided, and else the means."""
-    ends = (row.change.baseline, row.change.current) if lost <= -row.gain + EPSILON else (row.before, row.after)
-    before, after = (end.value or 0.0 for end in ends)
-    low = AcceptedDrop(on=promotion.on, before=before, after=after, reason=promotion.reason, by=promotion.by)
-    return replace(entry, best=after, lowered=low)
-
-
 def _begun(entry: RatchetEntry, row: MetricChange, promotion: Promotion, changed: str) -> RatchetEntry:
     """Begin at the new value; where that is worse than what was accepted, other questions are why, and it is said."""
-    value = row.after.value or 0.0
-    moved = entry.moved
+    value, lowered = row.after.value or 0.0, entry.lowered
     if _behind(value, entry.best, row) > EPSILON:
-        moved = AcceptedDrop(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
-    return replace(entry, best=value, drops=0.0, since=promotion.on, moved=moved)
+        lowered = AcceptedDrop(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
+    return RatchetEntry(best=value, drops=0.0, since=promotion.on, lowered=lowered)
 
 
 def _changes(golden: GoldenChanges) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Self
+from typing import Annotated, Self
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from raggate.base.jsonio import JsonObject
@@ -19,24 +19,30 @@ Slices = dict[str, dict[str, dict[str, MetricValue]]]
 """Means by mode, slice and metric."""
 
 
-class AcceptedDrop(Struct, frozen=True, kw_only=True):
-    """That a lower value was promoted: on which day, from and to which value, why, and by whom."""
+MAX_VALUE = 1e12
+"""No metric is larger; what is would not survive rounding."""
+Number = Annotated[float, Meta(ge=-MAX_VALUE, le=MAX_VALUE)]
+Day = Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 
-    on: str
-    before: float
-    after: float
+
+class AcceptedDrop(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """That the best value became a lower one: on which day, from and to which value, why, and by whom."""
+
+    on: Day
+    # files say from and to, and the one is a word of Python's own
+    before: Number = field(name="from")
+    after: Number = field(name="to")
     reason: str
     by: str
 
 
-class RatchetEntry(Struct, frozen=True, kw_only=True):
+class RatchetEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The best accepted value of a metric, the day it is of, and the sum of small accepted drops since, at least 0."""
 
-    best: float
-    drops: float
-    since: str
+    best: Number
+    drops: Annotated[float, Meta(ge=0, le=MAX_VALUE)]
+    since: Day
     lowered: AcceptedDrop | None = None
-    moved: AcceptedDrop | None = None  # the last time that `best` became worse because the questions are others
 
 
 class Baseline(Struct, frozen=True, kw_only=True):

@@ -20,10 +20,9 @@ from raggate.base.files import read_file
 from raggate.base.jsonio import fields, parse_object
 from raggate.base.quote import cut, quoted
 from raggate.gate import history
-from raggate.gate.other_systems import MAX_VALUE
 from raggate.inputs import git
 from raggate.inputs.trusted import Inputs
-from raggate.models.baseline import Baseline
+from raggate.models.baseline import MAX_VALUE, Baseline
 from raggate.models.history import History, Revision, TrendPoint
 from raggate.models.scorecard import OVERALL
 from raggate.pipeline import result_rows

@@ -277,7 +277,7 @@ def _ratchet(context: PromotionContext) -> Part:
             figures.amount(metric, entry.best),
             figures.distance(metric, entry.drops),
             entry.since or "–",
-            _lowered(metric, entry.lowered or entry.moved),
+            _lowered(metric, entry.lowered),
         )
         for mode, metric, entry in given
     ]

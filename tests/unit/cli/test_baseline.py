@@ -40,7 +40,6 @@ ACCEPTED = {
             drops=0.0,
             since="2026-01-02",
             lowered=AcceptedDrop(on="2026-01-02", before=0.7, after=0.5, reason="Smaller index", by="ben"),
-            moved=AcceptedDrop(on="2026-01-02", before=0.6, after=0.5, reason="other questions: 3 added", by="maria"),
         ),
     }
 }
@@ -63,7 +62,6 @@ hybrid, accepted values (ratchet)
   hit_at_5                        best 90.0% since 2026-01-01, drops 4.0 pt
   mrr_at_5                        best 0.500 since 2026-01-02, drops 0.000
     lowered on 2026-01-02 by ben, 0.700 → 0.500: Smaller index
-    moved on 2026-01-02 by maria, 0.600 → 0.500: other questions: 3 added
 """
 
 

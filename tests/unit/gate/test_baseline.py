@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from msgspec.structs import replace
 
 from builders import make_case_score, make_metric, make_scorecard
 from raggate.base.errors import UsageError
@@ -91,15 +90,6 @@ class TestStored:
             "wrong_rate": make_metric(0.333333333333, 1, unscored=1, direction="lower"),
         }
 
-    def test_what_other_questions_lowered(self) -> None:
-        """A best value that other questions lowered is kept with its record; files without one have no such key."""
-        moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
-        data = baseline.write(SCORECARD, PROVENANCE, moved)
-        once = read(data)
-        assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
-        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
-        assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
-
     def test_whole_numbers_may_be_written_without_decimals(self) -> None:
         """A file that went through another JSON tool, which writes 1.0 as 1, is read as the same baseline."""
         assert read(written().replace(b"1.0", b"1").replace(b"0.0", b"0")) == read(written())
@@ -170,7 +160,6 @@ ACCEPTED = {
         ),
     }
 }
-MOVED = AcceptedDrop(on="2026-01-03", before=0.5, after=1 / 3, reason="other questions: 3 added", by="ada")
 KEPT = """\
 {
   "accepted": {

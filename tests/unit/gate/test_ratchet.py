@@ -94,10 +94,10 @@ def test_other_questions_lower_the_best_only_with_a_record() -> None:
         on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada"
     )
     after = onto(entry, (0.75, 0.75), (0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
-    assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", moved=moved)
+    assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", lowered=moved)
     assert onto(after, (0.75, 0.25), (0.75, 0.25)) == after
     assert onto(after, (0.75, 0.25), (0.75, 0.5)) == replace(after, best=0.625)
-    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").moved
+    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").lowered
     assert less is not None
     assert (less.before, less.after, less.reason) == (0.1, pytest.approx(0.2), "other questions")
 

@@ -166,7 +166,7 @@ def around(text: str) -> promotion.PromotionContext:
         target=text,
         evidence=replace(EARLIER, event=text, commit=text, url=text, artifact=text, digest=text, image=text),
         hashes={text: text},
-        accepted={text: {text: RatchetEntry(best=1.0, drops=0.1, since=text, lowered=low, moved=low)}, "other": {}},
+        accepted={text: {text: RatchetEntry(best=1.0, drops=0.1, since=text, lowered=low)}, "other": {}},
         unsigned=text,
     )
 
