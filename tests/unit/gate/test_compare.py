@@ -145,14 +145,6 @@ def test_refiled_cases() -> None:
     assert compared(before, now).golden == GoldenChanges(refiled=("q1",))
 
 
-def test_released_cases() -> None:
-    """A case that was must-pass and is no more is released; the other way round is nothing to tell."""
-    marked = make_scorecard(make_case_score("q1", must_pass=True), make_case_score("q2"))
-    other = make_scorecard(make_case_score("q1"), make_case_score("q2", must_pass=True))
-    assert compared(marked, other).golden == GoldenChanges(released=("q1",))
-    assert compared(other, marked).golden == GoldenChanges(released=("q2",))
-
-
 def test_cases_that_were_not_asked() -> None:
     """Cases of the golden set that a run that was cut short did not come to are neither removed nor relabelled."""
     golden = tuple(make_case(name, hash=f"hash-{name}") for name in ("q1", "q2", "q3"))

@@ -127,7 +127,6 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
         pytest.param(with_gated(), PLAIN, [], id="pass"),
         pytest.param(with_gated(make_delta(0.1, 0.9)), PLAIN, [], id="better-is-never-red"),
         pytest.param(with_gated(WORSE), PLAIN, ["worse"], id="worse"),
-        pytest.param(with_gated(WORSE, rate(0, 1)), PLAIN, ["worse", "worse"], id="one-reason-per-row"),
         pytest.param(with_gated(make_delta(0.8, 0.7)), FLOOR, ["below-floor"], id="below-floor"),
         pytest.param(must_pass(rank=5), PLAIN, [], id="must-pass-at-last-rank"),
         pytest.param(must_pass(rank=6), PLAIN, ["must-pass"], id="must-pass-one-rank-lower"),
@@ -138,7 +137,6 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
             ["must-pass"],
             id="must-pass-found-but-refused",
         ),
-        pytest.param(must_pass(rank=2), Gate(flip_at=1), ["must-pass"], id="must-pass-by-flip-at"),
         pytest.param(
             must_pass(rank=1, rank_all=6, values={"recall_all_at_5": 0.0}),
             PLAIN,
@@ -176,25 +174,7 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
             with_gated(golden=GoldenChanges(removed=("q2",))), PLAIN, ["removed-cases"], id="removed-cases-refused"
         ),
         pytest.param(
-            with_gated(golden=GoldenChanges(removed=("q2",))),
-            Gate(on_removed_cases="warn"),
-            [],
-            id="removed-cases-warn",
-        ),
-        pytest.param(
-            with_gated(golden=GoldenChanges(added=("q2",), relabelled=("q3",))), PLAIN, [], id="added-and-relabelled"
-        ),
-        pytest.param(
             with_gated(baseline=BARE, scorecard=SHRUNK), PLAIN, ["removed-cases"], id="fewer-cases-than-a-bare-baseline"
-        ),
-        pytest.param(
-            with_gated(baseline=BARE, scorecard=SHRUNK), Gate(on_removed_cases="warn"), [], id="fewer-cases-warn"
-        ),
-        pytest.param(
-            with_gated(baseline=BARE, scorecard=replace(SHRUNK, counts=BARE.scorecard.counts)),
-            PLAIN,
-            [],
-            id="as-many-cases-as-a-bare-baseline",
         ),
         pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, [], id="vault-changed"),
         pytest.param(
@@ -204,18 +184,9 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
             id="vault-change-refused",
         ),
         pytest.param(with_gated(emptied(mode="bm25")), PLAIN, ["vanished"], id="vanished-mode"),
-        pytest.param(
-            with_gated(emptied(mode="bm25"), emptied(mode="bm25", slice="tag=x"), emptied(mode="bm25", metric="m")),
-            PLAIN,
-            ["vanished"],
-            id="vanished-mode-once",
-        ),
         pytest.param(with_gated(emptied(slice="tag=x")), PLAIN, ["vanished"], id="vanished-slice"),
         pytest.param(with_gated(emptied(slice="tag=x")), Gate(min_cases=11), [], id="vanished-slice-too-small"),
         pytest.param(with_gated(emptied(mode="bm25")), Gate(min_cases=11), ["vanished"], id="a-mode-is-never-small"),
-        pytest.param(
-            with_gated(golden=GoldenChanges(refiled=("q2",), released=("q3",))), PLAIN, [], id="refiled-and-released"
-        ),
         pytest.param(
             with_gated(emptied(slice="tag=x")), Gate(slices="off"), ["vanished"], id="vanished-slice-though-off"
         ),
@@ -234,20 +205,8 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
             make_comparison(unpaired(11)), PLAIN, ["fewer-scored"], id="metric-is-compared-over-less-than-half"
         ),
         pytest.param(with_gated(not_asked=(("hybrid", "q2"),)), PLAIN, ["not-asked"], id="not-asked"),
-        pytest.param(
-            with_gated(not_asked=(("hybrid", "q2"),)), Gate(on_removed_cases="warn"), ["not-asked"], id="not-asked-warn"
-        ),
-        pytest.param(
-            with_gated(scorecard=make_scorecard(), not_asked=(("hybrid", "q2"),)),
-            PLAIN,
-            ["zero-cases"],
-            id="none-asked",
-        ),
         pytest.param(with_gated(slice_delta(0.8, 0.0, n=9)), Gate(slices="fail"), [], id="small-slice-never-judged"),
         pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), ["worse"], id="slices-fail"),
-        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="warn"), [], id="slices-warn"),
-        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="off"), [], id="slices-off"),
-        pytest.param(make_comparison(), PLAIN, ["nothing-gated"], id="no-metric-at-all"),
         pytest.param(make_comparison(make_delta(None, 0.8)), PLAIN, ["nothing-gated"], id="nothing-in-the-baseline"),
         pytest.param(make_comparison(slice_delta(0.8, 0.8)), PLAIN, ["nothing-gated"], id="only-slices-that-warn"),
         pytest.param(make_comparison(slice_delta(0.8, 0.8)), Gate(slices="fail"), [], id="only-slices-that-fail"),
@@ -276,19 +235,11 @@ def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
         pytest.param(with_gated(), PLAIN, [], id="none"),
         pytest.param(with_gated(golden=GoldenChanges(added=("q2",))), PLAIN, ["golden-changed"], id="added"),
         pytest.param(with_gated(golden=GoldenChanges(relabelled=("q2",))), PLAIN, ["golden-changed"], id="relabelled"),
-        pytest.param(with_gated(golden=GoldenChanges(refiled=("q2",))), PLAIN, ["golden-changed"], id="refiled"),
-        pytest.param(with_gated(golden=GoldenChanges(released=("q2",))), PLAIN, ["golden-changed"], id="released"),
         pytest.param(
             with_gated(golden=GoldenChanges(removed=("q2",))),
             Gate(on_removed_cases="warn"),
             ["removed-cases"],
             id="removed",
-        ),
-        pytest.param(
-            with_gated(baseline=BARE, scorecard=SHRUNK),
-            Gate(on_removed_cases="warn"),
-            ["removed-cases"],
-            id="removed-cases",
         ),
         pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, ["vault-changed"], id="vault"),
         pytest.param(
