@@ -14,7 +14,7 @@ from raggate.gate.completeness import never_asked, not_asked, other_questions
 from raggate.gate.deltas import Sides, all_rows
 from raggate.gate.flips import find_flips
 from raggate.gate.other_systems import restate
-from raggate.gate.overview import Overview
+from raggate.gate.overview import Overview, overview_of
 from raggate.gate.reach import modes_without_match, modes_without_past, reaches
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
@@ -52,7 +52,7 @@ def compare(
         theirs = None if baseline.paired else restate(run, scorecard, baseline)
         incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
     before = by_question(baseline.scorecard.cases if baseline is not None and not incomparable else ())
-    overview = Overview.of(run, before)
+    overview = overview_of(run, before)
     bare = _bare(run, scorecard, baseline, incomparable, overview)
     if baseline is None or incomparable:
         return bare

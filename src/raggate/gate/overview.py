@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Collection, Iterator, Mapping
+
+from msgspec import Struct
 
 from raggate.gate.causes.folder_causes import KINDS, beyond
 from raggate.gate.causes.passages import Holders, first_ranks, vaults_named
 from raggate.models.comparison import FolderKind
-from raggate.models.golden import Case, Support
-from raggate.models.run import LabelledResult, Result, Run
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore
 
-Before = Mapping[tuple[str, str], CaseScore]
-"""The scores of a baseline by mode and case id."""
 
-
-class Overview:
+class Overview(Struct, frozen=True, kw_only=True):
     """What is gathered of a run.
 
     Attributes:
@@ -28,68 +25,62 @@ class Overview:
         labelled: mode -> questions with gold supports.
         by_heading: mode -> those of them whose supports all name a heading.
         has_heading: mode -> whether any chunk has one; modes in which no chunk came back are left out.
+        gone: the notes of passages that the baseline's lists hold, and of which nothing came back in any answer.
     """
 
-    def __init__(self, before: Before) -> None:
-        self.retrieved: dict[str, set[str]] = {}
-        self.least: dict[str, float] = {}
-        self.beyond: dict[str, set[FolderKind]] = {}
-        self.filled: set[str] = set()
-        self.labelled: Counter[str] = Counter()
-        self.by_heading: Counter[str] = Counter()
-        self.has_heading: dict[str, bool] = {}
-        self._before = before
-        self._listed: set[tuple[str, str | None]] = set()
+    retrieved: Mapping[str, set[str]]
+    least: Mapping[str, float]
+    beyond: Mapping[str, set[FolderKind]]
+    filled: Collection[str]
+    labelled: Counter[str]
+    by_heading: Counter[str]
+    has_heading: Mapping[str, bool]
+    gone: Holders
 
-    @classmethod
-    def of(cls, run: Run, before: Before | None = None) -> Self:
-        """Go through the answers of a run, and of its probes."""
-        overview = cls(before or {})
-        for item in run.results:
-            overview._add(item.result, item)
-            overview._add_first(item)
-        for item in run.repeats:
-            overview._add(item.result, item)
-        for answer in run.probes.answers:
-            overview._retrieve(answer.result)
-        return overview
 
-    @property
-    def gone(self) -> Holders:
-        """The notes of passages that the baseline's lists hold, and of which nothing came back in any answer."""
-        return vaults_named(place for place in self._listed if place[0] not in self.retrieved)
-
-    def _add(self, result: Result, item: LabelledResult) -> None:
-        self._retrieve(result)
-        outside = self.beyond.setdefault(result.mode, set())
-        if result.response is not None and len(outside) < len(KINDS):
-            outside.update(beyond(result.response))
-        if result.chunks:
-            self.filled.add(result.mode)
-
-    def _retrieve(self, result: Result) -> None:
+def overview_of(run: Run, before: Mapping[tuple[str, str], CaseScore]) -> Overview:
+    """Go through the answers of a run, and of its probes; `before` are the scores of the baseline, by mode and id."""
+    retrieved: dict[str, set[str]] = {}
+    for result in (*(item.result for item in run.answers), *(answer.result for answer in run.probes.answers)):
         for chunk in result.chunks:
-            self.retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
+            retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
+    outside: dict[str, set[FolderKind]] = {}
+    for item in run.answers:
+        kinds = outside.setdefault(item.result.mode, set())
+        if item.result.response is not None and len(kinds) < len(KINDS):
+            kinds.update(beyond(item.result.response))
+    labelled, by_heading = Counter[str](), Counter[str]()
+    least: dict[str, float] = {}
+    has_heading: dict[str, bool] = {}
+    listed: set[tuple[str, str | None]] = set()
+    for item in run.results:
+        mode, supports = item.result.mode, item.case.gold_supports
+        if supports:
+            labelled[mode] += 1
+            by_heading[mode] += all(support.heading_path is not None for support in supports)
+        for chunk in item.result.chunks:
+            has_heading[mode] = has_heading.get(mode, False) or bool(chunk.heading_path.strip())
+            if chunk.score_final is not None:
+                least[mode] = min(least.get(mode, chunk.score_final), chunk.score_final)
+        listed.update(_listed(item, before.get((mode, item.case.id))))
+    return Overview(
+        retrieved=retrieved,
+        least=least,
+        beyond=outside,
+        filled={item.result.mode for item in run.answers if item.result.chunks},
+        labelled=labelled,
+        by_heading=by_heading,
+        has_heading=has_heading,
+        gone=vaults_named(place for place in listed if place[0] not in retrieved),
+    )
 
-    def _add_first(self, item: LabelledResult) -> None:
-        mode, case, response = item.result.mode, item.case, item.result.response
-        if case.gold_supports:
-            self.labelled[mode] += 1
-            self.by_heading[mode] += all(support.heading_path is not None for support in case.gold_supports)
-        if response is None:
-            return
-        for chunk in response.chunks:
-            self.has_heading[mode] = self.has_heading.get(mode, False) or bool(chunk.heading_path.strip())
-        scores = [chunk.score_final for chunk in response.chunks if chunk.score_final is not None]
-        if scores:
-            self.least[mode] = min([self.least.get(mode, scores[0]), *scores])
-        old = self._before.get((mode, case.id))
-        if old is not None and old.hash == case.hash:
-            places = [index for index in first_ranks(old.entries) if index < len(case.gold_supports)]
-            supports = [case.gold_supports[index] for index in places]
-            self._listed |= {(support.rel_path, _vault_of(support, case)) for support in supports if support.rel_path}
 
-
-def _vault_of(support: Support, case: Case) -> str | None:
-    vaults = case.vaults_of(support)
-    return vaults[0] if len(vaults) == 1 else None
+def _listed(item: LabelledResult, old: CaseScore | None) -> Iterator[tuple[str, str | None]]:
+    """Yield the notes, with their vaults as far as told, of the passages that the baseline's list holds."""
+    case = item.case
+    if item.result.response is None or old is None or old.hash != case.hash:
+        return
+    for index in first_ranks(old.entries):
+        if index < len(case.gold_supports) and (support := case.gold_supports[index]).rel_path:
+            vaults = case.vaults_of(support)
+            yield support.rel_path, vaults[0] if len(vaults) == 1 else None

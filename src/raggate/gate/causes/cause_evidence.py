@@ -11,7 +11,7 @@ from math import fsum, sqrt
 from msgspec.structs import replace
 
 from raggate.gate.causes.index_change import IndexChange
-from raggate.gate.overview import Overview
+from raggate.gate.overview import Overview, overview_of
 from raggate.models.comparison import CauseEvidence, ListEvidence, NoteChange, Range, same_score
 from raggate.models.metric_names import ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE
 from raggate.models.provenance import notes_of
@@ -57,7 +57,7 @@ def cause_evidence(
     run: Run, now: Scorecard, before: Scorecard, changes: Iterable[NoteChange], overview: Overview | None = None
 ) -> CauseEvidence:
     """Gather what causes are looked for in."""
-    overview = Overview.of(run, by_question(before.cases)) if overview is None else overview
+    overview = overview_of(run, by_question(before.cases)) if overview is None else overview
     old, new = _by_mode(before.cases), _by_mode(now.cases)
     index = IndexChange(before.fingerprint, now.fingerprint)
     return CauseEvidence(
