@@ -58,8 +58,7 @@ def compare(
         return bare
     changes = _vault_changes(scorecard, baseline)
     evidence = cause_evidence(run, scorecard, baseline.scorecard, changes, overview)
-    sides = Sides(scorecard, baseline, waived=waived)
-    sides.add_all(before)
+    sides = Sides(scorecard, baseline, before, waived)
     flips = find_flips(run, sides.same, flip_at, evidence, scorecard.cases)
     deltas = _unpaired(scorecard, theirs) if theirs else sides.deltas(min_slice)
     return replace(

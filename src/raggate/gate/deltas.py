@@ -54,20 +54,17 @@ class _Column:
 class PairedCases:
     """The cases of one mode that are the same on both sides, each with its past."""
 
-    def __init__(self, pairs: Sequence[Pair] = ()) -> None:
-        self._pairs: list[Pair] = []
-        self._slices: dict[str, list[int]] = {}
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self._pairs = pairs
         self._columns: dict[tuple[str, Direction], _Column] = {}
-        self._members: dict[str, AbstractSet[int]] = {}
-        self._grouped: dict[str, bool] = {}
-        for old, new in pairs:
-            self.add(old, new)
-
-    def add(self, old: CaseScore, new: CaseScore) -> None:
-        """Take one more case."""
-        for name in new.slices:
-            self._slices.setdefault(name, []).append(len(self._pairs))
-        self._pairs.append((old, new))
+        self._slices: dict[str, list[int]] = {}
+        for at, (_, new) in enumerate(pairs):
+            for name in new.slices:
+                self._slices.setdefault(name, []).append(at)
+        self._members = {name: frozenset(places) for name, places in self._slices.items()}
+        self._grouped = {
+            name: _repeated([pairs[at][1].group or None for at in places]) for name, places in self._slices.items()
+        }
 
     def row(self, place: tuple[str, str, str], like: MetricValue) -> Delta:
         """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
@@ -75,11 +72,11 @@ class PairedCases:
         column = self._columns.get((metric, like.direction))
         if column is None:
             column = self._columns[metric, like.direction] = _Column(self._pairs, metric, like.direction)
-        places = self._slices.get(name, [])
+        places, members = self._slices.get(name, []), self._members.get(name, frozenset())
         known = places if column.whole else [at for at in places if column.before[at] is not None]
         both = known if column.same else [at for at in known if column.after[at] is not None]
-        fell, rose = (self._within(name, moved) for moved in (column.fell, column.rose))
-        binary = bool(places) and not any(at in self._of(name) for at in column.graded)
+        fell, rose = ([at for at in moved if at in members] for moved in (column.fell, column.rose))
+        binary = bool(places) and members.isdisjoint(column.graded)
         before = _mean(column.before, both or known, len(places), like)
         # without a pair that the baseline has, the current value is of all that have one
         now = both if known or column.same else [at for at in places if column.after[at] is not None]
@@ -106,8 +103,7 @@ class PairedCases:
     ) -> Interval | None:
         """Return the 95% interval of the mean change; None if nothing can be said of its spread."""
         _, name, metric = place
-        grouped = self._is_grouped(name)
-        groups = [self._pairs[at][1].group or None for at in both] if grouped and both else None
+        groups = [self._pairs[at][1].group or None for at in both] if self._grouped.get(name) and both else None
         # counts tell all of values that are 0 or 1, but where cases of one group move together
         if binary and both and not (groups and _repeated(groups)):
             return tango(len(both), *moved)
@@ -115,19 +111,6 @@ class PairedCases:
             return None
         changes = [column.changes.get(at, 0.0) for at in both]
         return mean_interval(unit_changes(changes, groups), _SCALES.get(metric, 1.0))
-
-    def _of(self, name: str) -> AbstractSet[int]:
-        if name not in self._members:
-            self._members[name] = frozenset(self._slices.get(name, ()))
-        return self._members[name]
-
-    def _within(self, name: str, moved: list[int]) -> list[int]:
-        return [at for at in moved if at in self._of(name)]
-
-    def _is_grouped(self, name: str) -> bool:
-        if name not in self._grouped:
-            self._grouped[name] = _repeated([self._pairs[at][1].group or None for at in self._slices.get(name, ())])
-        return self._grouped[name]
 
 
 def _repeated(groups: Sequence[str | None]) -> bool:
@@ -246,47 +229,52 @@ def _average(values: Sequence[float]) -> float:
 
 
 class Sides:
-    """The cases of a run and of the baseline it is held against, passed by once."""
+    """The cases of a run and of the baseline it is held against; `before` are those of the baseline."""
 
-    def __init__(self, scorecard: Scorecard, baseline: Baseline, *, waived: AbstractSet[Key] = frozenset()) -> None:
+    def __init__(
+        self,
+        scorecard: Scorecard,
+        baseline: Baseline,
+        before: Mapping[Key, CaseScore],
+        waived: AbstractSet[Key] = frozenset(),
+    ) -> None:
         self.same: list[Pair] = []
-        self.refiled: set[str] = set()
-        self.released: set[str] = set()
-        self._scorecard, self._baseline, self._waived = scorecard, baseline, waived
+        self._scorecard, self._baseline = scorecard, baseline
         self._rows = [*all_rows(scorecard, baseline)]
-        self._paired = {row[0]: PairedCases() for row in self._rows}
         self._others: dict[tuple[str, str], list[tuple[CaseScore | None, CaseScore]]] = {}
         self._whole = SliceMeans({metric: stored.direction for _, _, metric, stored in self._rows})
+        paired: dict[str, list[Pair]] = {row[0]: [] for row in self._rows}
+        for new in scorecard.cases:
+            key = new.mode, new.case_id
+            old = before.get(key)
+            same = old is not None and old.hash == new.hash
+            if old is not None and same:
+                self.same.append((old, new))
+            if key in waived:
+                continue
+            # of the slice of all cases alone the means are needed
+            self._whole.add(new, (OVERALL,))
+            if old is not None and same:
+                paired.setdefault(new.mode, []).append((old, new))
+            else:
+                for name in new.slices:
+                    self._others.setdefault((new.mode, name), []).append((old, new))
+        self._paired = {mode: PairedCases(pairs) for mode, pairs in paired.items()}
 
     @property
     def compared(self) -> int:
         """How many questions are the same on both sides."""
         return len({new.case_id for _, new in self.same})
 
-    def add_all(self, before: Mapping[Key, CaseScore]) -> None:
-        """Go through the cases; `before` are those of the baseline."""
-        for new in self._scorecard.cases:
-            key = new.mode, new.case_id
-            old = before.get(key)
-            same = old is not None and old.hash == new.hash
-            if old is not None and same:
-                self._note(old, new)
-            if key in self._waived:
-                continue
-            # of the slice of all cases alone the means are needed
-            self._whole.add(new, (OVERALL,))
-            if old is not None and same:
-                self._paired[new.mode].add(old, new) if new.mode in self._paired else None
-            else:
-                for name in new.slices:
-                    self._others.setdefault((new.mode, name), []).append((old, new))
+    @property
+    def refiled(self) -> set[str]:
+        """The questions that are in other slices now."""
+        return {new.case_id for old, new in self.same if set(old.slices) != set(new.slices)}
 
-    def _note(self, old: CaseScore, new: CaseScore) -> None:
-        self.same.append((old, new))
-        if old.slices != new.slices and set(old.slices) != set(new.slices):
-            self.refiled.add(new.case_id)
-        if old.must_pass and not new.must_pass:
-            self.released.add(new.case_id)
+    @property
+    def released(self) -> set[str]:
+        """The questions that need not pass any more."""
+        return {new.case_id for old, new in self.same if old.must_pass and not new.must_pass}
 
     def deltas(self, min_slice: int) -> Iterator[Delta]:
         """Yield the rows of the comparison."""

@@ -45,8 +45,7 @@ def gathered(before: list[CaseScore], now: list[CaseScore]) -> tuple[list[Delta]
     slices = {"hybrid": {name: {metric: make_metric() for metric in METRICS} for name in ("tag=x", OVERALL, "tag=y")}}
     card = replace(make_scorecard(slices=slices), cases=tuple(now))
     baseline = make_baseline(replace(card, cases=tuple(before)))
-    sides = Sides(card, baseline, waived=frozenset({("hybrid", "q3")}))
-    sides.add_all(by_question(baseline.scorecard.cases))
+    sides = Sides(card, baseline, by_question(before), frozenset({("hybrid", "q3")}))
     return [*sides.deltas(1)], sides
 
 
