@@ -58,18 +58,14 @@ def laid_out(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> b
     document = bytearray()
     for key in sorted({*signed, "cases"}):
         document += between
-        document += _case_lines(lines) if key == "cases" else _entry(key, signed[key])
+        if key == "cases":
+            rows = b"\n    " + b",\n    ".join(lines) + b"\n  " if lines else b""
+            document += b'  "cases": [%b]' % rows
+        else:
+            document += f"  {dumps(key).decode()}: {_lines(signed[key], 1, spread=3)}".encode()
         between = b",\n"
     document += b"\n}\n"
     return bytes(document)
-
-
-def _case_lines(lines: Sequence[bytes]) -> bytes:
-    return b'  "cases": [' + (b"\n    " + b",\n    ".join(lines) + b"\n  " if lines else b"") + b"]"
-
-
-def _entry(key: str, value: object) -> bytes:
-    return f"  {dumps(key).decode()}: {_lines(value, 1, spread=3)}".encode()
 
 
 def in_order(cases: Iterable[CaseScore]) -> list[CaseScore]:
@@ -362,12 +358,8 @@ def _wrong_means(aggregates: Mapping[str, Any], members: Mapping[tuple[str, str]
 
 
 def _not_one() -> str:
-    return f"not a baseline: expected {_expected()}"
-
-
-def _expected() -> str:
     keys = dict.fromkeys((OWN_METRICS_KEY, *(system.metrics_key for system in installed())))
-    return f"schema {SCHEMA!r} or a metrics file with {' or '.join(repr(key) for key in keys)}"
+    return f"not a baseline: expected schema {SCHEMA!r} or a metrics file with {' or '.join(map(repr, keys))}"
 
 
 def _rounded(value: Any) -> Any:

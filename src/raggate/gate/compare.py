@@ -56,7 +56,8 @@ def compare(
     bare = _bare(run, scorecard, baseline, incomparable, overview)
     if baseline is None or incomparable:
         return bare
-    changes = _vault_changes(scorecard, baseline)
+    notes = [side.fingerprint.get("notes") for side in (baseline.scorecard, scorecard)]
+    changes = note_changes(notes[0], notes[1]) if isinstance(notes[0], dict) and isinstance(notes[1], dict) else ()
     evidence = cause_evidence(run, scorecard, baseline.scorecard, changes, overview)
     sides = Sides(scorecard, baseline, before, waived)
     flips = find_flips(run, sides.same, flip_at, evidence, scorecard.cases)
@@ -114,14 +115,6 @@ def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
             row = replace(row, full_run=own)
         # means over other numbers of questions say nothing of each other
         yield replace(row, delta=None) if other_questions(row) else row
-
-
-def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[NoteChange, ...]:
-    before = baseline.scorecard.fingerprint.get("notes")
-    now = scorecard.fingerprint.get("notes")
-    if not isinstance(before, dict) or not isinstance(now, dict):
-        return ()
-    return note_changes(before, now)
 
 
 def note_changes(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[NoteChange, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
@@ -88,7 +88,10 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     relabelled = frozenset(comparison.golden.relabelled)
     metrics = {**_worse(decided.rows), **{key: names[0] for key, names in decided.fell.items()}, **decided.missed}
     metrics = {key: metric for key, metric in metrics.items() if key not in broken}
-    before, now = (_of_questions(side, metrics) for side in (comparison.baseline.scorecard, comparison.scorecard))
+    before, now = (
+        by_question(case for case in side.cases if (case.mode, case.case_id) in metrics)
+        for side in (comparison.baseline.scorecard, comparison.scorecard)
+    )
     several = {key for key in decided.missed if (case := now.get(key)) is not None and case.answers}
     answers = _several_answers(run, several)
     flips = []
@@ -116,11 +119,12 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
         elif item.case.id in relabelled:
             flip = replace(flip, since="relabelled", before=_rank(old, metrics[key]))
         flips.append(flip)
-    return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, not decided.is_red(flip), *_depth(flip))))
 
+    def order(flip: Flip) -> tuple[object, ...]:
+        place = (flip.after is not None, flip.before or 0, flip.mode, flip.case_id)
+        return (not flip.must_pass, not decided.is_red(flip), *place)
 
-def _of_questions(side: Scorecard, wanted: Collection[Key]) -> Mapping[Key, CaseScore]:
-    return by_question(case for case in side.cases if (case.mode, case.case_id) in wanted)
+    return tuple(sorted(flips, key=order))
 
 
 def _several_answers(run: Run, wanted: Collection[Key]) -> dict[Key, list[LabelledResult]]:
@@ -165,10 +169,6 @@ def _worse(rows: Sequence[GatedMetric]) -> dict[Key, str]:
             for case in sorted(row.delta.fell):
                 metrics.setdefault((row.delta.mode, case), row.delta.metric)
     return metrics
-
-
-def _depth(flip: Flip) -> tuple[object, ...]:
-    return (flip.after is not None, flip.before or 0, flip.mode, flip.case_id)
 
 
 def _rank(case: CaseScore | None, metric: str) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -110,7 +109,7 @@ def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tupl
         options = (f"--max-count={limit}", "--format=%P%n%at %s", "--encoding=UTF-8")
         done = reader.run("rev-list", *options, start, "--", path)
         if done.returncode != 0:
-            raise UsageError(f"git cannot list the history of {cut(path)}: {_message(done)}")
+            raise UsageError(f"git cannot list the history of {cut(path)}: {git.stderr_line(done) or done.returncode}")
         lines = done.stdout.split(b"\n")
         commit, commits = "", [*zip(lines[::3], lines[1::3], lines[2::3], strict=False)]
         for line, _, header in commits:
@@ -164,7 +163,3 @@ def _moment(seconds: str) -> str:
         return stamp(datetime.fromtimestamp(int(seconds), UTC))
     except (ValueError, OverflowError, OSError):
         return ""
-
-
-def _message(done: subprocess.CompletedProcess[bytes]) -> str:
-    return git.stderr_line(done) or f"git ended with {done.returncode}"

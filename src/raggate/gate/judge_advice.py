@@ -19,7 +19,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.judging import JUDGES, NOT_ASKED, CanaryAgreement, Coverage, JudgingSummary
 from raggate.models.provenance import modes_of
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
@@ -40,18 +40,14 @@ JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judg
 
 def unfit(comparison: Comparison) -> dict[str, str]:
     """Return by judged metric of the run why its judges are not fit to decide; those that are fit are left out."""
-    present = _present(comparison)
+    names = {name for parts in comparison.scorecard.slices.values() for name in parts.get(OVERALL, {})}
+    present = sorted(names & set(JUDGED))
     summary = JudgingSummary.of(comparison.scorecard.fingerprint)
     if summary is None:
         return dict.fromkeys(present, "nothing is known of how judging went")
     earlier = earlier_judging(comparison)
     problems = {name: why_unfit(JUDGED[name], summary, earlier) for name in present}
     return {name: problem for name, problem in problems.items() if problem}
-
-
-def _present(comparison: Comparison) -> list[str]:
-    names = {name for parts in comparison.scorecard.slices.values() for name in parts.get(OVERALL, {})}
-    return sorted(names & set(JUDGED))
 
 
 def earlier_judging(comparison: Comparison) -> JudgingSummary | None:
@@ -228,12 +224,11 @@ def _without_judged(baseline: Baseline) -> Baseline:
         mode: {name: {key: value for key, value in means.items() if key not in JUDGED} for name, means in parts.items()}
         for mode, parts in card.slices.items()
     }
-    cases = tuple(map(_without, card.cases))
+    cases = tuple(
+        replace(case, values={name: value for name, value in case.values.items() if name not in JUDGED})
+        for case in card.cases
+    )
     return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
-
-
-def _without(case: CaseScore) -> CaseScore:
-    return replace(case, values={name: value for name, value in case.values.items() if name not in JUDGED})
 
 
 def reasons(comparison: Comparison, gate: Gate) -> Iterator[Reason]:

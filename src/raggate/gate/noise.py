@@ -37,9 +37,8 @@ def unsteady(comparison: Comparison) -> Iterator[Reason]:
     if repeated is None:
         return
     if repeated.differ:
-        message = (
-            f"{other_rankings(repeated)}{_before(comparison)}: a difference of this size may be noise{_named(repeated)}"
-        )
+        names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
+        message = f"{other_rankings(repeated)}{_before(comparison)}: a difference of this size may be noise{names}"
         yield Reason("noise", message)
     if repeated.failed:
         again = "when asked a second time, which no metric counts" if repeated.times == 2 else "more than once"
@@ -70,7 +69,8 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
     changes, places, red = [], [], False
     for row in rows:
         band = noise.bands.get(row.delta.mode, {}).get(row.delta.metric)
-        if row.gated and row.delta.slice == OVERALL and band is not None and _inside(row.delta.delta, band):
+        moved = abs(row.delta.delta or 0.0)
+        if row.gated and row.delta.slice == OVERALL and band and EPSILON < moved <= band.spread + EPSILON:
             red = red or row.status == "worse"
             change = f"{figures.change(row.delta)}, noise {figures.distance(row.delta.metric, band.spread)}"
             changes.append(f"{wording.name(row.delta)} {change}")
@@ -111,17 +111,9 @@ def kept(fingerprint: Fingerprint) -> Iterator[Reason]:
     )
 
 
-def _inside(delta: float | None, band: Band) -> bool:
-    return delta is not None and EPSILON < abs(delta) <= band.spread + EPSILON
-
-
 def _on(noise: Noise) -> str:
     measured = day(noise.measured)
     return f" on {measured}" if measured else ""
-
-
-def _named(repeated: Repeated) -> str:
-    return f": {wording.some(repeated.questions)}" if repeated.questions else ""
 
 
 def _before(comparison: Comparison) -> str:

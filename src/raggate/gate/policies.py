@@ -130,7 +130,7 @@ def with_evidence(
 
     How many questions a metric has is counted in the baseline, so that no change makes a metric small.
     """
-    gated = _gated(rows)
+    gated = [row for row in rows if row.gated and row.delta.slice == OVERALL]
     sizes = {_metric(row): _size(row, comparison) for row in gated}
     few = small_metrics(sizes, gate)
     certain = {_metric(row) for row in gated if gross(row) or _lost_whole(row)}
@@ -202,10 +202,6 @@ def _composed(sizes: Mapping[Metric, int], gate: Gate) -> frozenset[Metric]:
     """Return the metrics that tell how large a suite is: some others cover questions without an answer too."""
     families = {family(name) for name in gate.composite}
     return frozenset((mode, name) for mode, name in sizes if family(name) in families)
-
-
-def _gated(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
-    return [row for row in rows if row.gated and row.delta.slice == OVERALL]
 
 
 def _metric(row: GatedMetric) -> Metric:

@@ -274,7 +274,7 @@ def _left(
     if sides is not None:
         return sides[1]
     own = change.baseline
-    if state != "same" or own is None or not _edited(trusted, change):
+    if state != "same" or own is None or _must_agree(trusted) == _must_agree(change):
         return None
     return read(own.data, own.place or own.name)
 
@@ -293,9 +293,9 @@ def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
         yield "the notes are others than the baseline was measured with, and gate.on_vault_change is refuse"
 
 
-def _edited(trusted: Inputs, change: Inputs) -> bool:
-    before, now = ((side.golden.hash, side.vault.hash, side.config.gate) for side in (trusted, change))
-    return before != now or _known_by(trusted) != _known_by(change)
+def _must_agree(inputs: Inputs) -> tuple[object, ...]:
+    """What runs must have as the baseline has it."""
+    return inputs.golden.hash, inputs.vault.hash, inputs.config.gate, _known_by(inputs)
 
 
 def _known_by(inputs: Inputs) -> dict[str, Any]:
@@ -335,10 +335,15 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     # first, so that no number of others hides what makes the gate weaker
     warnings = (*_warnings(preview), *decided.warnings)
     if breaks and decided.outcome == "pass":
+        problem = wording.clause(breaks[0].message)
+        if decided.recheck is not None or any(wording.tolerated(decided.warnings)):
+            sentences: tuple[str, ...] = (f"{problem[0].upper()}{problem[1:]}.", *decided.sentences)
+        else:
+            sentences = (f"Nothing gated is worse than allowed, but {problem}.",)
         return replace(
             decided,
             outcome="cannot tell",
-            sentences=_broken(decided, wording.clause(breaks[0].message)),
+            sentences=sentences,
             reasons=tuple(breaks),
             warnings=warnings,
         )
@@ -347,12 +352,6 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
         tests = decided.evidence.tests if decided.evidence is not None else ()
         sentences = wording.headline("pass", (), comparison, warnings, tests)
     return replace(decided, sentences=sentences, reasons=(*decided.reasons, *breaks), warnings=warnings)
-
-
-def _broken(decided: Verdict, problem: str) -> tuple[str, ...]:
-    if decided.recheck is not None or any(wording.tolerated(decided.warnings)):
-        return (f"{problem[0].upper()}{problem[1:]}.", *decided.sentences)
-    return (f"Nothing gated is worse than allowed, but {problem}.",)
 
 
 def _warnings(preview: Preview) -> Iterator[Reason]:

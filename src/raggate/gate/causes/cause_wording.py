@@ -21,6 +21,7 @@ _PLAIN: dict[CauseCode, str] = {
     "text-foreign": "{subject} is at rank {rank}, but without a text of its own",
     "other-vault": "the note at rank {rank} has the same path, but is in vault {other}, not in {subject}",
     "heading-first": "the first chunk has the question's words only in its heading: {subject}",
+    "folder-not-searched": "its folder {subject} was selected ({rank} of {folders}), and nothing came from it",
     "judged-by-answer": "judged by the answer, not by what was retrieved",
 }
 """Sentences that only need the fields of a cause."""
@@ -29,7 +30,8 @@ _PLAIN: dict[CauseCode, str] = {
 def sentence(cause: Cause) -> str:
     """Say a cause in one sentence, without a full stop."""
     if cause.code in _PLAIN:
-        words = _PLAIN[cause.code].format(subject=cause.subject, other=cause.other, words=cause.words, rank=cause.rank)
+        shown = {"subject": cause.subject, "other": cause.other, "words": cause.words, "rank": cause.rank}
+        words = _PLAIN[cause.code].format(**shown, folders=len(cause.folders))
     else:
         words = _SENTENCES[cause.code](cause)
     return f"{cause.passage}: {words}" if cause.passage else words
@@ -69,10 +71,6 @@ def _folder_left_out(cause: Cause) -> str:
     more = f" and {len(cause.folders) - SHOWN_FOLDERS} more" if len(cause.folders) > SHOWN_FOLDERS else ""
     verdict = "folder selection left it out" if cause.other else "its folder is not among the selected ones"
     return f"{verdict} (selected: {shown}{more})"
-
-
-def _folder_not_searched(cause: Cause) -> str:
-    return f"its folder {cause.subject} was selected ({cause.rank} of {len(cause.folders)}), and nothing came from it"
 
 
 def _list_cut(cause: Cause) -> str:
@@ -215,7 +213,6 @@ _SENTENCES = {
     "note-not-indexed": _note_not_indexed,
     "folder-not-indexed": _folder_not_indexed,
     "folder-left-out": _folder_left_out,
-    "folder-not-searched": _folder_not_searched,
     "heading-differs": _heading,
     "other-section": _heading,
     "list-cut": _list_cut,
