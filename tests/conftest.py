@@ -132,6 +132,12 @@ def promoted_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
+def promoted(promoted_once: Project, tmp_path: Path) -> Project:
+    """A copy of it to change."""
+    return promoted_once.copied(tmp_path / "project")
+
+
+@pytest.fixture
 def outside_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no checkout above the directory of a test count, such as one that the temporary files lie in."""
     from raggate.inputs import git

@@ -169,39 +169,6 @@ def test_without_the_socket(job: Jobs) -> None:
     assert made.post(step).exit_code == 0
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433"])
-def test_localhost_is_explained(job: Jobs, host: str) -> None:
-    """In a container localhost is the container: exit 2 at once, with what to write instead."""
-    step = job().run({"api-url": f"http://{host}:9000"})
-    assert step.exit_code == 2, step.text
-    assert "is the container that raggate runs in" in step.text
-    assert "http://api:9000" in step.text
-    assert step.outputs["verdict"] == "usage error"
-
-
-@pytest.mark.parametrize(
-    ("inputs", "variables", "message"),
-    [
-        ({"api-imag": "x"}, {}, "unknown input 'api-imag'; did you mean 'api-image'?"),
-        ({"api-url": "http://a:1"}, {"INPUT_API_URL": "http://b:1"}, "input 'api-url' is given twice"),
-        ({"config": ""}, {}, "input 'config' is empty"),
-        ({"config": "../x.yml"}, {}, "lies outside the workspace"),
-        ({"out": "/tmp/x"}, {}, "input 'out': '/tmp/x' lies outside the workspace"),
-        ({"baseline": "/etc/passwd"}, {}, "unknown input 'baseline'; did you mean 'base-image'?"),
-        ({"against": "no-such"}, {}, "no commit 'no-such'"),
-        ({}, {"GITHUB_STATE": ""}, "GITHUB_STATE: not set"),
-    ],
-)
-def test_wrong_inputs(job: Jobs, inputs: dict[str, str], variables: dict[str, str], message: str) -> None:
-    """A wrong input is named, exit 2, and says the same in outputs and summary."""
-    step = job().run(inputs, variables=variables)
-    assert step.exit_code == 2, step.text
-    assert message in step.text
-    if "GITHUB_STATE" not in variables:
-        assert step.outputs["verdict"] == "usage error"
-        assert "usage error" in step.summary
-
-
 def test_files_of_the_runner_that_cannot_be_written(job: Jobs) -> None:
     """The log says which file it is, outputs and exit code agree, and the post step calls nothing killed."""
     step = job().run(GATE, variables={"GITHUB_OUTPUT": "/nowhere/x"})

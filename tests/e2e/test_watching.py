@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from pathlib import Path
-
-import pytest
 
 from preloaded import Process
 from project import Project, processes_with
-
-
-@pytest.fixture
-def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository of 24 questions with a baseline of the healthy API."""
-    return promoted_once.copied(tmp_path)
 
 
 def runs(project: Project) -> int:

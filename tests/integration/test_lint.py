@@ -7,16 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from project import Project
-
-
-@pytest.fixture
-def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """Return a project of 24 questions that has a baseline."""
-    return promoted_once.copied(tmp_path)
 
 
 def test_a_suite_with_a_baseline(promoted: Project) -> None:

@@ -132,33 +132,6 @@ def test_a_gate_that_is_red_anyway_proves_nothing(project: Project) -> None:
     assert not (project.last_run() / "proof.json").exists()
 
 
-@pytest.mark.usefixtures("few_faults")
-def test_a_noisy_api_is_a_false_alarm(project: Project) -> None:
-    """An API that ranks otherwise when it is asked again makes the proof fail, and not the gate look good."""
-    done = project.command("prove", "--runs", "2", FAKE_BEHAVIOUR="noisy")
-    assert done.code == 1, done.out + done.err
-    assert "false alarm" in done.out
-    assert proof(project)["repeats"]["false_alarms"] >= 1
-
-
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        ("[{name: x, patch: missing.patch}]", "missing.patch: No such file"),
-        ("[{name: x, patch: raggate.yml}]", "raggate.yml: prove.faults[0].patch ('raggate.yml'): does not apply"),
-    ],
-)
-def test_a_patch_that_does_not_apply_is_named_before_anything_starts(
-    project: Project, section: str, message: str
-) -> None:
-    """Exit 2, with the key and the file; no API was booted and no run directory made."""
-    configured(project, f"prove: {{faults: {section}}}\n").commit()
-    done = project.command("prove")
-    assert done.code == 2, done.out + done.err
-    assert message in done.err
-    assert not (project.root / ".raggate").exists()
-
-
 API = """\
 import os, runpy, sys
 os.environ.setdefault('FAKE_BEHAVIOUR', 'ok')

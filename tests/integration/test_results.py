@@ -17,12 +17,6 @@ from raggate.pipeline.request import Request, RunFailed, Voice, unheard
 WAIVER = "waivers: [{metric: hit_at_5, owner: ada, reason: reindexing, expires: 2999-01-01}]\n"
 
 
-@pytest.fixture
-def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository of 24 questions with a baseline of the healthy API."""
-    return promoted_once.copied(tmp_path)
-
-
 def request(project: Project, made: list[Path], overrides: Overrides | None = None, **environment: str) -> Request:
     """Ask for a check of a project; what hears of run directories collects them."""
     return Request(
@@ -31,15 +25,6 @@ def request(project: Project, made: list[Path], overrides: Overrides | None = No
         voice=Voice(say=unheard, created=made.append),
         overrides=overrides or Overrides(),
     )
-
-
-def test_a_verdict_and_its_run_directory(promoted: Project) -> None:
-    """A check returns the review and the run directory with its reports, of which the caller heard before."""
-    made: list[Path] = []
-    result = check.check(request(promoted, made))
-    assert result.review.verdict.exit_code == ExitCode.PASS
-    assert [result.directory] == made
-    assert json.loads((result.directory / "verdict.json").read_text())["verdict"] == "pass"
 
 
 def test_an_error_before_anything_is_measured(promoted: Project) -> None:

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
 from project import Project
 from raggate.pipeline import run_directory
-
-
-@pytest.fixture
-def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository of 24 questions with a baseline of the healthy API."""
-    return promoted_once.copied(tmp_path)
 
 
 def asked(project: Project) -> list[str]:

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from pages import Elements, data_of
@@ -18,13 +17,6 @@ from raggate.pipeline import run_directory, stored_runs
 from raggate.reports import plots
 from raggate.reports.page import report
 from reviews import regression
-
-
-@pytest.fixture
-def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository of 24 questions with a baseline of the healthy API."""
-    return promoted_once.copied(tmp_path / "project")
-
 
 WANTED = {"hit_at_5", "mrr_at_10"}
 

@@ -11,12 +11,6 @@ from project import Project
 from raggate.pipeline.watching import Watched, wait_for_change
 
 
-@pytest.fixture
-def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository of 24 questions with a baseline of the healthy API."""
-    return promoted_once.copied(tmp_path)
-
-
 def test_json_is_one_document(promoted: Project) -> None:
     """Reports without an end are no document: the two flags exclude each other."""
     done = promoted.command("check", "--watch", "--json")
