@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from promotable import INPUTS, Measured, Stage, edited
-from raggate.action.promote import Asked
 from raggate.base.errors import CannotTell, UsageError
 from raggate.pipeline.request import RunFailed
 
@@ -85,40 +83,7 @@ def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert stage.unwritten()
 
 
-def test_a_main_that_moved_while_measuring(stage: Stage) -> None:
-    """When main goes on with the same baseline meanwhile, the proposal is put on top of it, which the summary says."""
-    repository, commit = stage.repository, stage.measured.commit
-    number = stage.ran()
-    stage.fake.before("actions/download-artifact", lambda _: repository.add_commit({"x": "1"}, [commit], branch="main"))
-    assert stage.step(run_id=number) == 0
-    assert "moved from" in stage.state.summary
-
-
-def test_a_baseline_that_changed_while_measuring(stage: Stage) -> None:
-    """When the baseline on main changes meanwhile, nothing is proposed."""
-    repository, commit = stage.repository, stage.measured.commit
-    number = stage.ran()
-    stage.fake.before(
-        "actions/download-artifact", lambda _: repository.add_commit({BASELINE: "{}"}, [commit], branch="main")
-    )
-    with pytest.raises(CannotTell, match="the baseline on main changed meanwhile"):
-        stage.step(run_id=number)
-
-
 GOOD = {"reason": "why not", "run-id": ""}
-
-
-@given(text=st.text(max_size=40), name=st.sampled_from(sorted(GOOD)))
-def test_any_text(text: str, name: str) -> None:
-    """Whatever is typed is either refused or of the known shape."""
-    try:
-        asked = Asked.of({**INPUTS, **GOOD, name: text}, "ada")
-    except UsageError as error:
-        message = error.message
-    else:
-        message = asked.terms.reason
-        assert message == message.strip()
-    assert message.isprintable()
 
 
 @pytest.mark.parametrize(

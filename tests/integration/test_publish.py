@@ -158,16 +158,6 @@ def test_no_secret_is_shown(stage: Stage) -> None:
     assert "***" in reporter.summary(limit=1 << 20)
 
 
-def test_annotations_name_lines_of_the_repository(stage: Stage) -> None:
-    """Questions that broke are annotated where their gold note stands, at most ten of a level."""
-    reporter = stage.finish(outcome("regression"), prefix="service/")
-    lines = reporter.annotate(lenient=False)
-    assert lines
-    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
-    assert 0 < sum(line.startswith("::error") for line in lines) <= 10
-    assert not any(line.startswith("::error") for line in reporter.annotate(lenient=True))
-
-
 def test_a_green_step_has_no_more_annotations_than_are_shown(stage: Stage) -> None:
     """With errors as warnings, and one for the step and one for what was not shown, the runner drops none of them."""
     found = outcome("regression")

@@ -42,12 +42,6 @@ def test_everything() -> None:
     ]
 
 
-def test_suite_that_fits() -> None:
-    """Where nothing has to be done there is no warning."""
-    fitting = replace(WHAT_IT_SHOWS, policy="evidence", modes=(replace(MODE, harmless_red=0.0, small=()),))
-    assert "warning:" not in render(fitting)
-
-
 def test_small_suite_without_a_baseline() -> None:
     """Where no loss can be distinguished from chance that is a warning, and of several modes each is named."""
     blind = replace(MODE, questions=8, units=4, blind=True, enough=(56, None), harmless_red=0.0, small=())
@@ -95,11 +89,6 @@ def test_terminal() -> None:
         "14 findings: 1 error, 1 warning, 12 notes",
         "",
     ]
-
-
-def test_nothing_to_say() -> None:
-    """Where nothing was found there is no count of it."""
-    assert lint.render(report()) == ""
 
 
 def test_a_check_that_is_ignored() -> None:

@@ -89,11 +89,6 @@ def test_every_mode() -> None:
     assert [line for line in text.splitlines() if line.startswith("**")] == [f"**{mode}**" for mode in modes]
 
 
-def test_no_such_question() -> None:
-    """A question that the review does not have is nothing."""
-    assert one_question.render(reviews.passing(), "none", None) == ""
-
-
 @each_row("name", ["hostile", "hostile_everywhere", "regression", "cannot_tell", "first_run", "bare"])
 def test_nothing_foreign_is_live(name: str) -> None:
     """Whatever a question, an answer or a name holds, it is text when it is rendered."""

@@ -70,17 +70,6 @@ def test_advice_where_something_was_measured() -> None:
     assert told["removed-cases"].endswith("the check stays red until then.")
 
 
-def test_numbers_of_a_pass() -> None:
-    """A pass has numbers too: what moved by how much, or that nothing did, and over how many questions."""
-    assert header.number_lines(review("pass")) == [
-        "hit@5 96.0% (=) · MRR@10 0.960 (=) · nDCG@10 0.960 (=) · 26 questions"
-    ]
-    assert header.number_lines(review("slightly-worse")) == [
-        "hit@5 96.0 → 92.0% (−4.0 pt) · MRR@10 0.960 → 0.920 (−0.040) · nDCG@10 0.960 → 0.920 (−0.040) · 26 questions"
-    ]
-    assert header.number_lines(review("first-run")) == ["hit@5 96.0% · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
-
-
 def test_numbers_name_what_is_waived() -> None:
     """A question that is waived is left out of the means, though it did not get worse, until the waiver expires."""
     shown = review("waived")
