@@ -24,7 +24,7 @@ from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Runner, Step, StepState
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.trusted_inputs import check_names
 from stored_rows import files_of
@@ -147,9 +147,8 @@ class Stage:
         happened = replace(self.event, **(event or {}))
         with client(self.fake) as github:
             there = GitHubRepository(github, NAME)
-            return promote_baseline(
-                given, happened, there, self.runner, self.state, now=lambda: datetime.fromisoformat(NOW)
-            )
+            step = Step(given, happened, there, self.runner, self.state)
+            return promote_baseline(step, now=lambda: datetime.fromisoformat(NOW))
 
     @property
     def runner(self) -> Runner:

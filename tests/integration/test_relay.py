@@ -21,7 +21,7 @@ from raggate.github.fork_comment import ForkRun
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import SourceRun
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Runner, Step, StepState
 from rendered import visible
 
 NAME = "octo/notes"
@@ -103,7 +103,7 @@ class Stage:
         runner = Runner(workspace=self.workspace, environment={}, **files_of_step)
         self.state = StepState()
         with self.fake.client(token) as github:
-            assert relay.comment(given, event, GitHubRepository(github, NAME), runner, self.state) == 0
+            assert relay.comment(Step(given, event, GitHubRepository(github, NAME), runner, self.state)) == 0
         told = json.loads(self.state.outputs["suites"])
         return {each["suite"]: (each["verdict"], each["exit-code"]) for each in told}
 
@@ -224,7 +224,7 @@ def test_a_change_of_many_directories_does_not_use_up_the_requests(stage: Stage,
     assert stage.relay(folders(measured.runs)) == {}
     shown = visible(stage.comment)
     assert "fits more than 300 directories that the change has otherwise" in shown
-    assert ("push again" in shown, "corrects neither" in shown) == (True, False)
+    assert ("then push or run it again" in shown, "corrects neither" in shown) == (True, False)
     assert len(stage.fake.calls("git/get-tree")) < 330
 
 

@@ -24,7 +24,7 @@ from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Runner, Step as Given, StepState
 from raggate.pipeline import check as pipeline, suites
 from raggate.pipeline.request import CheckResult, Request
 from rendered import visible
@@ -107,7 +107,7 @@ class Step:
         given = {**step_inputs.DEFAULTS, "config": PATTERN, **inputs}
         with self.client() as github:
             there = GitHubRepository(github, "octo/notes")
-            return gate(given, self.happened(number), there, self.runner, self.state)
+            return gate(Given(given, self.happened(number), there, self.runner, self.state))
 
     def client(self) -> GitHub:
         return self.fake.client(self.fake.token({"contents": "read", **dict.fromkeys(self.may, "write")}))

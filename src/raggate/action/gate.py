@@ -16,10 +16,8 @@ from raggate.frontends import console
 from raggate.frontends.console import say
 from raggate.github import bases
 from raggate.github.publish import Settings, StepReporter
-from raggate.github.rest.repository import Repository
 from raggate.github.runner import results, step_inputs
-from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState, shown_prefix
+from raggate.github.step_context import Step, shown_prefix
 from raggate.inputs import suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.suites import SuiteOutcome, worst
@@ -35,77 +33,59 @@ _OF_LISTS = frozenset(("check", "comment", "promote", "respond"))
 _COUNTS = ("cases", "broke", "fixed", "warnings")
 
 
-def listed(inputs: Mapping[str, str]) -> bool:
+def listed(step: Step) -> bool:
     """Return whether the step is for a list of suites, however many are in it."""
-    if not suite_list.several(step_inputs.entries(inputs, "config")):
+    if not suite_list.several(step.configs):
         return False
-    if inputs["command"] not in _OF_LISTS:
+    if (command := step.inputs["command"]) not in _OF_LISTS:
         raise UsageError(
-            f"command: {inputs['command']} is for one suite, and `config` names a list of them",
+            f"command: {command} is for one suite, and `config` names a list of them",
             hint="Name the configuration of the suite. docs/suites.md says how to go about several.",
         )
     return True
 
 
-def gate(
-    inputs: Mapping[str, str],
-    event: Event,
-    repository: Repository | None,
-    runner: Runner,
-    state: StepState,
-    *,
-    measured: Callable[[Request], Path | None] = lambda asked: None,
-) -> int:
+def gate(step: Step, *, measured: Callable[[Request], Path | None] = lambda asked: None) -> int:
     """Gate every suite of the step, and show on GitHub how it went. Returns the exit code of the worst.
 
     `measured` returns the run directory to judge in place of asking, if there is one beside that of the inputs.
     """
-    several = listed(inputs)
+    inputs, state, workspace = step.inputs, step.state, step.runner.workspace
+    several = listed(step)
     if several:
         suites.refuse_single({"input 'run'": inputs["run"]}, "a list of configurations")
     settings = Settings(
         comment=inputs["comment"],
-        issue=steps.tells_issue(inputs, event),
+        issue=steps.tells_issue(inputs, step.event),
         secrets=step_inputs.secrets(inputs),
     )
     name = inputs["artifact"] if several else None
-    reporter = StepReporter(event, repository, settings, steps.warn_not_shown, name=name)
-    step = _Step(inputs, event, repository, runner, state, reporter, measured)
+    reporter = StepReporter(step.event, step.repository, settings, steps.warn_not_shown, name=name)
+    gating = _Gating(step, reporter, measured)
     state.reporter = reporter
-    if repository is None and settings.comments_on(event):
+    if step.repository is None and settings.comments_on(step.event):
         say("no comment: the input github-token is empty")
-    code, error = console.guarded(step.evaluate, runner.environment, steps.fence)
-    outcomes = step.outcomes or (suites.ended(SuiteFile(config=inputs["config"], suite=""), code, error),)
+    code, error = console.guarded(gating.evaluate, step.runner.environment, steps.fence)
+    outcomes = gating.outcomes or (suites.ended(SuiteFile(config=inputs["config"], suite=""), code, error),)
     state.error = outcomes[0].error
     reporter.finish(outcomes)
     state.outputs = {"comment-url": reporter.url, "verdict": reporter.verdict}
     if several:
         # each has its own: what is told of a step with one suite is told of all of them
         state.directory = None
-        state.outputs |= _outputs(step.outcomes, runner.workspace)
+        state.outputs |= _outputs(gating.outcomes, workspace)
     return code
 
 
-class _Step:
+class _Gating:
     """The suites of one step, as they are judged one after another."""
 
-    def __init__(
-        self,
-        inputs: Mapping[str, str],
-        event: Event,
-        repository: Repository | None,
-        runner: Runner,
-        state: StepState,
-        reporter: StepReporter,
-        measured: Callable[[Request], Path | None],
-    ) -> None:
-        self._inputs = inputs
-        self._event = event
-        self._runner = runner
-        self._several = listed(inputs)
+    def __init__(self, step: Step, reporter: StepReporter, measured: Callable[[Request], Path | None]) -> None:
+        self._step, self._inputs, self._runner = step, step.inputs, step.runner
+        self._several = listed(step)
         self._reporter = reporter
         self._stored = measured
-        self._request = steps.request(inputs, event, repository, runner, state)
+        self._request = steps.request(step)
         self._files: Mapping[str, Files] = {}
         self.outcomes: tuple[SuiteOutcome, ...] = ()
 
@@ -117,7 +97,7 @@ class _Step:
 
     def _listed(self) -> tuple[SuiteFile, ...]:
         self._check_base()
-        suites_of_step = suites.listed(self._request, step_inputs.entries(self._inputs, "config"))
+        suites_of_step = suites.listed(self._request, self._step.configs)
         wanted = step_inputs.entries(self._inputs, "reports")
         self._files = suites.reports_of(wanted, suites_of_step, "input 'reports'")
         for files in self._files.values():
@@ -132,7 +112,8 @@ class _Step:
         return SuiteFile(config=name, suite=suite or name)
 
     def _check_base(self) -> None:
-        bases.check(self._event.base_ref, self._event.default_branch, self._inputs["bases"])
+        event = self._step.event
+        bases.check(event.base_ref, event.default_branch, self._inputs["bases"])
 
     def _check(self, suite: SuiteFile) -> SuiteOutcome:
         """Judge one suite. Whatever goes wrong for it is how it ended, and keeps none of the others from a verdict."""
@@ -147,7 +128,7 @@ class _Step:
         request = suites.request_of(self._request, suite)
         known: SuiteOutcome | None = None
         # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
-        if self._several and self._event.name != "merge_group":
+        if self._several and self._step.event.name != "merge_group":
             known = self._alone(suite, lambda: suites.unconcerned(request, suite))
         if known is not None and known.not_run:
             return known
@@ -162,7 +143,7 @@ class _Step:
             self._check_base()
             files = report_files.parsed(step_inputs.entries(self._inputs, "reports"), "input 'reports'")
             steps.check_inside("reports", files.formats, self._runner.workspace)
-            stored = self._stored(request) or steps.path_of(self._inputs, "run")
+            stored = self._stored(request) or self._step.path("run")
         outcome = console.check_suite(request, suite, files, stored, fence=steps.fence)
         # before it is told as a verdict: what the job cannot read and delete afterwards is a trouble of its own
         results.give_back(outcome.directory, self._runner.workspace)

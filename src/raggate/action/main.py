@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,11 +20,20 @@ from raggate.action.init_process import close_memory, supervised
 from raggate.base.errors import ExitCode, RaggateError, UsageError
 from raggate.frontends import console
 from raggate.github.runner import commands, event, results, step_inputs
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Runner, Step, StepState
 
 SOCKET = Path("/var/run/docker.sock")
 """Where the runner puts the engine's socket, whatever the host's name for it is."""
 
+_COMMANDS: Mapping[str, tuple[str, str]] = {
+    "check": ("gate", "gate"),
+    "shard": ("shards", "ask"),
+    "merge": ("shards", "merge"),
+    "comment": ("relay", "comment"),
+    "promote": ("promote", "promote_baseline"),
+    "respond": ("relay", "respond"),
+}
+"""The input `command` -> the module and the function that take the step."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # what each choice of `fail-on` lets pass as green; a usage error, a crash and a cancelled run are red in any case
 _GREEN: Mapping[str, frozenset[int]] = {
@@ -109,28 +119,12 @@ def _perform(runner: Runner, state: StepState) -> int:
     steps.check_places(inputs, runner.workspace)
     started_by = event.read(runner.environment)
     steps.check_authorities(started_by.name, runner.workspace, runner.environment)
-    # the pages that it renders are not loaded for the other commands
-    from raggate.action.gate import gate, listed
-
-    listed(inputs)
     with steps.opened_repository(inputs, started_by) as repository:
-        if inputs["command"] == "comment":
-            from raggate.action import relay
-
-            return relay.comment(inputs, started_by, repository, runner, state)
-        if inputs["command"] == "promote":
-            from raggate.action.promote import promote_baseline
-
-            return promote_baseline(inputs, started_by, repository, runner, state)
-        if inputs["command"] == "respond":
-            from raggate.action.relay import respond
-
-            return respond(inputs, started_by, repository, runner, state)
-        if inputs["command"] in {"shard", "merge"}:
-            from raggate.action import shards
-
-            return shards.STEPS[inputs["command"]](inputs, started_by, repository, runner, state)
-        return gate(inputs, started_by, repository, runner, state)
+        given = Step(inputs, started_by, repository, runner, state)
+        # what one command renders is not loaded for the others
+        import_module("raggate.action.gate").listed(given)
+        module, name = _COMMANDS[inputs["command"]]
+        return int(getattr(import_module(f"raggate.action.{module}"), name)(given))
 
 
 def _say_crash(error: BaseException) -> None:

@@ -27,9 +27,9 @@ from raggate.github.earlier_run import Downloaded
 from raggate.github.promotion import Change, ProposedFile, PullRequestResult, branch_of, propose
 from raggate.github.rest import commits
 from raggate.github.rest.repository import Repository
-from raggate.github.runner import results, step_inputs
+from raggate.github.runner import results
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
+from raggate.github.step_context import Step, StepState, prefix_of, remote_of
 from raggate.inputs import sources, suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
@@ -103,23 +103,12 @@ class Prepared(Struct, frozen=True, kw_only=True):
         return self.proposal.comparison.scorecard.suite
 
 
-def promote_baseline(
-    inputs: Mapping[str, str],
-    event: Event,
-    repository: Repository | None,
-    runner: Runner,
-    state: StepState,
-    *,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> int:
+def promote_baseline(step: Step, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> int:
     """Propose the baselines of all suites that `config` names, or of none. Returns the exit code of the step."""
-    state.fail_on = "regression"  # a promotion has nothing that may be waved through
-    asked = Asked.of(inputs, event.triggering_actor)
-    if repository is None:
-        raise UsageError("the input github-token is empty, and `command: promote` needs it")
-    target, head = _target(event, repository)
-    promotion = _Promotion(inputs, event, repository, runner, state, asked, target, head)
-    return promotion.carry_out(now)
+    step.state.fail_on = "regression"  # a promotion has nothing that may be waved through
+    asked = Asked.of(step.inputs, step.event.triggering_actor)
+    repository = step.needed_repository()
+    return _Promotion(step, repository, asked, now, *_target(step.event, repository)).carry_out()
 
 
 def _target(event: Event, repository: Repository) -> tuple[str, str]:
@@ -146,25 +135,24 @@ class _Promotion(Guarded):
 
     def __init__(
         self,
-        inputs: Mapping[str, str],
-        event: Event,
+        step: Step,
         repository: Repository,
-        runner: Runner,
-        state: StepState,
         asked: Asked,
+        now: Callable[[], datetime],
         target: str,
         head: str,
     ) -> None:
-        self._inputs, self._event, self._repository = inputs, event, repository
-        self._runner, self._state, self._asked = runner, state, asked
+        self._step, self._inputs, self._event = step, step.inputs, step.event
+        self._runner, self._state = step.runner, step.state
+        self._repository, self._asked, self._now = repository, asked, now
         self._target, self._head = target, head
-        self._remote = remote_of(runner.workspace, repository)
+        self._remote = remote_of(step.runner.workspace, repository)
         self._adopted: Downloaded | None = None
         self.prepared: list[Prepared] = []
 
-    def carry_out(self, now: Callable[[], datetime]) -> int:
+    def carry_out(self) -> int:
         """Check every suite, and propose their baselines if all passed. Returns the exit code."""
-        names = step_inputs.entries(self._inputs, "config")
+        names = self._step.configs
         several = suite_list.several(names)
         chosen = (
             suite_list.find(names, against=self._head, remote=self._remote, among=())
@@ -175,11 +163,11 @@ class _Promotion(Guarded):
             self._check_checkout((self._runner.workspace / chosen[0].config).parent)
         elif several:
             # once for all of them
-            self._adopted = self._download(now)
+            self._adopted = self._download()
         if len(chosen) == 1:
-            self.prepared = [self._prepare(chosen[0], now)]
+            self.prepared = [self._prepare(chosen[0])]
             return self._propose()
-        outcomes = suites.check_each(chosen, lambda suite: self._checked(suite, now), console.say)
+        outcomes = suites.check_each(chosen, self._checked, console.say)
         self._tell(outcomes)
         code = worst(outcome.code for outcome in outcomes)
         if code == ExitCode.PASS:
@@ -197,7 +185,7 @@ class _Promotion(Guarded):
                 hint="Somebody may have pushed meanwhile. Start the workflow again.",
             )
 
-    def _download(self, now: Callable[[], datetime]) -> Downloaded:
+    def _download(self) -> Downloaded:
         selector = earlier_run.RunSelector(
             target=self._target,
             head=self._head,
@@ -205,14 +193,14 @@ class _Promotion(Guarded):
             attempt=self._asked.attempt,
             artifact=self._inputs["artifact"],
             workflow=self._inputs["workflow"],
-            now=now().isoformat(),
+            now=self._now().isoformat(),
         )
         return earlier_run.download(self._repository, selector)
 
-    def _checked(self, suite: SuiteFile, now: Callable[[], datetime]) -> SuiteOutcome:
+    def _checked(self, suite: SuiteFile) -> SuiteOutcome:
         """Check one of several suites, and tell how that ended."""
         self._state.directory = None
-        ended = console.of_suite(suite, lambda: self._prepare(suite, now), self._runner.environment, steps.fence)
+        ended = console.of_suite(suite, lambda: self._prepare(suite), self._runner.environment, steps.fence)
         directory = self._state.directory
         results.give_back(directory, self._runner.workspace)
         if isinstance(ended, SuiteOutcome):
@@ -220,7 +208,7 @@ class _Promotion(Guarded):
         self.prepared.append(ended)
         return suites.passed(suite, directory)
 
-    def _prepare(self, suite: SuiteFile, now: Callable[[], datetime]) -> Prepared:
+    def _prepare(self, suite: SuiteFile) -> Prepared:
         """Measure a suite, or take what an earlier run measured of it, and check that it may become the baseline."""
         config = self._runner.workspace / suite.config
         source = InputSource(
@@ -235,7 +223,7 @@ class _Promotion(Guarded):
             if self._asked.run is None:
                 run, evidence = self._measure(suite, trusted)
             else:
-                run, evidence = earlier_run.adopt(self._adopted or self._download(now), trusted)
+                run, evidence = earlier_run.adopt(self._adopted or self._download(), trusted)
             proposal = pipeline.propose(run, trusted.config, self._asked.terms, lambda: read_baseline(trusted))
             prefix = prefix_of(config, self._runner.workspace)
             path = posixpath.normpath(prefix + trusted.config.baseline_path)
@@ -249,8 +237,8 @@ class _Promotion(Guarded):
 
     def _measure(self, suite: SuiteFile, trusted: Inputs) -> tuple[Run, Evidence]:
         """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
-        inputs = {**self._inputs, "config": suite.config}
-        request = steps.request_of(inputs, self._runner, self._state, against=self._head, remote=self._remote)
+        step = replace(self._step, inputs={**self._inputs, "config": suite.config})
+        request = steps.request_of(step, against=self._head, remote=self._remote)
         result = pipeline.run(request)
         console.show_run(result)
         run = run_directory.read(result.directory)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from raggate.action import steps
 from raggate.action.gate import ended, listed
-from raggate.base.errors import ExitCode, UsageError
+from raggate.base.errors import ExitCode
 from raggate.base.jsonio import dumps
 from raggate.frontends import console
 from raggate.frontends.console import say
 from raggate.github import commands, fork_comment
 from raggate.github.fork_comment import ForkRun
 from raggate.github.publish import Settings
-from raggate.github.rest.repository import Repository
 from raggate.github.runner import step_inputs
 from raggate.github.runner.commands import SUMMARY_BYTES
-from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Step
 
 
-def ended_run(inputs: Mapping[str, str], event: Event, runner: Runner) -> ForkRun:
+def _ended_run(step: Step) -> ForkRun:
     """Return which run has ended, and what judges it."""
+    inputs, workspace = step.inputs, step.runner.workspace
     return ForkRun(
-        event=event,
-        config_file=runner.workspace / inputs["config"],
-        configs=step_inputs.entries(inputs, "config") if listed(inputs) else (),
+        event=step.event,
+        config_file=workspace / inputs["config"],
+        configs=step.configs if listed(step) else (),
         overrides=steps.overrides_of(inputs),
-        workspace=runner.workspace,
+        workspace=workspace,
         artifact=inputs["artifact"],
         bases=inputs["bases"],
         workflow=inputs["workflow"],
@@ -35,20 +32,16 @@ def ended_run(inputs: Mapping[str, str], event: Event, runner: Runner) -> ForkRu
     )
 
 
-def comment(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
-) -> int:
+def comment(step: Step) -> int:
     """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict."""
-    if repository is None:
-        raise UsageError("the input github-token is empty, and `command: comment` needs it")
-    fork = ended_run(inputs, event, runner)
-    settings = Settings(comment=inputs["comment"], secrets=step_inputs.secrets(inputs))
+    state, repository, fork = step.state, step.needed_repository(), _ended_run(step)
+    settings = Settings(comment=step.inputs["comment"], secrets=step_inputs.secrets(step.inputs))
     failed = False
     for shown in fork_comment.comment(
         repository,
         fork,
         settings,
-        lambda suite, work: console.of_suite(suite, work, runner.environment, steps.fence),
+        lambda suite, work: console.of_suite(suite, work, step.runner.environment, steps.fence),
         steps.warn_not_shown,
     ):
         state.outputs = {"verdict": shown.verdict, "exit-code": str(shown.code), "comment-url": shown.url}
@@ -64,14 +57,10 @@ def comment(
     return int(ExitCode.CANNOT_TELL if failed else ExitCode.PASS)
 
 
-def respond(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
-) -> int:
+def respond(step: Step) -> int:
     """Do what the comment asks for. Green when it was answered, also where the answer is no."""
-    if repository is None:
-        raise UsageError("the input github-token is empty, and `command: respond` needs it")
-    gate = ended_run(inputs, event, runner)
-    response = commands.respond(repository, gate, token=inputs["github-token"])
+    state, repository = step.state, step.needed_repository()
+    response = commands.respond(repository, _ended_run(step), token=step.inputs["github-token"])
     state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
     state.summary = f"{response.message}.\n"
     say(response.message)

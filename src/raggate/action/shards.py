@@ -6,7 +6,6 @@ against them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from raggate.action import steps
@@ -14,41 +13,28 @@ from raggate.action.gate import gate
 from raggate.base.errors import ExitCode
 from raggate.base.numbers import counted
 from raggate.frontends.console import say
-from raggate.github.rest.repository import Repository
-from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Step
 from raggate.pipeline import shards
 from raggate.pipeline.request import Request
 
 
-def ask(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
-) -> int:
+def ask(step: Step) -> int:
     """Ask one shard; leave its directory, also where it could not be asked to the end."""
-    state.fail_on = "regression"  # only a verdict may be waved through
-    shard = shards.written_shard(inputs["shard"], "input 'shard'")
-    result = shards.run(steps.request(inputs, event, repository, runner, state), shard)
+    step.state.fail_on = "regression"  # only a verdict may be waved through
+    shard = shards.written_shard(step.inputs["shard"], "input 'shard'")
+    result = shards.run(steps.request(step), shard)
     result.refuse_stopped()
     line = f"shard {shard.number} of {shard.of}: {counted(result.answered, 'call')} answered, {result.failed} failed"
-    state.outputs = {"verdict": "", "exit-code": ""}
-    state.summary = f"raggate: {line}.\n"
+    step.state.outputs = {"verdict": "", "exit-code": ""}
+    step.state.summary = f"raggate: {line}.\n"
     say(line)
     return int(ExitCode.PASS)
 
 
-def merge(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
-) -> int:
+def merge(step: Step) -> int:
     """Merge the shards and judge the run, as `gate` judges one that it has asked. Returns the verdict's code."""
 
     def merged(request: Request) -> Path:
-        return shards.merge(request, [runner.workspace / inputs["parts"]]).result.directory
+        return shards.merge(request, [step.runner.workspace / step.inputs["parts"]]).result.directory
 
-    return gate(inputs, event, repository, runner, state, measured=merged)
-
-
-STEPS: Mapping[str, Callable[[Mapping[str, str], Event, Repository | None, Runner, StepState], int]] = {
-    "shard": ask,
-    "merge": merge,
-}
-"""`command` -> the step."""
+    return gate(step, measured=merged)

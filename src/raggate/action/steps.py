@@ -19,7 +19,7 @@ from raggate.config.first_run import FirstRun
 from raggate.frontends.console import say
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState, remote_of
+from raggate.github.step_context import Runner, Step, StepState, remote_of
 
 if TYPE_CHECKING:
     from raggate.config.overrides import Overrides
@@ -75,48 +75,37 @@ def check_authorities(event: str, workspace: Path, environment: Mapping[str, str
                 )
 
 
-def request(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
-) -> Request:
+def request(step: Step) -> Request:
     """Return the request of a step that gates. Without `against` the event chooses the commit that judges."""
+    inputs, event = step.inputs, step.event
     by_event = not inputs["against"] and event.base is not None
     asked = request_of(
-        inputs,
-        runner,
-        state,
+        step,
         against=None if inputs["against"] == WORKING_TREE else inputs["against"] or event.base,
-        remote=remote_of(runner.workspace, repository if by_event else None),
-        contained=_contained(inputs, event),
-        # whoever has a fork could have a server of their own answer, or somebody else's account pay
-        replayed=event.from_fork,
+        remote=remote_of(step.runner.workspace, step.repository if by_event else None),
     )
+    # an API inside raggate's own container is the code of a change that nobody has read yet
+    contained = event.name not in OWN_EVENTS and inputs["allow-command"] != "true"
     return replace(
         asked,
         head=event.head,
         first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs)) if by_event else None,
+        # whoever has a fork could have a server of their own answer, or somebody else's account pay
+        overrides=replace(asked.overrides, contained=contained, replayed=event.from_fork),
     )
 
 
-def request_of(
-    inputs: Mapping[str, str],
-    runner: Runner,
-    state: StepState,
-    *,
-    against: str | None,
-    remote: sources.Remote,
-    contained: bool = False,
-    replayed: bool = False,
-) -> Request:
+def request_of(step: Step, *, against: str | None, remote: sources.Remote) -> Request:
     """Return what the inputs ask of the pipeline, whatever the step does with it."""
     from raggate.pipeline.request import Request, Voice
 
     return Request(
-        config_file=Path(inputs["config"]),
-        environment=dict(runner.environment),
-        voice=Voice(say=say, created=lambda directory: _announce(directory, runner, state)),
-        overrides=replace(overrides_of(inputs), contained=contained, replayed=replayed),
+        config_file=Path(step.inputs["config"]),
+        environment=dict(step.runner.environment),
+        voice=Voice(say=say, created=lambda directory: _announce(directory, step.runner, step.state)),
+        overrides=overrides_of(step.inputs),
         against=against,
-        out=path_of(inputs, "out"),
+        out=step.path("out"),
         remote=remote,
     )
 
@@ -128,11 +117,6 @@ def overrides_of(inputs: Mapping[str, str]) -> Overrides:
     names = ("api-image", "api-build", "api-url", "base-image")
     instead: dict[str, Any] = {name.replace("-", "_"): inputs[name] or None for name in names}
     return replace(Overrides(), **instead)
-
-
-def path_of(inputs: Mapping[str, str], name: str) -> Path | None:
-    """Return the path that an input names; None if it is empty."""
-    return Path(inputs[name]) if inputs[name] else None
 
 
 def _announce(directory: Path, runner: Runner, state: StepState) -> None:
@@ -149,11 +133,6 @@ def tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
     # GitHub starts schedules on the default branch alone, and does not name it there
     is_default = event.name == "schedule" or event.head_ref == event.default_branch != ""
     return event.name in _BRANCH_EVENTS and is_default
-
-
-def _contained(inputs: Mapping[str, str], event: Event) -> bool:
-    """Whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
-    return event.name not in OWN_EVENTS and inputs["allow-command"] != "true"
 
 
 @contextmanager

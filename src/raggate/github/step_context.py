@@ -12,11 +12,13 @@ from msgspec import Struct, field
 from raggate.base.errors import RaggateError, UsageError
 from raggate.base.quote import quoted
 from raggate.base.redact import Guarded
+from raggate.github.runner import step_inputs
 from raggate.inputs import git, sources
 
 if TYPE_CHECKING:
     from raggate.github.publish import StepReporter
     from raggate.github.rest.repository import Repository
+    from raggate.github.runner.event import Event
 
 
 class Runner(Guarded, Struct, frozen=True, kw_only=True):
@@ -81,3 +83,29 @@ class StepState(Struct, kw_only=True):
     outputs: dict[str, str] = field(default_factory=dict)
     reporter: StepReporter | None = None
     summary: str = ""
+
+
+class Step(Guarded, Struct, frozen=True):
+    """What a step is given, and its state. There is a repository if there is a token."""
+
+    inputs: Mapping[str, str]
+    event: Event
+    repository: Repository | None
+    runner: Runner
+    state: StepState
+
+    @property
+    def configs(self) -> list[str]:
+        """The entries of the input `config`."""
+        return step_inputs.entries(self.inputs, "config")
+
+    def needed_repository(self) -> Repository:
+        """Return the repository, without which the step can do nothing."""
+        if self.repository is None:
+            command = self.inputs["command"]
+            raise UsageError(f"the input github-token is empty, and `command: {command}` needs it")
+        return self.repository
+
+    def path(self, name: str) -> Path | None:
+        """Return the path that an input names; None if it is empty."""
+        return Path(self.inputs[name]) if self.inputs[name] else None

@@ -9,7 +9,7 @@ import pytest
 from events import make_event
 from raggate.action.gate import gate
 from raggate.github.runner import step_inputs
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Runner, Step, StepState
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import CheckResult
 from rendered import visible
@@ -33,7 +33,7 @@ def test_a_red_verdict_of_a_green_step_is_noted(
         workspace=tmp_path, environment={}, **{name: tmp_path / name for name in ("output", "state", "summary")}
     )
     state = StepState()
-    code = gate({**step_inputs.DEFAULTS, "fail-on": fail_on}, PUSH, None, runner, state)
+    code = gate(Step({**step_inputs.DEFAULTS, "fail-on": fail_on}, PUSH, None, runner, state))
     assert state.reporter is not None
     assert state.reporter.tells(code)
     page = state.reporter.summary(limit=1 << 20)

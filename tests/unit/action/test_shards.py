@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from raggate.action import main, shards
 from raggate.base.errors import RaggateError
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Runner, Step, StepState
 
 EVENT = Event(
     name="push",
@@ -28,13 +29,13 @@ EVENT = Event(
 )
 
 
-def taken(root: Path, command: str, **inputs: str) -> StepState:
+def taken(root: Path, command: Callable[[Step], int], **inputs: str) -> StepState:
     """Take a step in an empty workspace."""
     files = {name: root / name for name in ("output", "state", "summary")}
     runner = Runner(workspace=root, environment={}, **files)
     given = {**step_inputs.DEFAULTS, "fail-on": "never", "comment": "never", **inputs}
     state = StepState(fail_on="never")
-    state.outputs = {"code": str(shards.STEPS[command](given, EVENT, None, runner, state))}
+    state.outputs = {"code": str(command(Step(given, EVENT, None, runner, state)))}
     return state
 
 
@@ -46,7 +47,7 @@ def test_a_step_without_a_verdict_is_never_waved_through(tmp_path: Path, monkeyp
     for shard in ("", "1/2"):
         state = StepState(fail_on="never")
         with pytest.raises(RaggateError):
-            shards.STEPS["shard"]({**step_inputs.DEFAULTS, "shard": shard}, EVENT, None, runner, state)
+            shards.ask(Step({**step_inputs.DEFAULTS, "shard": shard}, EVENT, None, runner, state))
         assert state.fail_on == "regression"
         assert all(code not in main._GREEN[state.fail_on] for code in range(256))
 
@@ -56,12 +57,12 @@ def test_a_merge_without_shards_says_what_is_wrong_with_the_inputs(
 ) -> None:
     """Where there is no configuration there are no shards, and the configuration is what is named."""
     monkeypatch.chdir(tmp_path)
-    assert taken(tmp_path, "merge").outputs["code"] == "2"
+    assert taken(tmp_path, shards.merge).outputs["code"] == "2"
     assert "raggate.yml" in capsys.readouterr().err
 
 
-def test_every_command_of_the_shelf_is_one_of_the_action() -> None:
+def test_every_command_of_the_input_has_a_step() -> None:
     """The steps are reached by the names that the action's input has."""
-    assert {*shards.STEPS} <= {*step_inputs.INPUTS["command"].choices}
-    known: dict[str, Any] = {**shards.STEPS}
-    assert known == {"shard": shards.ask, "merge": shards.merge}
+    assert [*main._COMMANDS] == [*step_inputs.INPUTS["command"].choices]
+    for module, name in main._COMMANDS.values():
+        assert callable(getattr(import_module(f"raggate.action.{module}"), name))

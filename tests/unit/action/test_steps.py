@@ -13,7 +13,7 @@ from raggate.base.errors import CannotTell, UsageError
 from raggate.config.overrides import Overrides
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import Runner, Step, StepState
 from raggate.pipeline import check as pipeline, claimed_run
 from raggate.pipeline.request import Request
 from tables import each_row
@@ -47,7 +47,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.setattr(pipeline, "check", check)
         given = {**step_inputs.DEFAULTS, "comment": "never", **inputs}
-        code = gate(given, event, None, runner, StepState())
+        code = gate(Step(given, event, None, runner, StepState()))
         return (requests or [None])[0], code
 
     return gated
