@@ -129,6 +129,18 @@ def test_results_are_in_question_order_whatever_the_order_of_answers(concurrency
     assert {id(result) for result, _, _ in heard.calls} == {id(result) for result in outcome.results}
 
 
+def test_cases_are_asked_in_their_own_modes_only() -> None:
+    """A case that names modes is asked in those of them that are configured."""
+    chosen = (
+        Case(id="all", question="a", answerable=True),
+        Case(id="one", question="b", answerable=True, modes=("vector",)),
+        Case(id="none", question="c", answerable=True, modes=("other",)),
+    )
+    with FakeAskApi() as api:
+        outcome = ask(api, chosen, modes=["lexical", "vector"])
+    assert [(r.case_id, r.mode) for r in outcome.results] == [("all", "lexical"), ("all", "vector"), ("one", "vector")]
+
+
 def test_request_on_the_wire() -> None:
     """A question is a POST with the debug flags in the query, a JSON body, and no wish for compression."""
     with FakeAskApi() as api:

@@ -82,6 +82,10 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "run1")
     written(tmp_path, "run5")
+    written(tmp_path, "run6")
+    # a link could lead to any file of this machine
+    (tmp_path / "run6" / "metrics.json").rename(tmp_path / "elsewhere.json")
+    (tmp_path / "run6" / "metrics.json").symlink_to(tmp_path / "elsewhere.json")
     written(tmp_path, "run9")
     for words in (["init", "-q"], ["add", "run9"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
