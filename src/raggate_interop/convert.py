@@ -332,9 +332,6 @@ def convert(
         from_format: a key of `FORMATS`, or `PRAGMATA`.
         to_format: a key of `FORMATS`.
         strict: write nothing when anything is lost; the notes say what.
-
-    Raises:
-        OSError: when the target cannot be written.
     """
     writer = FORMATS[to_format](options)
     files = writer.files(target)

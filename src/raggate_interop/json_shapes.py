@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, TypeVar
 
+from msgspec import Meta, MsgspecError, convert
 from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.base.errors import UsageError
 from raggate.base.jsonio import parse
-from raggate.base.quote import quoted
 
 Name = Annotated[str, Field(strict=True, pattern=r"\S")]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Rank = Annotated[int, Field(strict=True, ge=1)]
+Text = Annotated[str, Meta(pattern=r"\S")]
+"""Text that is not blank, of a noun that `typed` makes."""
+_Noun = TypeVar("_Noun")
 
 
 def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any]]:
@@ -35,14 +38,9 @@ def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
     return value
 
 
-def check_keys(value: Any, keys: Sequence[str], place: str, *, optional: Collection[str] = ()) -> dict[str, Any]:
-    """Check that a value is an object of these keys, and give it back."""
-    if not isinstance(value, dict):
-        raise UsageError(f"{place}: expected an object with {', '.join(keys)}")
-    unknown = next((key for key in value if key not in keys), None)
-    if unknown is not None:
-        raise UsageError(f"{place}: unknown key {quoted(unknown)}", hint=f"Known are {', '.join(keys)}.")
-    missing = next((key for key in keys if key not in value and key not in optional), None)
-    if missing is not None:
-        raise UsageError(f"{place}: key {missing} is missing")
-    return value
+def typed(kind: type[_Noun], value: object, place: str) -> _Noun:
+    """Make a noun of a value, as its type says."""
+    try:
+        return convert(value, kind)
+    except MsgspecError as error:
+        raise UsageError(f"{place}: {error}") from None

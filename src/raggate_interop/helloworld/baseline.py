@@ -15,10 +15,11 @@ from raggate.models.golden import Case
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate_interop.helloworld import metrics
-from raggate_interop.helloworld.read import METRICS, MODE, RunFiles, read_config
+from raggate_interop.helloworld.read import DEFAULT_K, METRICS, MODE, read_config
 from raggate_interop.helloworld.write import run_config, to_rows
 from raggate_interop.json_shapes import check
 
+_KINDS = ("answerable", "unanswerable")
 _UNANSWERABLE = ("abstention_accuracy", "hallucination_rate_unanswerable")
 _AT_K = ("recall_at_k_avg", "recall_all_at_k_avg", "mrr_avg", "precision_at_k_avg")
 _NAMES = {
@@ -33,63 +34,51 @@ _BACK = {name: theirs for theirs, name in _NAMES.items()}
 
 
 def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict[str, Any]:
-    """Make the content of a `metrics.json` of theirs a bare metrics file, as `bare_metrics` does.
+    """Return their means by the names that raggate has for what they come closest to, in the `by_retriever` shape.
+
+    The values stay theirs, over their questions and by their matching: `base_names` leads back, and a run is held
+    against them by `raggate.gate.restated`. `count` is of all questions asked, failed calls too, and 0 where the file
+    does not tell; `n` likewise. `scope_miss_rate` measures something else and is left out, and so are judges' scores.
 
     Args:
         beside: the directory of the file, whose `config.json` tells K; None where it is not known. `k` beside
             `aggregate_metrics` tells it too.
-
-    Raises:
-        FileError: for a file that is not as it should be, of which K is not known, or without scores.
     """
     check(METRICS, metrics, source)
     config = read_config(beside / "config.json") if beside is not None else {}
     k = metrics.get("k") or config.get("k")
-    run_id = str(metrics.get("run_id") or "")
-    content = bare_metrics(RunFiles(run_id=run_id, config={"k": k} if k else {}, metrics=metrics, rows=()))
-    overall = content["by_retriever"][MODE][OVERALL]
-    if not overall["n"]:
+    aggregates = metrics.get("aggregate_metrics") or {}
+    answerable, unanswerable = (max(int(aggregates.get(f"{kind}_tests") or 0), 0) for kind in _KINDS)
+    rows = answerable + unanswerable
+    bucket: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    for theirs, name in _NAMES.items():
+        if aggregates.get(theirs) is not None:
+            ours = f"{name}_at_{k or DEFAULT_K}" if theirs in _AT_K else name
+            bucket[ours] = aggregates[theirs]
+            counts[ours] = unanswerable if theirs in _UNANSWERABLE else rows
+    if not counts:
         raise FileError(
             source,
             "has no scores that can be compared",
             hint="Their scripts leave the operational metrics alone there: import the run with `raggate helloworld "
             "import`, and compare with that directory.",
         )
-    if not k and any(name in metrics["aggregate_metrics"] for name in _AT_K):
+    if not k and any(name in aggregates for name in _AT_K):
         raise FileError(
             source,
             "does not say at which K it was scored",
             hint='Keep its config.json beside it, or write "k" (as in "k": 5) beside aggregate_metrics.',
         )
-    return content
-
-
-def bare_metrics(files: RunFiles) -> dict[str, Any]:
-    """Return their means the names that raggate has for what they come closest to, in the `by_retriever` shape.
-
-    The values stay theirs, over their questions and by their matching: `base_names` leads back, and a run is held
-    against them by `raggate.gate.restated`. `count` is of all questions asked, failed calls too, and 0 where the file
-    does not tell; `n` likewise. `scope_miss_rate` measures something else and is left out, and so are judges' scores.
-    An operational-only file gives no metric at all.
-    """
-    aggregates = files.aggregates
-    answerable, unanswerable = (_count(aggregates.get(f"{kind}_tests")) for kind in ("answerable", "unanswerable"))
     rates = aggregates.get("operational_metrics") or {}
-    rows = answerable + unanswerable
-    bucket: dict[str, Any] = {}
-    counts: dict[str, int] = {}
-    for theirs, name in _NAMES.items():
-        if aggregates.get(theirs) is not None:
-            ours = f"{name}_at_{files.k}" if theirs in _AT_K else name
-            bucket[ours] = aggregates[theirs]
-            counts[ours] = unanswerable if theirs in _UNANSWERABLE else rows
     parts = {"true": {"count": answerable}, "false": {"count": unanswerable}}
     overall = {**bucket, "count": rows + failed_calls(rows, rates.get("error_rate") or 0.0), "n": counts}
-    return {"run_id": files.run_id, "by_retriever": {MODE: {OVERALL: overall, "by_answerable": parts}}}
+    run_id = str(metrics.get("run_id") or "")
+    return {"run_id": run_id, "by_retriever": {MODE: {OVERALL: overall, "by_answerable": parts}}}
 
 
 def base_names(metric: str) -> tuple[str, int | None]:
-    """Return their name of a metric that `bare_metrics` names, and the K it is at."""
+    """Return their name of a metric that `converted` names, and the K it is at."""
     base, at, k = metric.partition("_at_")
     return _BACK[base], int(k) if at else None
 
@@ -97,11 +86,6 @@ def base_names(metric: str) -> tuple[str, int | None]:
 def failed_calls(answered: int, error_rate: float) -> int:
     """Return how many calls failed in a run of theirs, which keeps no row of them, from its error rate."""
     return round(2 * answered * error_rate / (1 - error_rate)) if 0 < error_rate < 1 else 0
-
-
-def _count(value: object) -> int:
-    # counts are numbers like all others in their file
-    return int(value) if isinstance(value, int | float) and value >= 0 else 0
 
 
 def scores(run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from raggate.models.scorecard import EPSILON, Direction, oriented
+
+if TYPE_CHECKING:
+    from raggate_interop.helloworld.read import RunFiles
 
 TEMPERATURE_TOLERANCE = 0.001
 JUDGED_GOOD = 4.0
@@ -63,15 +66,6 @@ DIRECTIONS: dict[str, Direction] = {
 
 GATED = {"recall_at_k_avg": 0.05, "scope_miss_rate": 0.10, "groundedness_avg": 0.5}
 """The largest allowed changes for the worse, absolute: shares of cases, and points of the judge."""
-
-
-class Side(Struct, frozen=True, kw_only=True):
-    """One run of theirs: `config.json`, `metrics.json` and the rows of `results.jsonl`; each may be empty."""
-
-    run_id: str
-    config: Mapping[str, Any]
-    metrics: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]] = ()
 
 
 class Invariant(Struct, frozen=True, kw_only=True):
@@ -133,7 +127,7 @@ class Regression(Struct, frozen=True, kw_only=True):
     threshold: float
 
 
-def compare(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None) -> RunComparison:
+def compare(baseline: RunFiles, new: RunFiles, levels: Mapping[str, Level] | None = None) -> RunComparison:
     """Compare two runs; `levels` overrides `LEVELS`, by name."""
     regressions, improvements = _flips(baseline.rows, new.rows)
     asked = [dict.fromkeys(str(row.get("test_case_id")) for row in side.rows) for side in (baseline, new)]
@@ -154,7 +148,7 @@ def compare(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None
     )
 
 
-def setting(side: Side, name: str) -> Any:
+def setting(side: RunFiles, name: str) -> Any:
     """Return a setting of a run, None where it is not told.
 
     `config.json` tells it, and where it does not, the rows; what the rows were scored by and what their index was, they
@@ -171,7 +165,9 @@ def setting(side: Side, name: str) -> Any:
     return next(iter(values.values()), kept)
 
 
-def check_invariants(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None) -> Iterator[Invariant]:
+def check_invariants(
+    baseline: RunFiles, new: RunFiles, levels: Mapping[str, Level] | None = None
+) -> Iterator[Invariant]:
     """Yield what should be equal and is not: at its level where both sides say it, warn where one does."""
     commit = "eval_set_commit_hash"
     for name, level in {**LEVELS, **(levels or {})}.items():
@@ -194,7 +190,7 @@ def check_invariants(baseline: Side, new: Side, levels: Mapping[str, Level] | No
             yield Invariant(name=name, level="warn", baseline=before, new=now)
 
 
-def debug_fields(side: Side) -> str:
+def debug_fields(side: RunFiles) -> str:
     """Name the fields that the retrieved chunks of a run have, in any of them; empty where there is no chunk."""
     chunks = (chunk for row in side.rows for chunk in row.get("retrieved_chunks") or ())
     return ", ".join(sorted({field for chunk in chunks for field in chunk}))

@@ -18,7 +18,6 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.scoring import score
 from raggate_interop.helloworld import baseline, judged, metrics as helloworld_metrics, read as reader
-from raggate_interop.helloworld.compare import Side
 from raggate_interop.helloworld.read import RunFiles
 from raggate_interop.terminal import warn
 
@@ -63,7 +62,7 @@ def with_scores_of_judges(
     return judged.judged(run, rows, **named)
 
 
-def sides(directories: Sequence[Path], golden_file: Path | None) -> list[Side]:
+def sides(directories: Sequence[Path], golden_file: Path | None) -> list[RunFiles]:
     """Read runs; with a golden set the rows, and the means of the questions that all have, are computed again."""
     runs = [reader.read(directory) for directory in directories]
     cases = {case.id: case for case in _load(golden_file).cases} if golden_file is not None else {}
@@ -81,7 +80,7 @@ def sides(directories: Sequence[Path], golden_file: Path | None) -> list[Side]:
         elif not files.scored:
             warn(f"{files.run_id}: metrics.json has no scores; with --golden they are computed from results.jsonl")
         metrics = {**files.metrics, "aggregate_metrics": aggregates}
-        result.append(Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows))
+        result.append(replace(files, metrics=metrics, rows=tuple(rows)))
     return result
 
 

@@ -194,7 +194,7 @@ class RunFiles(Struct, frozen=True, kw_only=True):
     run_id: str
     config: dict[str, Any]
     metrics: dict[str, Any]
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, Any], ...] = ()
 
     @property
     def aggregates(self) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from msgspec.structs import asdict
+
 from raggate.base.escape import markdown, plain
 from raggate.base.files import write_file
 from raggate.config.imported import ImportedConfig
@@ -17,17 +19,9 @@ from raggate_interop.helloworld.read import REDACTED, STORED_TEXT, RunFiles
 
 RUN_CONFIG: dict[str, Any] = {
     "k": 5,
-    "rerank_weights": None,
-    "folder_mode": None,
-    "llm_model": None,
-    "embedding_model": None,
-    "judge_model": None,
-    "judge_prompt_version": None,
-    "judge_temperature": None,
-    "dataset_version": None,
-    "index_build_version": None,
-    "retriever_version": None,
-    "answerer_version": None,
+    **dict.fromkeys(("rerank_weights", "folder_mode", "llm_model", "embedding_model")),
+    **dict.fromkeys(("judge_model", "judge_prompt_version", "judge_temperature")),
+    **dict.fromkeys(("dataset_version", "index_build_version", "retriever_version", "answerer_version")),
 }
 """The keys of their run configuration in their order; null is what a run does not tell."""
 
@@ -39,23 +33,9 @@ _TEXTS = frozenset(
 _COMMIT = "eval_set_commit_hash"
 _STEPS = ("folder_selection_ms", "retrieval_ms", "generation_ms", "judge_ms")
 _ROW_KEYS = (
-    "test_case_id",
-    "question",
-    "answer",
-    "references",
-    "retrieved_chunks",
-    "config",
-    "indexing_coverage",
-    "latency",
-    "retrieval_metrics",
-    "groundedness",
-    "correctness",
-    "abstention",
-    "judge_input",
-    "cost",
+    *("test_case_id", "question", "answer", "references", "retrieved_chunks", "config", "indexing_coverage"),
+    *("latency", "retrieval_metrics", "groundedness", "correctness", "abstention", "judge_input", "cost"),
 )
-
-
 _OVERVIEW = """\
 ### Retrieval Metrics
 
@@ -75,42 +55,24 @@ _OVERVIEW = """\
 - **Abstention Accuracy**: share of the unanswerable questions that were refused
 - **Hallucination Rate on Unanswerable**: share of them that were answered
 """
-_SECTIONS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
-    (
-        "Retrieval Metrics",
-        (
-            ("recall_at_k_avg", "Average Recall@K", ".3f"),
-            ("recall_all_at_k_avg", "Average Recall@K (all supports)", ".3f"),
-            ("mrr_avg", "Average MRR", ".3f"),
-            ("precision_at_k_avg", "Average Precision@K", ".3f"),
-            ("scope_miss_rate", "Scope Miss Rate", ".3f"),
-            ("attribution_hit_rate", "Attribution Hit Rate", ".3f"),
-        ),
-    ),
-    (
-        "Answer Quality Metrics",
-        (
-            ("groundedness_avg", "Average Groundedness", ".2f|/5.0"),
-            ("correctness_avg", "Average Correctness", ".2f|/5.0"),
-        ),
-    ),
-    (
-        "Abstention Metrics",
-        (
-            ("abstention_accuracy", "Abstention Accuracy", ".3f"),
-            ("hallucination_rate_unanswerable", "Hallucination Rate on Unanswerable", ".3f"),
-        ),
-    ),
-    (
-        "Operational Metrics",
-        (
-            ("error_rate", "Error Rate", ".2%"),
-            ("timeout_rate", "Timeout Rate", ".2%"),
-            ("empty_response_rate", "Empty Response Rate", ".2%"),
-        ),
-    ),
-    ("Performance", (("p50_ms", "Latency p50", ".0f|ms"), ("p95_ms", "Latency p95", ".0f|ms"))),
+_RESULTS = (
+    ("Retrieval Metrics", "recall_at_k_avg", "Average Recall@K", ".3f"),
+    ("Retrieval Metrics", "recall_all_at_k_avg", "Average Recall@K (all supports)", ".3f"),
+    ("Retrieval Metrics", "mrr_avg", "Average MRR", ".3f"),
+    ("Retrieval Metrics", "precision_at_k_avg", "Average Precision@K", ".3f"),
+    ("Retrieval Metrics", "scope_miss_rate", "Scope Miss Rate", ".3f"),
+    ("Retrieval Metrics", "attribution_hit_rate", "Attribution Hit Rate", ".3f"),
+    ("Answer Quality Metrics", "groundedness_avg", "Average Groundedness", ".2f|/5.0"),
+    ("Answer Quality Metrics", "correctness_avg", "Average Correctness", ".2f|/5.0"),
+    ("Abstention Metrics", "abstention_accuracy", "Abstention Accuracy", ".3f"),
+    ("Abstention Metrics", "hallucination_rate_unanswerable", "Hallucination Rate on Unanswerable", ".3f"),
+    ("Operational Metrics", "error_rate", "Error Rate", ".2%"),
+    ("Operational Metrics", "timeout_rate", "Timeout Rate", ".2%"),
+    ("Operational Metrics", "empty_response_rate", "Empty Response Rate", ".2%"),
+    ("Performance", "p50_ms", "Latency p50", ".0f|ms"),
+    ("Performance", "p95_ms", "Latency p95", ".0f|ms"),
 )
+"""What a summary tells: section, key, label and format of the value with its unit."""
 _CHANGED_SETTINGS = {
     "k": "K",
     "folder_mode": "Folder Mode",
@@ -238,15 +200,7 @@ def _row(item: LabelledResult, response: Response, config: Mapping[str, Any], *,
         "test_case_id": item.case.id,
         "question": item.case.question,
         "answer": response.answer or "",
-        "references": [
-            {
-                "vault": ref.vault,
-                "rel_path": ref.rel_path,
-                "heading_path": ref.heading_path,
-                "chunk_index": ref.chunk_index,
-            }
-            for ref in response.references
-        ],
+        "references": [asdict(reference) for reference in response.references],
         "retrieved_chunks": [
             _chunk(chunk, position, full_text=full_text) for position, chunk in enumerate(response.chunks, 1)
         ],
@@ -257,9 +211,7 @@ def _row(item: LabelledResult, response: Response, config: Mapping[str, Any], *,
         row["indexing_coverage"] = response.coverage
     if response.cost:
         # their tokens are whole numbers
-        row["cost"] = {
-            kind: int(amount) if kind == "judge_tokens" else amount for kind, amount in response.cost.items()
-        }
+        row["cost"] = {kind: int(cost) if kind == "judge_tokens" else cost for kind, cost in response.cost.items()}
     if response.abstained:
         row["abstention"] = {"abstained": True, "hallucinated": False}
     return {**row, **judged.score_fields(item, row)}
@@ -342,15 +294,14 @@ def _results(aggregates: Mapping[str, Any]) -> Iterator[str]:
     # EVAL.md counts empty answers as errors, and their script does not; both rates have one denominator
     if all(_is_number(rates.get(name)) for name in ("error_rate", "empty_response_rate")):
         values["error_rate"] = rates["error_rate"] + rates["empty_response_rate"]
-    for title, lines in _SECTIONS:
-        items = [
-            f"- **{label}**: {_number(values[key], spec)}\n"
-            for key, label, spec in lines
-            if _is_number(values.get(key))
-        ]
-        if items:
-            yield f"### {title}\n"
-            yield "".join(items)
+    told = ""
+    for title, key, label, spec in _RESULTS:
+        if _is_number(values.get(key)):
+            if title != told:
+                yield f"\n### {title}\n" if told else f"### {title}\n"
+            told = title
+            yield f"- **{label}**: {_number(values[key], spec)}"
+    yield ""
 
 
 def _changes(files: RunFiles, previous: RunFiles) -> Iterator[str]:

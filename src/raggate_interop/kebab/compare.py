@@ -96,11 +96,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
 
 
 def compare(a: StoredRun, b: StoredRun, queries: Queries, options: Options | None = None) -> Report:
-    """Compare run b with run a, both scored by the same golden queries.
-
-    Raises:
-        CannotTell: with `strict_chunker_version`, when the chunkers differ.
-    """
+    """Compare run b with run a, both scored by the same golden queries."""
     options = options or Options()
     chunk_spans = labelled_spans([*a.rows, *b.rows], queries.values(), options.chunk_spans)
     match = _match(a, b, queries, chunk_spans, options)

@@ -51,11 +51,7 @@ def stored(source: str) -> StoredRun:
 
 
 def reworded(run: StoredRun, asked: GoldenFile) -> list[str]:
-    """Name the questions that were asked in other words than the golden set has now.
-
-    Raises:
-        CannotTell: when the run has no row, or none of a golden query.
-    """
+    """Name the questions that were asked in other words than the golden set has now."""
     words = {query.id: query.query for query in asked.queries}
     if not any(row["query_id"] in words for row in run.rows):
         raise CannotTell(

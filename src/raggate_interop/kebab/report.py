@@ -42,9 +42,6 @@ def variants(rows: Sequence[Row], queries: Queries, snapshot: Mapping[str, Any] 
 
     Args:
         snapshot: the run's `config_snapshot_json`, whose `eval_k` must be 50 or more if it says so.
-
-    Raises:
-        CannotTell: when the run retrieved fewer than 50 candidates.
     """
     asked = (snapshot or {}).get("eval_k")
     if type(asked) is int and asked < POOL:

@@ -13,9 +13,9 @@ from pydantic import Field, StrictBool, StrictFloat, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.base.errors import UsageError
-from raggate.base.jsonio import dumps, parse
+from raggate.base.jsonio import dumps
 from raggate.base.quote import quoted
-from raggate_interop.json_shapes import check
+from raggate_interop.json_shapes import check, json_lines
 
 MAX_BYTES = 512 << 20
 
@@ -96,18 +96,16 @@ def read_rows(data: bytes, name: str) -> tuple[dict[str, Any], ...]:
     if len(data) > MAX_BYTES:
         raise UsageError(f"{name}: larger than {MAX_BYTES} bytes")
     rows: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            row = read_row(line, f"{name}:{number}")
-            if row["query_id"] in rows:
-                raise UsageError(f"{name}:{number}: query {quoted(row['query_id'])} occurs twice")
-            rows[row["query_id"]] = row
+    for place, value in json_lines(data.split(b"\n"), name):
+        row = check_row(value, place)
+        if rows.setdefault(row["query_id"], row) is not row:
+            raise UsageError(f"{place}: query {quoted(row['query_id'])} occurs twice")
     return tuple(rows.values())
 
 
-def read_row(data: bytes | str, place: str) -> dict[str, Any]:
-    """Read one row. Keys that are not known, or that older versions do not write, do not matter."""
-    row: dict[str, Any] = check(_ROW, parse(data, place), f"{place}: not a result of kebab")
+def check_row(value: object, place: str) -> dict[str, Any]:
+    """Check one row. Keys that are not known, or that older versions do not write, do not matter."""
+    row: dict[str, Any] = check(_ROW, value, f"{place}: not a result of kebab")
     return row
 
 

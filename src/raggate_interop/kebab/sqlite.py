@@ -15,7 +15,7 @@ from msgspec import Struct
 from raggate.base.errors import UsageError
 from raggate.base.jsonio import parse
 from raggate.base.quote import cut, quoted
-from raggate_interop.kebab.rows import StoredRun, read_row
+from raggate_interop.kebab.rows import StoredRun, check_row
 
 MAGIC = b"SQLite format 3\0"
 MAX_VALUE_BYTES = 64 << 20
@@ -74,7 +74,7 @@ class Store:
             "SELECT query_id, result_json FROM eval_query_results WHERE run_id = ? ORDER BY query_id", run_id
         ):
             place = f"{self._name}: run {cut(run_id)}, query {cut(self._text(query_id))}"
-            row = read_row(self._text(stored), place)
+            row = check_row(parse(self._text(stored), place), place)
             if row["query_id"] != query_id:
                 raise UsageError(f"{place}: the result is of query {quoted(row['query_id'])}")
             rows.append(row)

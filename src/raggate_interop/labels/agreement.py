@@ -45,9 +45,6 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
 
     Returns:
         None for no units, and when chance alone would make both agree always (p_e = 1).
-
-    Raises:
-        ValueError: when the lengths differ.
     """
     n = len(first)
     if n != len(second):
@@ -123,11 +120,7 @@ def _by_unit(judgments: Sequence[Judgment]) -> Mapping[tuple[str, ...], Mapping[
 
 
 def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Interval | None:
-    """Return the percentile bootstrap interval of a mean, which one value has none of; see `bootstrap`.
-
-    Raises:
-        ValueError: for no values, or arguments out of range.
-    """
+    """Return the percentile bootstrap interval of a mean, which one value has none of; see `bootstrap`."""
     n = len(values)
     constant = n > 1 and min(values) == max(values)
     if constant:

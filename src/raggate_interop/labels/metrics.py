@@ -147,9 +147,6 @@ def answer_value(metric: str, labels: Mapping[str, bool]) -> float | None:
     """Return the value, 0 or 1, of a grounding or generation metric for one answer.
 
     Null: `conditional_fabrication_rate` of an answer that cites nothing.
-
-    Raises:
-        KeyError: for an unknown metric, or a label that is not there.
     """
     condition = _CONDITION.get(metric)
     if condition is not None and not labels[condition]:
@@ -171,9 +168,6 @@ def retrieval_values(
 
     Returns:
         By metric. All are None for an empty list when K is inferred.
-
-    Raises:
-        ValueError: for k < 1.
     """
     if k is not None and k < 1:
         raise ValueError(f"k is at least 1, not {k}")

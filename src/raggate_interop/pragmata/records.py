@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from raggate.base.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
 from raggate.base.errors import UsageError
@@ -16,18 +16,32 @@ from raggate.base.quote import quoted
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case, Support
 from raggate_interop.golden_rows import Note, note
-from raggate_interop.json_shapes import check_keys
+from raggate_interop.json_shapes import Text, typed
 from raggate_interop.labels.metrics import grade
 from raggate_interop.labels.models import RetrievalJudgment
 
 _RECORD = ("query", "answer", "chunks", "context_set", "language")
-_CHUNK = ("chunk_id", "doc_id", "chunk_rank", "text")
 _FLAT = ("chunk_text", "chunk_id", "doc_id", "chunk_rank")
 _GROUP = ("record_id", "group")
 _RANK = re.compile(r"[0-9]{1,9}\Z")
 
 
 MISLEADING = "misleading"
+
+
+class _Chunk(Struct, forbid_unknown_fields=True):
+    chunk_id: Text
+    doc_id: Text
+    chunk_rank: Annotated[int, Meta(ge=1)]
+    text: Text
+
+
+class _Record(Struct, forbid_unknown_fields=True, kw_only=True):
+    query: Text
+    answer: Text
+    context_set: Text
+    chunks: Annotated[tuple[_Chunk, ...], Meta(min_length=1)]
+    language: str | None = None
 
 
 class CanonicalRecord(Struct, frozen=True, kw_only=True):
@@ -120,38 +134,11 @@ def _filled(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _record(value: object, place: str) -> CanonicalRecord:
-    row = check_keys(value, _RECORD, place, optional=_RECORD)
-    chunks = row.get("chunks")
-    if not isinstance(chunks, list) or not chunks:
-        raise UsageError(f"{place}: chunks: expected at least one chunk")
-    documents: dict[str, str] = {}
-    for number, chunk in enumerate(chunks, 1):
-        chunk_id, doc_id = _chunk(chunk, f"{place}: chunk {number}")
-        if chunk_id in documents:
-            raise UsageError(f"{place}: chunk_id {quoted(chunk_id)} occurs twice")
-        documents[chunk_id] = doc_id
-    language = row.get("language")
-    if language is not None and not isinstance(language, str):
-        raise UsageError(f"{place}: language: expected text or null")
-    texts = {key: _text(row, key, place) for key in ("query", "answer", "context_set")}
-    return CanonicalRecord(query=texts["query"], documents=documents, language=language)
-
-
-def _chunk(value: object, place: str) -> tuple[str, str]:
-    """Check a chunk, and give its id and that of its document."""
-    row = check_keys(value, _CHUNK, place, optional=_CHUNK)
-    rank = row.get("chunk_rank")
-    if not isinstance(rank, int) or isinstance(rank, bool) or rank < 1:
-        raise UsageError(f"{place}: chunk_rank: expected a whole number from 1")
-    texts = {key: _text(row, key, place) for key in ("chunk_id", "doc_id", "text")}
-    return texts["chunk_id"], texts["doc_id"]
-
-
-def _text(row: Mapping[str, Any], key: str, place: str) -> str:
-    value = row.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{place}: {key}: expected text")
-    return value
+    row = typed(_Record, value, place)
+    documents = {chunk.chunk_id: chunk.doc_id for chunk in row.chunks}
+    if len(documents) < len(row.chunks):
+        raise UsageError(f"{place}: a chunk_id occurs twice")
+    return CanonicalRecord(query=row.query, documents=documents, language=row.language)
 
 
 def to_cases(

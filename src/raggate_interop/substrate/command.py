@@ -119,6 +119,8 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     record. Exits 0 when nothing is worse than allowed, 1 when something is or is beyond a limit, 2 for unusable files,
     3 when something that the baseline has is not measured any more.
     """
+    from msgspec.structs import replace
+
     from raggate_interop.substrate import gate, inputs
     from raggate_interop.substrate.metrics_files import read_shaped, read_thresholds, render_metrics
     from raggate_interop.substrate.records import script_mode
@@ -136,9 +138,11 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     stored = inputs.stored(baseline, metrics)
     before, stored_shape = read_shaped(stored)
     flat = (stored_shape != "seed", shape != "seed")
-    comparison = gate.compare(before, current, policy, inputs.limits(current, **settings), flat=flat)
+    limits = inputs.limits(current, **settings)
     if shape == "by_mode":
-        comparison = gate.renamed(comparison, script_mode)
+        before, current = ({script_mode(mode): buckets for mode, buckets in side.items()} for side in (before, current))
+        limits = tuple(replace(limit, mode=script_mode(limit.mode)) for limit in limits)
+    comparison = gate.compare(before, current, policy, limits, flat=flat)
     told = gate.metric_names(before) | gate.metric_names(current)
     if unknown := sorted(policy.thresholds.keys() - told):
         warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
@@ -203,14 +207,14 @@ def update(
 def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""
     from raggate.pipeline import run_directory
-    from raggate_interop.substrate.trace import parse_trace, render_trace, trace_of
+    from raggate_interop.substrate.trace import as_scripts_write, trace_of
 
     run = run_directory.read(directory)
     if run.shortfall:
         warn(run.shortfall)
     text = trace_of(run)
     if form == "scripts":
-        text = render_trace(parse_trace(text.encode(), str(directory)))
+        text = as_scripts_write(text, str(directory))
     return _give(text, out)
 
 

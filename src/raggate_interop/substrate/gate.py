@@ -7,12 +7,11 @@ what has vanished fails. `as_written` judges as `compare_baseline.py` does, mist
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from raggate.base.errors import ExitCode
 from raggate.base.jsonio import as_dict
@@ -206,23 +205,6 @@ def compare(
         limits=limits,
         levelled=levelled,
         policy=chosen,
-    )
-
-
-def renamed(comparison: Comparison, named: Callable[[str], str]) -> Comparison:
-    """Return a comparison with other names of the modes."""
-
-    def place(text: str) -> str:
-        mode, slash, rest = text.partition("/")
-        return f"{named(mode)}{slash}{rest}"
-
-    return replace(
-        comparison,
-        rows=tuple(replace(row, mode=named(row.mode)) for row in comparison.rows),
-        vanished=tuple(map(place, comparison.vanished)),
-        shrunk=tuple(map(place, comparison.shrunk)),
-        added=tuple(map(place, comparison.added)),
-        limits=tuple(replace(limit, mode=named(limit.mode)) for limit in comparison.limits),
     )
 
 

@@ -10,11 +10,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Required
+from typing import Annotated, Any
 
-from msgspec import Struct, field
-from pydantic import Field, StrictStr, TypeAdapter
-from typing_extensions import TypedDict
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
+from pydantic import TypeAdapter
 
 from raggate.base.errors import UsageError
 from raggate.base.files import write_atomic
@@ -22,43 +22,17 @@ from raggate.base.quote import quoted
 from raggate.config.question_settings import mode_name
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case, Support
-from raggate_interop.json_shapes import Name, check
+from raggate_interop.json_shapes import Text, check, typed
 from raggate_interop.substrate.records import read_json, read_lines
 
 DEFAULT_DIFFICULTY = "medium"
 VERSION = "1.0"
 
-_Grade = Annotated[int, Field(strict=True, ge=0, le=100)]
-
-
+_Grade = Annotated[int, Meta(ge=0, le=100)]
 _LIST: TypeAdapter[Any] = TypeAdapter(list[dict[str, Any]])
 _NOTE = ".md"
 _INTENT = "intent="
 _SCENARIO = "scenario="
-
-
-class _Query(TypedDict, total=False):
-    query: Required[Name]
-    expected_docs: Required[list[Name]]
-    id: Name | None
-    difficulty: Name | None
-    retriever_types: list[Name] | None
-    relevance: dict[str, _Grade] | None
-    notes: StrictStr | None
-    intent: StrictStr | None
-    scenario: StrictStr | None
-
-
-class _Document(TypedDict, total=False):
-    doc_id: Required[Name]
-    title: StrictStr | None
-    body: StrictStr | None
-    frontmatter: dict[str, Any] | None
-
-
-_QUERY: TypeAdapter[Any] = TypeAdapter(_Query)
-_DOCUMENT: TypeAdapter[Any] = TypeAdapter(_Document)
-_KNOWN = tuple(_Query.__annotations__)
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -68,12 +42,12 @@ class Query(Struct, frozen=True, kw_only=True):
     not relevant; without it all of `expected_docs` have grade 1. `id`, `notes`, `intent` and `scenario` are optional.
     """
 
-    query: str
-    expected_docs: tuple[str, ...]
-    difficulty: str = DEFAULT_DIFFICULTY
-    retriever_types: tuple[str, ...] | None = None
-    id: str | None = None
-    relevance: Mapping[str, int] | None = None
+    query: Text
+    expected_docs: tuple[Text, ...]
+    difficulty: Text = DEFAULT_DIFFICULTY
+    retriever_types: tuple[Text, ...] | None = None
+    id: Text | None = None
+    relevance: dict[str, _Grade] | None = None
     notes: str | None = None
     intent: str | None = None
     scenario: str | None = None
@@ -97,6 +71,9 @@ class Query(Struct, frozen=True, kw_only=True):
         return {**named, **{key: value for key, value in optional.items() if value is not None}, **self.extra}
 
 
+_KNOWN = tuple(name for name in Query.__struct_fields__ if name != "extra")
+
+
 class QuerySet(Struct, frozen=True, kw_only=True):
     """A whole `queries.json`. `version` is None for a bare array and for an object that has none."""
 
@@ -109,10 +86,10 @@ class QuerySet(Struct, frozen=True, kw_only=True):
 class Document(Struct, frozen=True, kw_only=True):
     """One line of `corpus.jsonl`."""
 
-    doc_id: str
+    doc_id: Text
     title: str = ""
     body: str = ""
-    frontmatter: Mapping[str, Any] = field(default_factory=dict)
+    frontmatter: dict[str, Any] = field(default_factory=dict)
 
 
 def read_queries(path: Path) -> QuerySet:
@@ -136,11 +113,7 @@ def read_queries(path: Path) -> QuerySet:
 
 
 def write_queries(path: Path, queries: QuerySet, *, bare: bool = False) -> None:
-    """Write a `queries.json`; `bare` leaves the array alone, without version and description.
-
-    Raises:
-        OSError: when the directory cannot be written; the old file is then untouched.
-    """
+    """Write a `queries.json`; `bare` leaves the array alone, without version and description."""
     rows = [query.row() for query in queries.queries]
     head = {"version": queries.version or VERSION, "description": queries.description, **queries.extra}
     value: object = rows if bare else {**head, "queries": rows}
@@ -151,32 +124,25 @@ def read_corpus(path: Path) -> dict[str, Document]:
     """Read a `corpus.jsonl`: documents by id."""
     documents: dict[str, Document] = {}
     for place, value in read_lines(path):
-        row = check(_DOCUMENT, value, place)
-        if row["doc_id"] in documents:
-            raise UsageError(f"{place}: doc_id {quoted(row['doc_id'])} occurs twice")
-        documents[row["doc_id"]] = Document(
-            doc_id=row["doc_id"],
-            title=row.get("title") or "",
-            body=row.get("body") or "",
-            frontmatter=row.get("frontmatter") or {},
-        )
+        document = typed(Document, told(value), place)
+        if documents.setdefault(document.doc_id, document) is not document:
+            raise UsageError(f"{place}: doc_id {quoted(document.doc_id)} occurs twice")
     return documents
 
 
+def told(value: object) -> object:
+    """Return an object without the keys whose value is null, which stand for what is not said."""
+    return {key: part for key, part in value.items() if part is not None} if isinstance(value, dict) else value
+
+
 def _query(item: dict[str, Any], place: str) -> Query:
-    row = check(_QUERY, item, place)
-    modes = row.get("retriever_types")
-    return Query(
-        query=row["query"],
-        expected_docs=tuple(row["expected_docs"]),
-        difficulty=row.get("difficulty") or DEFAULT_DIFFICULTY,
-        retriever_types=None if modes is None else tuple(dict.fromkeys(mode_name(mode) for mode in modes)),
-        id=row.get("id"),
-        relevance=row.get("relevance"),
-        notes=row.get("notes"),
-        intent=row.get("intent"),
-        scenario=row.get("scenario"),
-        extra={key: value for key, value in row.items() if key not in _KNOWN},
+    known = {key: value for key, value in item.items() if key in _KNOWN}
+    query = typed(Query, told(known), place)
+    modes = query.retriever_types
+    return replace(
+        query,
+        retriever_types=None if modes is None else tuple(dict.fromkeys(map(mode_name, modes))),
+        extra={key: value for key, value in item.items() if key not in _KNOWN},
     )
 
 

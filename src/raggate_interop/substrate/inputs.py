@@ -40,11 +40,7 @@ def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
-    """Read result rows of a results.jsonl, a trace.jsonl or a run directory of raggate.
-
-    Raises:
-        CannotTell: for a run that did not ask all of its questions.
-    """
+    """Read result rows of a results.jsonl, a trace.jsonl or a run directory of raggate."""
     if path.is_dir():
         return from_run(export.whole(path))
     first = next((value for _, value in read_lines(path)), None)
@@ -66,9 +62,6 @@ def scored(
 
     Args:
         corpus: a corpus.jsonl, for titles, bodies and clusters.
-
-    Raises:
-        CannotTell: when no query goes with the rows.
     """
     if "limit" in depths:
         raise UsageError("--limit goes with --exact --shape by_mode", hint="Otherwise hits are at 1, 3, 5 and 10.")
@@ -89,11 +82,7 @@ def scored(
 def exact(
     queries: QuerySet, rows: Sequence[Row], shape: Shape, depths: Depths
 ) -> tuple[Table, substrate_metrics.Joined]:
-    """Score rows as their own code does that writes this shape, by the labels of the queries.
-
-    Raises:
-        CannotTell: when there is nothing to score.
-    """
+    """Score rows as their own code does that writes this shape, by the labels of the queries."""
     if shape == "seed":
         raise UsageError("--exact: none of their programs writes the seed's shape", hint="Add --shape by_mode or bare.")
     if shape == "bare" and depths:
@@ -113,11 +102,7 @@ def exact(
 
 
 def stored(baseline: Path, metrics: Path) -> Path:
-    """Return the file of a baseline; in a directory, the one of the key of the run record `metrics`.
-
-    Raises:
-        CannotTell: when the directory has no baseline of that key.
-    """
+    """Return the file of a baseline; in a directory, the one of the key of the run record `metrics`."""
     if not baseline.is_dir():
         return baseline
     key = records.baseline_key(records.read_record(metrics))
@@ -145,9 +130,6 @@ def limits(
         heading_limits: whether to demand the maxima of heading_bias over all queries of each mode.
         manifest: a scenario_manifest.json with targets, in place of the known ones.
         scenarios: whose targets to demand; with a manifest, all of them when none is named.
-
-    Raises:
-        CannotTell: when limits are asked for and none applies.
     """
     wanted: list[gate.Limits] = []
     if floors_file is not None:

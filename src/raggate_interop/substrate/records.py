@@ -19,7 +19,7 @@ from raggate.base.errors import UsageError
 from raggate.base.files import opened, read_file, reading
 from raggate.base.jsonio import parse
 from raggate.config.question_settings import ALIASES
-from raggate_interop.json_shapes import check
+from raggate_interop.json_shapes import check, json_lines
 
 MAX_BYTES = 256 << 20
 
@@ -43,10 +43,7 @@ def read_json(path: Path) -> Any:
 def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """Read JSON lines; blank ones are skipped. Gives `file:line` and the value."""
     with reading(path), opened(path) as stream:
-        for number, line in enumerate(stream, 1):
-            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if text.strip():
-                yield f"{path}:{number}", parse(text, f"{path}:{number}")
+        yield from json_lines(stream, str(path))
 
 
 def read_bytes(path: Path) -> bytes:

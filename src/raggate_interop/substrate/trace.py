@@ -8,21 +8,20 @@ are read and written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Required
 
-from msgspec import Struct
 from pydantic import StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.base.errors import UsageError
-from raggate.base.jsonio import dump_line, parse
+from raggate.base.jsonio import dump_line
 from raggate.base.quote import cut, quoted
 from raggate.config.question_settings import mode_name
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult, Run
-from raggate_interop.json_shapes import Name, Number, Rank, check
+from raggate_interop.json_shapes import Name, Number, Rank, check, json_lines
 from raggate_interop.substrate.records import read_lines, script_mode
 
 CHANNELS = ("fts", "vector", "rrf", "rerank", "retrieval", "bonus")
@@ -52,119 +51,72 @@ class _Line(TypedDict, total=False):
 _LINE: TypeAdapter[Any] = TypeAdapter(_Line)
 
 
-class TraceLine(Struct, frozen=True, kw_only=True):
-    """One result of one query in one mode.
-
-    Attributes:
-        query: the text of the query.
-        mode: the mode under raggate's name.
-        rank: place in the result list, from 1.
-        doc_id: the document.
-        node_id: the chunk, None where it is not told.
-        score_final: the score that ranks, None where it is not told.
-        score_components: scores by channel; only those that apply.
-        heading_only: whether the question meets its heading alone, None where it is not told.
-        place: file and line it was read from.
-    """
-
-    query: str
-    mode: str
-    rank: int
-    doc_id: str
-    node_id: str | None
-    score_final: float | None
-    score_components: Mapping[str, float]
-    heading_only: Any
-    place: str
-
-
-def read_trace(path: Path) -> tuple[TraceLine, ...]:
+def read_trace(path: Path) -> tuple[dict[str, Any], ...]:
     """Read a `trace.jsonl` of either form."""
-    return _checked(read_lines(path))
+    return tuple(row for _, row in _checked(read_lines(path)))
 
 
-def parse_trace(text: bytes, name: str) -> tuple[TraceLine, ...]:
-    """Read the content of a `trace.jsonl`."""
-    rows = enumerate(text.split(b"\n"), 1)
-    return _checked((f"{name}:{number}", parse(row, f"{name}:{number}")) for number, row in rows if row.strip())
-
-
-def _checked(rows: Iterable[tuple[str, Any]]) -> tuple[TraceLine, ...]:
-    lines: list[TraceLine] = []
-    seen: dict[tuple[str, str, int], str] = {}
-    for place, value in rows:
-        line = _line(check(_LINE, value, place), place)
-        first = seen.setdefault((line.query, line.mode, line.rank), place)
-        if first != place:
-            raise UsageError(f"{place}: rank {line.rank} of this query and mode is already in {cut(first)}")
-        lines.append(line)
-    return tuple(lines)
-
-
-def render_trace(lines: Sequence[TraceLine]) -> str:
+def as_scripts_write(trace: str, name: str) -> str:
     """Return the text of a `trace.jsonl` as their scripts write it."""
-    return "".join(json.dumps(_written(line), ensure_ascii=False) + "\n" for line in lines)
+    lines = _checked(json_lines(trace.encode().split(b"\n"), name))
+    return "".join(json.dumps(_written(row), ensure_ascii=False) + "\n" for _, row in lines)
 
 
-def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
+def _checked(lines: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    seen: dict[tuple[str, str, int], str] = {}
+    for place, value in lines:
+        row = check(_LINE, value, place)
+        row = {**row, "mode": mode_name(row["mode"]), "place": place}
+        for key, rank in (row.get("source_channel_ranks") or {}).items():
+            if key.endswith("_rank") and rank is not None and (rank != int(rank) or rank < 1):
+                raise UsageError(f"{place}: source_channel_ranks.{cut(key)}: expected a whole number from 1")
+        first = seen.setdefault((row["query"], row["mode"], row["rank"]), place)
+        if first != place:
+            raise UsageError(f"{place}: rank {row['rank']} of this query and mode is already in {cut(first)}")
+        yield place, row
+
+
+def to_rows(lines: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Make rows as in `results.jsonl` of a trace; queries without a result are not in a trace."""
-    lists: dict[tuple[str, str], list[TraceLine]] = {}
+    lists: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in lines:
-        lists.setdefault((line.query, line.mode), []).append(line)
+        lists.setdefault((line["query"], line["mode"]), []).append(line)
     rows = []
     for (query, mode), members in lists.items():
-        ordered = sorted(members, key=lambda line: line.rank)
+        ordered = sorted(members, key=lambda line: int(line["rank"]))
         for expected, line in enumerate(ordered, 1):
-            if line.rank != expected:
+            if line["rank"] != expected:
                 raise UsageError(
-                    f"{line.place}: expected rank {expected} of {quoted(query, limit=80)} in mode "
-                    f"{cut(mode)}, found {line.rank}: its ranks have gaps"
+                    f"{line['place']}: expected rank {expected} of {quoted(query, limit=80)} in mode "
+                    f"{cut(mode)}, found {line['rank']}: its ranks have gaps"
                 )
         rows.append({"query": query, "mode": mode, "results": [_entry(line) for line in ordered]})
     return tuple(rows)
 
 
-def _line(row: dict[str, Any], place: str) -> TraceLine:
-    for key, value in (row.get("source_channel_ranks") or {}).items():
-        if key.endswith("_rank") and value is not None and (value != int(value) or value < 1):
-            raise UsageError(f"{place}: source_channel_ranks.{cut(key)}: expected a whole number from 1")
-    return TraceLine(
-        query=row["query"],
-        mode=mode_name(row["mode"]),
-        rank=row["rank"],
-        doc_id=row["doc_id"],
-        node_id=row.get("node_id"),
-        score_final=row.get("score_final"),
-        score_components=row.get("score_components") or {},
-        heading_only=row.get("heading_only"),
-        place=place,
-    )
-
-
-def _written(line: TraceLine) -> dict[str, Any]:
-    scores = dict(line.score_components)
+def _written(line: Mapping[str, Any]) -> dict[str, Any]:
+    scores = dict(line.get("score_components") or {})
     # their code repeats the components whenever one of the three main channels is among them
     repeated = {channel: scores[channel] for channel in CHANNELS if channel in scores}
     return {
-        "query": line.query,
-        "mode": script_mode(line.mode),
-        "rank": line.rank,
-        "doc_id": line.doc_id,
-        "score_final": line.score_final,
+        "query": line["query"],
+        "mode": script_mode(line["mode"]),
+        "rank": line["rank"],
+        "doc_id": line["doc_id"],
+        "score_final": line.get("score_final"),
         "score_components": scores,
         "source_channel_ranks": repeated if {"fts", "vector", "rrf"} & scores.keys() else None,
     }
 
 
-def _entry(line: TraceLine) -> dict[str, Any]:
+def _entry(line: Mapping[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {
-        "rank": line.rank,
-        "doc_id": line.doc_id,
-        "score": line.score_final,
-        "scores": dict(line.score_components),
+        "rank": line["rank"],
+        "doc_id": line["doc_id"],
+        "score": line.get("score_final"),
+        "scores": dict(line.get("score_components") or {}),
     }
-    optional = {"node_id": line.node_id, "heading_only": line.heading_only}
-    return {**entry, **{key: value for key, value in optional.items() if value is not None}}
+    return {**entry, **{key: line[key] for key in ("node_id", "heading_only") if line.get(key) is not None}}
 
 
 def trace_of(run: Run) -> str:

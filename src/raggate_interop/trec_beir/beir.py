@@ -1,10 +1,10 @@
-"""BEIR folders: corpus.jsonl, queries.jsonl and qrels/<split>.tsv, read and written; the corpus is never held."""
+"""BEIR folders: queries.jsonl and qrels/<split>.tsv, read and written, and corpus.jsonl, read line by line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from raggate.base.errors import UsageError
 from raggate.base.quote import cut, quoted
@@ -15,22 +15,10 @@ QUERIES = "queries.jsonl"
 HEADER = ("query-id", "corpus-id", "score")
 
 
-class Document(NamedTuple):
-    """A document of the corpus. `metadata` is whatever the data set keeps with it."""
-
-    id: str
-    text: str
-    title: str = ""
-    metadata: Mapping[str, Any] = {}
-
-
-def iter_corpus(folder: Path) -> Iterator[Document]:
-    """Read the corpus document by document; ids are not checked for repetition, as that would hold them all."""
+def iter_corpus(folder: Path) -> Iterator[tuple[str, str]]:
+    """Read id and text of each document; ids are not checked for repetition, as that would hold them all."""
     for place, row in _rows(folder / CORPUS):
-        metadata = row.get("metadata") or {}
-        if not isinstance(metadata, dict):
-            raise UsageError(f"{place}: metadata, expected an object")
-        yield Document(_id(row, place), _text(row, "text", place), _text(row, "title", place), metadata)
+        yield _id(row, place), _text(row, "text", place)
 
 
 def read_queries(folder: Path) -> dict[str, str]:
@@ -75,29 +63,21 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
     return qrels
 
 
-def write_corpus(folder: Path, corpus: Iterable[Document]) -> None:
-    """Write the corpus, document by document.
-
-    Raises:
-        OSError: when the file cannot be written; an old one is then untouched.
-    """
-    with write_whole(folder / CORPUS) as stream:
-        for document in corpus:
-            row = {"title": document.title, "text": document.text, "metadata": dict(document.metadata)}
-            stream.write(_line(document.id, row))
-
-
 def write_folder(
     folder: Path, split: str, *, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]]
 ) -> None:
-    """Write queries and the judgements of a split; there is no corpus.
+    """Write queries and the judgements of a split; there is no corpus."""
+    import orjson
 
-    Raises:
-        OSError: when a file cannot be written; an old one is then untouched.
-    """
     with write_whole(folder / QUERIES) as stream:
         for query_id, text in queries.items():
-            stream.write(_line(query_id, {"text": text, "metadata": {}}))
+            if not query_id:
+                raise UsageError("an id is empty")
+            try:
+                line = orjson.dumps({"_id": query_id, "text": text, "metadata": {}})
+            except TypeError as error:
+                raise UsageError(f"{quoted(query_id)} cannot be written as JSON: {error}") from None
+            stream.write(line + b"\n")
     with write_whole(_split_file(folder, split)) as stream:
         stream.write(("\t".join(HEADER) + "\n").encode())
         for query_id, grades in qrels.items():
@@ -133,17 +113,6 @@ def _check_header(cells: list[str], name: str) -> None:
             f"{name}:1: expected the header {', '.join(HEADER)}",
             hint="A file without header has lost its first judgement in every tool that skips one. Add it.",
         )
-
-
-def _line(key: str, row: Mapping[str, Any]) -> bytes:
-    import orjson
-
-    if not key:
-        raise UsageError("an id is empty")
-    try:
-        return orjson.dumps({"_id": key, **row}, option=orjson.OPT_APPEND_NEWLINE)
-    except TypeError as error:
-        raise UsageError(f"{quoted(key)} cannot be written as JSON: {error}") from None
 
 
 def _cell(text: str) -> bytes:

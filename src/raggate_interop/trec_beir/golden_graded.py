@@ -47,11 +47,7 @@ def read_trec(qrels: Path, topics: Path) -> Graded:
 
 
 def write_trec(graded: Graded, qrels: Path, topics: Path) -> None:
-    """Write a qrels file, and topics as lines `id<TAB>text`.
-
-    Raises:
-        OSError: when a file cannot be written.
-    """
+    """Write a qrels file, and topics as lines `id<TAB>text`."""
     for name, text in graded.queries.items():
         if not name or any(sign.isspace() for sign in name):
             raise UsageError(f"id {quoted(name)} is empty or contains white space, which topics cannot say")
@@ -72,20 +68,8 @@ def read_beir(folder: Path, split: str) -> Graded:
 
 
 def write_beir(graded: Graded, folder: Path, split: str) -> None:
-    """Write queries and judgements of a BEIR folder; a corpus that is there stays as it is, and none is written.
-
-    Raises:
-        OSError: when a file cannot be written.
-    """
-    import tempfile
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".raggate-", dir=folder) as name:
-        scratch = Path(name)
-        beir.write_folder(scratch, split, queries=graded.queries, qrels=graded.qrels)
-        (folder / "qrels").mkdir(exist_ok=True)
-        for part in (Path(beir.QUERIES), Path("qrels") / f"{split}.tsv"):
-            (scratch / part).replace(folder / part)
+    """Write queries and judgements of a BEIR folder; a corpus that is there stays as it is, and none is written."""
+    beir.write_folder(folder, split, queries=graded.queries, qrels=graded.qrels)
 
 
 def to_cases(graded: Graded, unit: Unit) -> tuple[Case, ...]:

@@ -13,7 +13,7 @@ def read(path: Path, split: str = "test") -> Iterator[Question]:
     """Read the judged queries of a split."""
     queries, qrels = beir.read_queries(path), beir.read_qrels(path, split)
     wanted = {name for grades in qrels.values() for name, grade in grades.items() if grade > 0}
-    corpus = {document.id: document.text for document in beir.iter_corpus(path) if document.id in wanted}
+    corpus = {name: text for name, text in beir.iter_corpus(path) if name in wanted}
     for name, grades in qrels.items():
         if not queries.get(name, "").strip():
             continue

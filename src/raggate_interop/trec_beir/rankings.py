@@ -46,11 +46,7 @@ class Grades(dict[str, int]):
     """Grades by how they are written. A file has few different ones, so each is parsed once."""
 
     def __missing__(self, written: str) -> int:
-        """Parse a grade.
-
-        Raises:
-            ValueError: when it is not an integer from -1000 to 1000.
-        """
+        """Parse a grade."""
         if not _INTEGER.fullmatch(written) or abs(int(written)) > MAX_GRADE:
             raise ValueError(written)
         grade = int(written)
@@ -164,11 +160,7 @@ def _id(value: object) -> str | None:
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to write bytes; it appears under its name only when the block ends well.
-
-    Raises:
-        OSError: when the directory cannot be written; the old file is then untouched.
-    """
+    """Open a file to write bytes; it appears under its name only when the block ends well."""
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True)

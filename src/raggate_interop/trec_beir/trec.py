@@ -126,11 +126,7 @@ def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
 
 
 def write_qrels(path: Path, qrels: Iterable[tuple[str, Mapping[str, int]]]) -> None:
-    """Write judgements, one query after the other.
-
-    Raises:
-        OSError: when the file cannot be written; an old one is then untouched.
-    """
+    """Write judgements, one query after the other."""
     with write_whole(path) as stream:
         for query_id, grades in qrels:
             query = _token(query_id)
@@ -138,11 +134,7 @@ def write_qrels(path: Path, qrels: Iterable[tuple[str, Mapping[str, int]]]) -> N
 
 
 def write_run(path: Path, lists: Iterable[tuple[str, Sequence[str]]]) -> None:
-    """Write different documents per query, best first. Scores fall down to 1, which keeps the order in every tool.
-
-    Raises:
-        OSError: when the file cannot be written; an old one is then untouched.
-    """
+    """Write different documents per query, best first. Scores fall down to 1, which keeps the order in every tool."""
     with write_whole(path) as stream:
         for query_id, doc_ids in lists:
             query = _token(query_id)

@@ -11,7 +11,7 @@ from builders import make_case, make_chunk, make_failure, make_labelled, make_re
 from raggate.base.errors import RaggateError, UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.export_command import export
-from raggate_interop.trec_beir import beir, trec
+from raggate_interop.trec_beir import trec
 from raggate_interop.trec_beir.rankings import iter_lists
 
 
@@ -44,44 +44,26 @@ def directory(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("unit", "names"), [("document", ["d1", "c.md"]), ("chunk", ["c1", "c2", "c3"])])
 def test_a_run_becomes_a_trec_file(directory: Path, tmp_path: Path, unit: str, names: list[str]) -> None:
     """Names stand in the order of the list, each once; what cannot be in the file is counted."""
-    output = run("run", directory, tmp_path / "out", "--unit", unit)
+    output = run(directory, tmp_path / "out", "--unit", unit)
     assert {name: list(ranking.ranks) for name, ranking in trec.read_run(tmp_path / "out").items()} == {"q1": names}
     assert "1 list" in output
     assert "1 failed call and 1 empty list not in the file" in output
     with pytest.raises(UsageError, match="exists already"):
-        run("run", directory, tmp_path / "out")
-    run("run", directory, tmp_path / "out", "--force")
+        run(directory, tmp_path / "out")
+    run(directory, tmp_path / "out", "--force")
 
 
 def test_a_run_becomes_json_lines(directory: Path, tmp_path: Path) -> None:
     """Paths with white space go into JSON lines, which can also say that a list is empty; TREC refuses them."""
     with pytest.raises(UsageError, match="white space"):
-        run("run", directory, tmp_path / "out", "--unit", "note")
+        run(directory, tmp_path / "out", "--unit", "note")
     assert not (tmp_path / "out").exists()
-    run("run", directory, tmp_path / "out", "--unit", "note", "--to", "lists")
+    run(directory, tmp_path / "out", "--unit", "note", "--to", "lists")
     lists = {ranking.query_id: list(ranking.ranks) for ranking in iter_lists(tmp_path / "out")}
     assert lists == {"q1": ["a b.md", "c.md"], "q2": []}
 
 
 def test_a_mode_that_is_not_there_is_refused(directory: Path, tmp_path: Path) -> None:
     """The lists of one mode are written, and never those of another."""
-    with pytest.raises(UsageError, match="no mode 'vector' here"):
-        run("run", directory, tmp_path / "out", "--mode", "vector")
-
-
-def test_notes_become_a_corpus_and_a_corpus_is_checked(tmp_path: Path) -> None:
-    """Notes are documents by their paths; a corpus is read line by line, and a broken one leaves nothing behind."""
-    (tmp_path / "notes" / "x").mkdir(parents=True)
-    (tmp_path / "notes" / "x" / "a.md").write_text("# A\ntext")
-    assert "1 document" in run("corpus", tmp_path / "notes", tmp_path / "beir")
-    expected = [beir.Document("x/a.md", "# A\ntext", "a")]
-    assert list(beir.iter_corpus(tmp_path / "beir")) == expected
-    run("corpus", tmp_path / "beir", tmp_path / "copy")
-    assert list(beir.iter_corpus(tmp_path / "copy")) == expected
-    with (tmp_path / "beir" / "corpus.jsonl").open("a") as stream:
-        stream.write('{"_id": "x/a.md", "text": "again"}\n')
-    with pytest.raises(UsageError, match=r"'x/a\.md' occurs twice"):
-        run("corpus", tmp_path / "beir", tmp_path / "other")
-    assert not (tmp_path / "other" / "corpus.jsonl").exists()
-    with pytest.raises(UsageError, match="expected a directory of notes"):
-        run("corpus", tmp_path / "none", tmp_path / "other")
+    with pytest.raises(UsageError, match="the run has the modes hybrid"):
+        run(directory, tmp_path / "out", "--mode", "vector")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click import Group
+from click import Command
 from click.testing import CliRunner
 from msgspec.structs import replace
 
@@ -40,11 +40,11 @@ PARTS = {
         (substrate, ("score", "queries.json", "run", "--out", "out")),
         (helloworld, ("export", "run", "--out", "out")),
         (kebab, ("export", "run", "--out", "out")),
-        (export, ("run", "run", "out")),
+        (export, ("run", "out")),
     ],
 )
 def test_a_part_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: str, group: Group, arguments: Sequence[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: str, group: Command, arguments: Sequence[str]
 ) -> None:
     """Nothing is written of a part, and the message says which part it is."""
     monkeypatch.chdir(tmp_path)

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from helloworld_files import CONFIG, FLAT, make_row
-from raggate_interop.helloworld.compare import Side, check_invariants, check_regressions, compare
+from raggate_interop.helloworld.compare import check_invariants, check_regressions, compare
+from raggate_interop.helloworld.read import RunFiles
 from tables import each_row
 
 
-def side(aggregates: dict[str, Any] | None = None, rows: Any = (), **config: Any) -> Side:
+def side(aggregates: dict[str, Any] | None = None, rows: Any = (), **config: Any) -> RunFiles:
     """Build one run."""
-    return Side(run_id="r", config={**CONFIG, **config}, metrics={"aggregate_metrics": aggregates or {}}, rows=rows)
+    return RunFiles(run_id="r", config={**CONFIG, **config}, metrics={"aggregate_metrics": aggregates or {}}, rows=rows)
 
 
 @each_row(
@@ -158,7 +159,7 @@ def test_thresholds_of_the_plan(metric: str, before: float, now: float, falls: b
 def test_an_empty_commit_is_missing() -> None:
     """An empty commit hash counts as missing on its side, which is a doubt."""
     before = side(eval_set_commit_hash="a")
-    new = Side(run_id="r", config=CONFIG, metrics={"eval_set_commit_hash": ""})
+    new = RunFiles(run_id="r", config=CONFIG, metrics={"eval_set_commit_hash": ""})
     assert [(invariant.name, invariant.level) for invariant in check_invariants(before, new)] == [
         ("eval_set_commit_hash", "warn")
     ]

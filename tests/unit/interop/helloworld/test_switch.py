@@ -28,7 +28,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
 from raggate_interop.helloworld import metrics as helloworld_metrics, read as reader, write
-from raggate_interop.helloworld.baseline import bare_metrics
+from raggate_interop.helloworld.baseline import converted
 from raggate_interop.helloworld.write import summary
 from tables import each_row
 
@@ -61,9 +61,6 @@ def test_inputs_old_run_directory_operational_only(tmp_path: Path) -> None:
     """Item: metrics.json with operational metrics only; summary.md ignored; results.jsonl may be missing."""
     files = reader.read(write_run(tmp_path, rows=None))
     assert (files.run_id, files.rows, files.scored) == ("20251219_235258", (), False)
-    bare = bare_metrics(files)
-    read = baseline.read(json.dumps(bare).encode(), "metrics.json", score.directions([5]))
-    assert (read.paired, read.scorecard.slices["hybrid"][OVERALL]) == (False, {})
 
 
 def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
@@ -81,7 +78,7 @@ def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
     }
     counted = {**FLAT, "answerable_tests": 7, "unanswerable_tests": 3, "abstention_accuracy": 1.0}
     files = reader.read(write_run(tmp_path, "counted", rows=None, aggregates=counted))
-    bucket = bare_metrics(files)["by_retriever"]["hybrid"]["overall"]
+    bucket = converted({**files.metrics, "k": 5}, "m", None)["by_retriever"]["hybrid"]["overall"]
     assert bucket["hit_at_5"] == 0.7
     assert (bucket["count"], bucket["n"]["hit_at_5"], bucket["n"]["abstention_accuracy"]) == (10, 10, 3)
 

@@ -32,7 +32,7 @@ from raggate.inputs import golden as raggate_golden
 from raggate.models.run import Reference
 from raggate.scoring.score import score
 from raggate_interop.kebab import golden as kebab_golden, metrics
-from raggate_interop.kebab.rows import StoredRun, read_row, read_rows, write_rows
+from raggate_interop.kebab.rows import StoredRun, check_row, read_rows, write_rows
 from raggate_interop.kebab.run import NO_TIME, to_rows, to_run
 from raggate_interop.kebab.sqlite import is_store, open_store
 from tables import each_row
@@ -197,7 +197,7 @@ _JSON = st.recursive(
 def test_rows_with_anything_in_a_key(key: str, value: Any) -> None:
     """A row that is accepted can be scored, turned into a run and written; any other is refused."""
     try:
-        result = read_row(json.dumps({**row("q1", hit(1, "c", "d"), answer=answer("x")), key: value}), "f:1")
+        result = check_row({**row("q1", hit(1, "c", "d"), answer=answer("x")), key: value}, "f:1")
     except UsageError:
         return
     assert metrics.aggregate([result], {"q1": query("q1", must_contain=("x",))})["total_queries"] == 1

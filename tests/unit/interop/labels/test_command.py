@@ -404,7 +404,7 @@ def test_join_modes_and_stopped_runs(file: Path, tmp_path: Path) -> None:
     """A mode that is not there and a run that did not ask all of its questions are refused."""
     directory = write_run(tmp_path / "run", GOOD, mode="bm25")
     assert run("join", directory, file, "--mode", "bm25", "--k", 1)[0] == 0
-    with pytest.raises(UsageError, match="no mode 'vector' here, but bm25"):
+    with pytest.raises(UsageError, match="the run has the modes bm25"):
         run("join", directory, file, "--mode", "vector")
     with pytest.raises(CannotTell, match="not all questions were asked: too many failures"):
         run("join", write_run(tmp_path / "cut", GOOD, stopped="too many failures"), file)

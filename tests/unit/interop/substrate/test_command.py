@@ -144,14 +144,6 @@ def test_score_of_a_run_directory(tmp_path: Path) -> None:
     assert (overall["hit_at_1"], overall["heading_dominance_rate"], overall["count"]) == (0.5, 0.0, 2)
 
 
-def test_score_with_clusters(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """With a corpus whose front matter names clusters, diversity is counted by cluster."""
-    corpus = [{"doc_id": name, "title": name, "body": name, "frontmatter": {"cluster": "c"}} for name in "xa"]
-    _, output = run("score", *files, "--json", "--corpus", put(tmp_path / "corpus.jsonl", corpus))
-    easy = json.loads(output[output.index("{") :])["by_retriever"]["bm25"]["by_difficulty"]["easy"]
-    assert easy["diversity_rate"] == 0.5
-
-
 def test_nothing_to_score(tmp_path: Path) -> None:
     """Results of other queries cannot be scored, which is not the same as a score of 0."""
     queries = put(tmp_path / "queries.json", QUERIES)

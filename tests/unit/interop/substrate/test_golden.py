@@ -61,10 +61,12 @@ def put(path: Path, value: Any) -> Path:
         pytest.param({"items": []}, "with the key 'queries'", id="no queries"),
         pytest.param([], "has no query", id="empty"),
         pytest.param([QUERY, 1], "queries: 1", id="not an object"),
-        pytest.param([{"query": "Where?"}], "query 1: expected_docs", id="no expected_docs"),
-        pytest.param([{**QUERY, "query": " "}], "query 1: query", id="blank query"),
-        pytest.param([{**QUERY, "expected_docs": "a.md"}], "query 1: expected_docs", id="a text for a list"),
-        pytest.param([{**QUERY, "relevance": {"a": -1}}], "query 1: relevance.a", id="a negative grade"),
+        pytest.param(
+            [{"query": "Where?"}], "query 1: Object missing required field `expected_docs`", id="no expected_docs"
+        ),
+        pytest.param([{**QUERY, "query": " "}], "at `$.query`", id="blank query"),
+        pytest.param([{**QUERY, "expected_docs": "a.md"}], "got `str` - at `$.expected_docs`", id="a text for a list"),
+        pytest.param([{**QUERY, "relevance": {"a": -1}}], "at `$.relevance[...]`", id="a negative grade"),
         pytest.param([QUERY, {**QUERY, "retriever_types": ["fts"]}], "query 2: 'Where?' is already in 1", id="twice"),
         pytest.param([QUERY, {**QUERY, "retriever_types": None}], "query 2", id="twice, once in all modes"),
         pytest.param([{**QUERY, "id": "x"}, {**QUERY, "query": "Who?", "id": "x"}], "query 2: id 'x'", id="id twice"),
@@ -76,28 +78,6 @@ def test_queries_that_are_refused(tmp_path: Path, value: Any, message: str) -> N
     with pytest.raises(UsageError, match=r"queries\.json") as error:
         substrate_golden.read_queries(path)
     assert message in error.value.message
-
-
-def test_merge_conflict_markers_are_refused(tmp_path: Path) -> None:
-    """A file with an unresolved merge conflict is no JSON."""
-    path = tmp_path / "queries.json"
-    path.write_text("<<<<<<< HEAD\n[]\n=======\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="not valid JSON"):
-        substrate_golden.read_queries(path)
-
-
-def test_byte_order_marks_are_tolerated(tmp_path: Path) -> None:
-    """A file that begins with a byte order mark is read like any other, JSON and JSON lines."""
-    queries, results = put(tmp_path / "queries.json", [QUERY]), put(tmp_path / "results.jsonl", [ROW])
-    for path in (queries, results):
-        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert len(substrate_golden.read_queries(queries).queries) == len(substrate_results.read_results(results)) == 1
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    """A file that is not there is a message, not a traceback."""
-    with pytest.raises(UsageError, match="No such file"):
-        substrate_golden.read_queries(tmp_path / "queries.json")
 
 
 @given(

@@ -129,5 +129,5 @@ def test_the_reader_of_substrate_takes_it(tmp_path: Path) -> None:
     path.write_text(written, encoding="utf-8")
     assert (json.loads(written)["source_channel_ranks"], json.loads(written)["hit"]) == ({"fused_rank": 1}, True)
     (line,) = trace.read_trace(path)
-    assert (line.mode, line.node_id) == ("hybrid", "c1")
+    assert (line["mode"], line["node_id"]) == ("hybrid", "c1")
     assert trace.to_rows((line,))[0]["results"][0]["heading_only"] is False

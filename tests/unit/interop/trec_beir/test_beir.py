@@ -1,8 +1,7 @@
-"""BEIR folders: what is read, how every mistake is named, what is written back, and that the corpus streams."""
+"""BEIR folders: what is read, how every mistake is named, and what is written back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given, strategies as st
 
 from raggate.base.errors import UsageError
 from raggate_interop.trec_beir import beir
-from raggate_interop.trec_beir.beir import Document
 
 HEADER = "query-id\tcorpus-id\tscore\n"
 
@@ -29,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_read(folder: Path) -> None:
     """Documents, queries and judgements are read; ids may be numbers and hold spaces, titles may be missing."""
-    assert list(beir.iter_corpus(folder)) == [Document("d1", "A bowline.", "Knots", {"url": "x"}), Document("2", "B")]
+    assert list(beir.iter_corpus(folder)) == [("d1", "A bowline."), ("2", "B")]
     assert beir.read_queries(folder) == {"q1": "Which knot?"}
     assert beir.read_qrels(folder) == {"q1": {"d1": 2, "2": 1}, "q2": {"d 2": 0}}
 
@@ -107,43 +105,19 @@ def test_no_folder(tmp_path: Path) -> None:
         beir.read_qrels(tmp_path)
 
 
-def test_corpus_streams_both_ways(tmp_path: Path) -> None:
-    """Writing takes one document at a time, and reading gives one before it has read the next."""
-    taken = []
-
-    def documents() -> Iterator[Document]:
-        for number in range(3):
-            taken.append(number)
-            yield Document(str(number), "text")
-
-    beir.write_corpus(tmp_path, documents())
-    assert taken == [0, 1, 2]
-    with (tmp_path / "corpus.jsonl").open("a") as stream:
-        stream.write("broken")
-    reading = beir.iter_corpus(tmp_path)
-    assert [next(reading).id for _ in range(3)] == ["0", "1", "2"]
-    with pytest.raises(UsageError, match=r"corpus\.jsonl:4"):
-        next(reading)
-
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 IDS = TEXT.filter(lambda text: text and not set(text) & set("\t\r\n"))
 
 
 @given(
-    st.lists(st.builds(Document, IDS, TEXT, TEXT, st.just({})), max_size=3),
-    st.dictionaries(IDS, st.tuples(TEXT, st.dictionaries(IDS, st.integers(-5, 5), min_size=1, max_size=3)), max_size=3),
+    st.dictionaries(IDS, st.tuples(TEXT, st.dictionaries(IDS, st.integers(-5, 5), min_size=1, max_size=3)), max_size=3)
 )
-def test_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, corpus: list[Document], queries: dict[str, tuple[str, dict[str, int]]]
-) -> None:
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, queries: dict[str, tuple[str, dict[str, int]]]) -> None:
     """What is written is read back, whatever the ids and texts."""
     folder = tmp_path_factory.mktemp("beir")
     texts = {query_id: text for query_id, (text, _) in queries.items()}
     qrels = {query_id: grades for query_id, (_, grades) in queries.items()}
-    beir.write_corpus(folder, corpus)
     beir.write_folder(folder, "dev", queries=texts, qrels=qrels)
-    assert list(beir.iter_corpus(folder)) == corpus
     assert beir.read_queries(folder) == texts
     assert beir.read_qrels(folder, "dev") == qrels
 
