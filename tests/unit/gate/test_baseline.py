@@ -62,11 +62,6 @@ class TestStored:
         """Keys are sorted, values have at most 12 decimals, and every case, slice and note has a line of its own."""
         assert written().decode() == LAYOUT
 
-    def test_write_read_write(self) -> None:
-        """Writing what was read gives the same bytes."""
-        once = read(written())
-        assert baseline.write(once.scorecard, once.provenance) == written()
-
     def test_what_is_read(self) -> None:
         """Everything a comparison needs survives: cases with all they have, means, counts, fingerprint."""
         held = read(written())
@@ -206,14 +201,6 @@ class TestAccepted:
         with pytest.raises(UsageError, match=rf"damaged at accepted.*{key}"):
             read(whole)
 
-    @each_row(("key", "value"), [("from", "0.1"), ("on", "now"), ("extra", 1)])
-    def test_damaged_lowering(self, key: str, value: object) -> None:
-        """So is what was lowered."""
-        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
-        whole["accepted"]["hybrid"]["wrong_rate"]["lowered"][key] = value
-        with pytest.raises(UsageError, match=rf"damaged at accepted.*lowered.*{key}"):
-            read(whole)
-
 
 def damaged(*path: str | int, value: object) -> Any:
     """Return the stored scorecard with one value replaced."""
@@ -231,7 +218,6 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
     ("value", "message"),
     [
         pytest.param(b"", "not valid JSON: ", id="empty"),
-        pytest.param(b'{"schema": NaN}', "not valid JSON: ", id="nan"),
         pytest.param(b'{"by_retriever": 1e999}', "not valid JSON: ", id="infinite"),
         pytest.param(b"\xff\xfe", "not valid JSON: ", id="not-utf-8"),
         pytest.param([], NEITHER, id="no-object"),
@@ -248,14 +234,9 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
             damaged("extra", value=1), "damaged at the top: Object contains unknown field `extra`", id="key-unknown"
         ),
         pytest.param(damaged("cases", 1, "rank", value=0), "damaged at cases.1.rank: ", id="rank-zero"),
-        pytest.param(damaged("cases", 1, "rank", value="1"), "damaged at cases.1.rank: ", id="rank-as-text"),
         pytest.param(damaged("cases", 2, "slices", value="tag=x"), "damaged at cases.2.slices: ", id="slices-no-list"),
         pytest.param(
             damaged("cases", 2, "must_pass", value="no"), "damaged at cases.2.must_pass: ", id="must-pass-as-text"
-        ),
-        pytest.param(damaged("cases", 2, "must_pass", value=1), "damaged at cases.2.must_pass: ", id="must-pass-1"),
-        pytest.param(
-            damaged("cases", 2, "must_pass", value=None), "damaged at cases.2.must_pass: ", id="must-pass-null"
         ),
         pytest.param(
             damaged("cases", 0, "values", "hit_at_5", value="nan"),
@@ -266,17 +247,9 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
             damaged("cases", 0, "values", "hit_at_5", value=1e300), "damaged at cases.0.values[...]: ", id="huge"
         ),
         pytest.param(
-            damaged("cases", 0, "values", "hit_at_5", value=True), "damaged at cases.0.values[...]: ", id="true"
-        ),
-        pytest.param(
             damaged("aggregates", "bm25", "overall", "hit_at_5", value=[0.5]),
             "damaged at aggregates[...][...][...]: Expected `array` of length 2",
             id="mean-without-n",
-        ),
-        pytest.param(
-            damaged("aggregates", "bm25", "overall", "hit_at_5", value=[0.5, -1]),
-            "damaged at aggregates[...][...][...][1]: ",
-            id="negative-n",
         ),
         pytest.param(
             again(damaged("cases", 0, value=stored()["cases"][1])),

@@ -61,16 +61,11 @@ def test_answers_that_nobody_asked_for_are_counted() -> None:
     [
         (100.0, 299.9, False),
         (100.0, 300.0, True),
-        (100.0, 290.0, False),
         (10.0, 59.0, False),
         (10.0, 60.0, True),
-        (10.0, 61.0, True),
-        (25.0, 74.9, False),
-        (25.0, 75.0, True),
         (0.0, 50.0, True),
         (None, 900.0, False),
         ("text", 900.0, False),
-        (-1.0, 900.0, False),
         (100.0, None, False),
     ],
 )
@@ -82,17 +77,6 @@ def test_a_median_of_three_times_the_baselines_and_50_ms_more_is_slower(
     assert found.baseline is not None
     held = replace(found.baseline, provenance={} if before is None else {"median_ms": before})
     assert ("slower" in told(replace(found, baseline=held))) == expected
-
-
-def test_slower_names_both_medians() -> None:
-    """An API that takes 16 times as long is told by both medians, and by what else can be the reason."""
-    found = comparison(latency={"client_ms": {"p50": 812.4, "p95": 5000.0}})
-    assert found.baseline is not None
-    held = replace(found.baseline, provenance={"median_ms": 50.8})
-    assert told(replace(found, baseline=held))["slower"] == (
-        "the median answer time is 812 ms, in the baseline it is 51 ms: "
-        "the API got slower, or this machine is slower or busier"
-    )
 
 
 @each_row(
@@ -109,12 +93,6 @@ def test_failed_calls(operations: dict[str, Any], said: str) -> None:
     """Time-outs, and more than one retry in 50 calls, come with their numbers."""
     messages = [reason.message for reason in caveats.of_calls(comparison(**operations))]
     assert [message[: len(said)] for message in messages] == ([said] if said else [])
-
-
-def test_an_api_that_behaves_is_not_warned_of() -> None:
-    """Nothing is said of one that answers in time, and only what it is asked for."""
-    rates = {"unasked_answer_rate": make_metric(0.0, 59, direction="lower")}
-    assert told(comparison(rates=rates)) == {}
 
 
 DAY = "2026-06-10T12:00:00Z"

@@ -71,30 +71,6 @@ def test_mean_over_the_same_cases() -> None:
     assert comparison.golden == GoldenChanges(added=("added",), removed=("removed",), relabelled=("relabelled",))
 
 
-@each_row(
-    ("metric", "lost", "gained"),
-    [
-        pytest.param("hit_at_5", 1, 2, id="higher-is-better"),
-        pytest.param("wrong_rate", 2, 1, id="lower-is-better"),
-    ],
-)
-def test_lost_and_gained(metric: str, lost: int, gained: int) -> None:
-    """Cases that moved are counted as worse or better by the metric's direction; noise of floats is no move."""
-    comparison = compared(scores(0.0, 0.0, 1.0, 0.5, metric=metric), scores(1.0, 0.5, 0.0, 0.5 + 1e-12, metric=metric))
-    assert (delta(comparison, metric).regressed, delta(comparison, metric).improved) == (lost, gained)
-
-
-def test_metric_that_applies_to_other_cases_altogether() -> None:
-    """Where no case has a value on both sides, what the baseline measured has vanished and nothing is compared."""
-    row = delta(compared(scores(0.5, 0.5, None), scores(None, None, 0.5)))
-    assert (row.baseline, row.current, row.delta) == (
-        make_metric(0.5, 2, unscored=1),
-        make_metric(None, 0, unscored=3),
-        None,
-    )
-    assert (row.unpaired, row.full_run) == (2, make_metric(0.5, 1, unscored=2))
-
-
 def test_own_value_over_all_cases() -> None:
     """A row of all cases tells the run's own value but for waived cases, where that is over more than were compared."""
     now = scores(1.0, 0.0, 0.0, 0.0)
@@ -172,12 +148,6 @@ class TestBareMetricsFile:
         row = delta(comparison)
         assert (row.baseline, row.current, row.delta) == (make_metric(1.0, 2), make_metric(0.5, 2), -0.5)
         assert (row.regressed, row.improved, row.binary, comparison.compared) == (None, None, False, 0)
-
-    def test_nothing_is_said_of_what_it_does_not_know(self) -> None:
-        """A baseline without cases and fingerprint tells no flips, no golden-set, vault or configuration changes."""
-        comparison = compared(self.BEFORE, replace(scores(0.0), fingerprint={"k": 5, "notes": {"v/a.md": "1"}}))
-        assert comparison.flips == comparison.vault_changes == comparison.config_changes == ()
-        assert comparison.golden == GoldenChanges()
 
     def test_metric_only_the_file_has(self) -> None:
         """A metric the run does not have keeps a row, so that it cannot vanish unseen."""
@@ -267,6 +237,3 @@ def test_swapping_the_sides(one: Scorecard, other: Scorecard) -> None:
     assert {(flip.case_id, flip.mode, flip.kind) for flip in forth.flips} == {
         (flip.case_id, flip.mode, swap[flip.kind]) for flip in back.flips
     }
-
-
-MODES = ("bm25", "hybrid")

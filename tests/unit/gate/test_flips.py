@@ -75,7 +75,6 @@ def at(rank: int) -> list[Chunk]:
         pytest.param(5, 6, "broke", id="fell-by-one-rank"),
         pytest.param(6, 5, "fixed", id="rose-by-one-rank"),
         pytest.param(1, 5, None, id="fell-within-the-cut-off"),
-        pytest.param(6, 9, None, id="fell-beyond-the-cut-off"),
     ],
 )
 def test_rank_crosses_the_cut_off(before: int, after: int, kind: str | None) -> None:
@@ -184,9 +183,7 @@ class TestDisplacedBy:
     ("case", "gold"),
     [
         pytest.param({}, "a.md › A", id="section"),
-        pytest.param({"gold_supports": (make_support(heading_path=None),)}, "a.md", id="whole-note"),
         pytest.param({"vaults": ("work",)}, "work/a.md › A", id="the-only-vault-of-the-case"),
-        pytest.param({"vaults": ("work", "home")}, "a.md › A", id="one-of-several-vaults"),
         pytest.param(
             {"gold_supports": (make_support(vault="home"),), "vaults": ("work", "home")},
             "home/a.md › A",

@@ -168,20 +168,7 @@ def unread(reason: str, count: int, **fields: Any) -> Scorecard:
     return card(4.5, summary(**{**known, **fields}), without=count)
 
 
-@each_row(
-    "reason",
-    [
-        "refused",
-        "invalid_reply",
-        "unusable_score",
-        "disagreement",
-        "status",
-        "timeout",
-        "budget",
-        "deadline",
-        "nothing_to_judge",
-    ],
-)
+@each_row("reason", ["refused", "unusable_score", "timeout", "budget", "nothing_to_judge"])
 def test_answers_that_keep_judges_from_grading_them_are_not_green(reason: str) -> None:
     """What fit judges graded before and do not now is no pass, whatever the reason; a twelfth of it is allowed."""
     decided = verdict(card(4.5), unread(reason, 2))

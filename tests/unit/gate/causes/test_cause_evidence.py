@@ -28,7 +28,6 @@ from raggate.gate.causes.cause_evidence import (
     fitted_weights,
     list_evidence,
     renumbered,
-    same_questions,
     shared,
     threshold,
 )
@@ -66,7 +65,6 @@ TWENTY = [0.3 + number / 100 for number in range(20)]
         pytest.param([0.1, 0.2, 0.3], TWENTY, None, id="one-score-on-both-sides"),
         pytest.param([0.1, 0.2], TWENTY, None, id="two-may-be-accident"),
         pytest.param([0.1, 0.2, 0.25], TWENTY[:16], None, id="too-few-answers"),
-        pytest.param([], [], None, id="no-scores"),
     ],
 )
 def test_threshold(abstained: list[float], answered: list[float], limits: tuple[float, float] | None) -> None:
@@ -137,23 +135,6 @@ def test_chunks_without_ids_and_other_questions_are_not_shared() -> None:
     assert list_evidence(nameless, nameless, None).rescored == {}
     before = [asked(number, 0.5, hash="old") for number in range(30)]
     assert list_evidence(before, [asked(number, 0.6, hash="new") for number in range(30)], None).rescored == {}
-
-
-@each_row(
-    ("before", "now", "documents"),
-    [
-        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 7}, (9, 7)),
-        ({"vault": "v", "documents": 9}, {"vault": "w", "documents": 7}, None),
-        ({"documents": 9}, {"documents": 7}, None),
-        ({"vault": "v"}, {"vault": "v", "documents": 7}, None),
-        ({"vault": "v", "documents": "9"}, {"vault": "v", "documents": 7}, None),
-        ({"vault": "v", "documents": True}, {"vault": "v", "documents": 7}, None),
-    ],
-)
-def test_documents_count_for_the_same_notes(before: dict[str, Any], now: dict[str, Any], documents: object) -> None:
-    """How many documents an index held and holds is only known of the same notes, in numbers."""
-    sides = [make_scorecard(make_case_score(), fingerprint=side) for side in (before, now)]
-    assert cause_evidence(make_run(make_labelled()), sides[1], sides[0], ()).documents == documents
 
 
 @each_row("folders", [None, 3, [], {"hybrid": 4}, {"hybrid": {"several": "x"}}, {"other": {"several": 3}}])
@@ -253,7 +234,6 @@ def test_the_lowest_score_is_of_all_that_came_back() -> None:
     ("scores", "scored"),
     [
         pytest.param([(1 / 61, 1 / 62), (1 / 61, 1 / 62)], False, id="by-the-rank-alone"),
-        pytest.param([(1 / 61, 1 / 62), (1 / 61,)], False, id="lists-of-other-lengths"),
         pytest.param([(0.0, 0.0), (0.0, 0.0)], False, id="always-zero"),
         pytest.param([(2e-4, 1e-5), (3e-4, 2e-4)], False, id="smaller-than-what-is-kept"),
         pytest.param([(1 / 61, 1 / 62), (2 / 61, 1 / 62)], True, id="by-several-ranks"),
@@ -336,14 +316,6 @@ def test_what_is_on_both_lists() -> None:
     assert [pair[:2] for pair in shared(before, now, by_note=True)] == [(2, 1), (1, 2), (3, 4), (4, 5)]
 
 
-def test_questions_that_are_the_same() -> None:
-    """A question that is another one, or is not on both sides, shares nothing."""
-    listed = tuple(entries("m1"))
-    before = [make_case_score("q1", entries=listed), make_case_score("q2", entries=listed, hash="old")]
-    now = [make_case_score(name, entries=listed) for name in ("q1", "q2", "q3")]
-    assert [len(shared(old.entries, case.entries)) for old, case in same_questions(before, now)] == [1]
-
-
 @each_row(
     ("before", "now", "most"),
     [
@@ -416,15 +388,11 @@ def test_rounded_scores_still_agree() -> None:
     [
         pytest.param([], id="nothing-listed"),
         pytest.param(weighed(0.7, 0.3, PAIRS[: FEWEST - 1]), id="too-few"),
-        pytest.param([entry(0.5, None, None)] * 20, id="no-parts"),
-        pytest.param([entry(None, 0.5, 0.5)] * 20, id="no-final-score"),
-        pytest.param([entry(0.0, 0.0, 0.0)] * 20, id="all-zero"),
         pytest.param([entry(vector, vector, 2 * vector) for vector, _ in PAIRS], id="parts-go-together"),
         pytest.param([entry(vector**2, vector, lexical) for vector, lexical in PAIRS], id="no-sum"),
         pytest.param([entry(1 / (60 + rank), 1 - rank / 40, rank % 7 / 7) for rank in range(1, 30)], id="of-ranks"),
         pytest.param([*weighed(0.7, 0.3), entry(0.9, 0.1, 0.1)], id="one-chunk-disagrees"),
         pytest.param([*weighed(0.7, 0.3), *[entry(0.5, 0.5, None)] * 20], id="a-part-most-chunks-lack"),
-        pytest.param([*weighed(0.7, 0.3), entry(1e300, 1e300, 1e300)], id="huge"),
         pytest.param([*weighed(0.7, 0.3), entry(float("nan"), 0.1, 0.1)], id="no-number"),
     ],
 )

@@ -433,11 +433,6 @@ class TestNotes:
         assert explained(answer({}, scored("x", 0.9)), GOLD, lists=STEADY, **lost).code == "demoted"
         assert explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY, **lost).code == "note-not-indexed"
 
-    def test_a_passage_that_is_known_by_an_id_alone(self) -> None:
-        """Of a passage without a path it is not known whether anything of its note came back."""
-        case = {"gold_supports": (support("", None, chunk_id="gold"),)}
-        assert explained(answer(case, OTHERS[0]), GOLD, documents=(9, 7), gone={}).code == "not-listed"
-
     @each_row(
         ("headings", "recut", "code"),
         [
@@ -504,18 +499,6 @@ class TestScores:
         words = "fell among the 2 chunks returned; score 0.8 → 0.5"
         assert (cause.code, in_words(cause)) == ("demoted", words)
 
-    def test_scores_that_tell_nothing_are_not_told(self) -> None:
-        """Where scores follow from the rank they are no more than that, and none is written."""
-        now = scored("gold", 1 / 62)
-        cause = explained(answer({}, scored("x", 1 / 61), now), GOLD, after=2, lists={"scored": False})
-        assert in_words(cause) == "fell among the 2 chunks returned"
-
-    def test_another_chunk_of_it(self) -> None:
-        """Where another chunk of the passage stands now, or one that is not known, no score is said to have changed."""
-        now = replace(scored("gold", 0.5), chunk_id="new")
-        words = "fell among the 2 chunks returned"
-        assert in_words(explained(answer({}, scored("x", 0.6), now), GOLD, after=2)) == words
-
     @each_row(
         ("labels", "changes", "tail"),
         [
@@ -563,21 +546,6 @@ class TestScores:
     def test_a_passage_that_is_not_listed(self, last: float, lists: Any, code: str) -> None:
         """By scores that count as before, or by exact weights, it is told whether a missing passage was outranked."""
         assert explained(answer({}, scored("x", last)), GOLD, lists=lists).code == code
-
-    def test_the_words_of_both(self) -> None:
-        """Both sentences give the scores that prove them."""
-        outranked = explained(answer({}, scored("x", 0.9)), GOLD, lists=STEADY)
-        words = "fell below the 1 chunk returned, of which the last scores 0.9 (in the baseline it scored 0.8)"
-        assert in_words(outranked) == words
-        weights = {"weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0}), **REWEIGHTED}
-        words = "scores 0.6 (in the baseline it scored 0.8)"
-        assert in_words(explained(answer({}, scored("x", 0.6)), GOLD, lists=weights)).endswith(words)
-        unsearched = explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY)
-        assert in_words(unsearched) == (
-            "the chunk at rank 1 in the baseline (score 0.8) did not come back, although chunks scoring as low as 0.3 "
-            "did and scores are as before: it is not in the index as it was, was not searched, or was left out of the "
-            "list afterwards"
-        )
 
     @each_row(
         ("now", "code"),

@@ -37,21 +37,6 @@ def change(**now: Any) -> IndexChange:
             {"documents": 8, "chunks": 80}, "the index has 8 documents of the same notes, 9 before", "", id="fewer"
         ),
         pytest.param(
-            {"documents": 1, "chunks": 10}, "the index has 1 document of the same notes, 9 before", "", id="one-is-left"
-        ),
-        pytest.param(
-            {"chunks": 1, "chunk_tokens": None},
-            "",
-            "the index has 1 chunk of the same notes, 90 before",
-            id="one-chunk",
-        ),
-        pytest.param(
-            {"documents": 18, "chunks": 180},
-            "the index has 18 documents of the same notes, 9 before",
-            "",
-            id="notes-twice",
-        ),
-        pytest.param(
             {"documents": 8, "chunks": 190, "chunk_tokens": 22.0},
             "the index has 8 documents of the same notes, 9 before",
             "the same notes are cut into other chunks (90 → 190, mean length 50 → 22 tokens)",
@@ -74,12 +59,6 @@ def change(**now: Any) -> IndexChange:
             "",
             "the index has 60 chunks of the same notes, 90 before, mean length 50 → 75 tokens",
             id="documents-are-not-told",
-        ),
-        pytest.param(
-            {"chunks": 60, "chunk_tokens": None},
-            "",
-            "the index has 60 chunks of the same notes, 90 before",
-            id="no-lengths",
         ),
         pytest.param({"vault": "w", "documents": 8, "chunks": 200}, "", "", id="other-notes"),
         pytest.param({"documents": "many", "chunks": True}, "", "", id="no-numbers"),
@@ -236,11 +215,3 @@ def test_a_count_whose_field_of_answers_is_gone_is_told_once() -> None:
     comparison = sides({"documents": 9, **fields}, gone)
     (reason,) = completeness.lost_fields(comparison, GATE)
     assert "the API returned indexing_coverage.docs_processed (hybrid) in 4 of 4 answers of the" in reason.message
-
-
-def test_a_promotion_of_a_smaller_index_needs_permission() -> None:
-    """What an index lost is said before a baseline is made of it, without the advice to promote."""
-    before = {"vault": "v", "documents": 9, "chunks": 30, "chunker_version": "1"}
-    told = [*completeness.less_told(sides(before, {**before, "documents": 8, "chunks": 27}), GATE)]
-    assert [reason.code for reason in told] == ["index-smaller", "index-smaller"]
-    assert not any("promote" in reason.message for reason in told)

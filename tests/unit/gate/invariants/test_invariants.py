@@ -111,22 +111,11 @@ THREE: dict[str, Any] = {"config": {"ask": {"probes": {"principals": PEOPLE}}}}
         ),
         pytest.param(
             "principals_isolated",
-            (make_probe("principal", failed=True, principal="anna"),),
-            ANNA,
-            "error",
-            "anna got no chunk for 1 question: 1 of 1 question got no answer: no answer within 60 s",
-            id="a-principal-that-is-refused",
-        ),
-        pytest.param(
-            "principals_isolated",
             (make_probe("principal", principal="anna"), make_probe("principal", make_chunk(), principal="bert")),
             THREE,
             "error",
             "anna got no chunk for 1 question; carl got no chunk for 0 questions",
             id="two-of-three-principals",
-        ),
-        pytest.param(
-            "principals_isolated", (), ANNA, "error", "anna got no chunk for 0 questions", id="a-principal-not-asked"
         ),
     ],
 )
