@@ -36,9 +36,8 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
     level = getattr(levels, NAME)
     if baseline is None or level == "off" or not any(case.entries for case in baseline.scorecard.cases):
         return ()
-    depth = _depth(scorecard, baseline)
-    pairs = _pairs(scorecard, baseline, depth)
-    count, examples = _examples(pairs, depth) if pairs else (0, [])
+    pairs = _pairs(scorecard, baseline, _depth(scorecard, baseline))
+    count, examples = _examples(pairs) if pairs else (0, [])
     if not count:
         return ()
     message = sentences()[NAME]
@@ -71,13 +70,12 @@ def _deepest(scorecard: Scorecard | None) -> dict[str, int]:
 
 
 class _Pair(NamedTuple):
-    """A question by name, its lists in the baseline and now, how far they overlap, and whether by places."""
+    """A question by name, its lists in the baseline and now, and how far they overlap."""
 
     name: str
     before: Sequence[ListEntry]
     now: Sequence[ListEntry]
     overlap: float
-    by_place: bool
 
 
 def _pairs(scorecard: Scorecard, baseline: Baseline, depth: int | None) -> list[_Pair]:
@@ -86,56 +84,43 @@ def _pairs(scorecard: Scorecard, baseline: Baseline, depth: int | None) -> list[
         for old, case in same_questions(baseline.scorecard.cases, scorecard.cases)
         if old.failure is None and case.failure is None
     ]
-    anew = renumbered(
-        chain.from_iterable(before for _, before, _ in lists), chain.from_iterable(now for *_, now in lists)
-    )
-    return [_Pair(name, before, now, *_overlap(before, now, anew=anew)) for name, before, now in lists]
+    sides = [before for _, before, _ in lists], [now for *_, now in lists]
+    anew = renumbered(*map(chain.from_iterable, sides))
+    return [_Pair(name, before, now, _overlap(before, now, anew=anew)) for name, before, now in lists]
 
 
-def _overlap(before: Sequence[ListEntry], now: Sequence[ListEntry], *, anew: bool) -> tuple[float, bool]:
+def _overlap(before: Sequence[ListEntry], now: Sequence[ListEntry], *, anew: bool) -> float:
     """Return how far two lists overlap: by chunks, or by places where most ids are new or mean other chunks."""
     if before == now:
         # most lists are what they were, and overlap wholly by whichever name
-        return 1.0, False
-    by_place = anew or _mostly_new(before, now)
+        return 1.0
     # a side that tells no headings tells places by notes alone
     headings = all(any(entry.heading for entry in side) for side in (before, now))
+    by_place = anew or _mostly_new(before, now)
     name: Name = (_section if headings else attrgetter("note")) if by_place else attrgetter("chunk")
-    overlap = rank_biased_overlap(_ranking(before, name), _ranking(now, name))
-    # lists without a place in common are others by whichever name
-    return overlap, by_place and overlap > 0 and bool(_ids(before) and _ids(now))
+    return rank_biased_overlap(_ranking(before, name), _ranking(now, name))
 
 
-def _shorter(pair: _Pair) -> bool:
-    return len(pair.now) < ALIKE * len(pair.before)
-
-
-def _examples(pairs: Sequence[_Pair], depth: int | None) -> tuple[int, list[str]]:
+def _examples(pairs: Sequence[_Pair]) -> tuple[int, list[str]]:
     """Count the questions whose lists differ, and say how: overall, and of some, each by the first that is true."""
-    lengths = [sum(map(len, side)) for side in ((pair.before for pair in pairs), (pair.now for pair in pairs))]
+    was, now = (sum(map(len, side)) / len(pairs) for side in ([p.before for p in pairs], [p.now for p in pairs]))
     mean = sum(sorted(pair.overlap for pair in pairs)) / len(pairs)
-    moved, shortened = mean < ALIKE, lengths[1] < ALIKE * lengths[0]
-    emptied = [pair for pair in pairs if pair.before and not pair.now]
-    others = sorted((pair for pair in pairs if moved and pair.overlap < ALIKE), key=lambda pair: pair.overlap)
-    short = sorted((pair for pair in pairs if shortened and _shorter(pair)), key=lambda p: len(p.now) / len(p.before))
-    words = {pair.name: f"{pair.name}: nothing came back, the baseline's run had chunks" for pair in emptied}
-    for pair in others:
-        words.setdefault(pair.name, f"{pair.name}: overlap {fixed(pair.overlap, 2)}")
-    for pair in short:
-        # lists are kept down to a rank: what is as long as that may have been longer
-        more = " or more" if depth is not None and len(pair.before) >= depth else ""
-        came = f"{counted(len(pair.now), 'distinct chunk')} came back, {len(pair.before)}{more} in the baseline's run"
-        words.setdefault(pair.name, f"{pair.name}: {came}")
-    overall = []
-    if moved:
-        places = sum(pair.by_place for pair in pairs)
-        by_place = f", {places} of them by note and heading, as chunks have other ids" if places else ""
-        overall.append(f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(pairs), 'list')}{by_place}")
-    if shortened:
-        full = depth is not None and any(len(side) >= depth for pair in pairs for side in (pair.before, pair.now))
-        within = f", counted to rank {depth}" if full else ""
-        was, now = (fixed(total / len(pairs), 1) for total in lengths)
-        overall.append(f"lists of {now} distinct chunks on average, {was} in the baseline's run{within}")
+    overall, words = [], {}
+    for pair in pairs:
+        if pair.before and not pair.now:
+            words[pair.name] = f"{pair.name}: nothing came back, the baseline's run had chunks"
+    if mean < ALIKE:
+        overall.append(f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(pairs), 'list')}")
+        for pair in sorted(pairs, key=lambda pair: pair.overlap):
+            if pair.overlap < ALIKE:
+                words.setdefault(pair.name, f"{pair.name}: overlap {fixed(pair.overlap, 2)}")
+    if now < ALIKE * was:
+        # a baseline keeps lists down to a rank: they may have been longer
+        overall.append(f"lists have {fixed(now, 1)} distinct chunks on average, the baseline keeps {fixed(was, 1)}")
+        short = [pair for pair in pairs if len(pair.now) < ALIKE * len(pair.before)]
+        for pair in sorted(short, key=lambda pair: len(pair.now) / len(pair.before)):
+            came = f"{counted(len(pair.now), 'distinct chunk')} came back, the baseline keeps {len(pair.before)}"
+            words.setdefault(pair.name, f"{pair.name}: {came}")
     return len(words), [*overall, *[*words.values()][:SHOWN]]
 
 
