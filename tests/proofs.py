@@ -28,11 +28,11 @@ PROOF = GateProof(
     questions=203,
     modes=("hybrid",),
     watch=Watch(metric="hit_at_5", value=0.8736, n=174, tolerance=0.05, visible=0.0351),
-    harm=0.05,
     min_caught=0.9,
     planned=50,
     repeats=(trial(name="none", size="", changed=0),) * 50,
-    alarm_limit=0.0582,
+    harmless=(trial(name="harmless change 1", size="", harmed=0.02),) * 40,
+    alarm_limit=0.0722,
     trials=(
         trial(
             size="10% of the notes",
@@ -40,6 +40,7 @@ PROOF = GateProof(
             reasons=(WORSE, replace(WORSE, metric="hit_at_3"), replace(WORSE, metric="hit_at_10")),
             value=0.8046,
             drop=0.069,
+            harmed=0.064,
         ),
         trial(
             value=0.8448,
@@ -69,20 +70,22 @@ PROOF = GateProof(
     notes=160,
     duration_s=61.2,
 )
-"""It holds: the one fault that is harmful was caught, in 50 runs without a fault there was no alarm."""
+"""It holds: the one harmful fault was caught, no harmless change is red, and none of 50 equal runs."""
 
 FAILED = replace(
     PROOF,
     repeats=(*PROOF.repeats[:2], trial(name="none", size="", outcome="regression", reasons=(WORSE,), drop=0.06)),
-    alarm_limit=0.8647,
+    harmless=(*PROOF.harmless[:39], trial(name="harmless change 40", size="", outcome="regression", reasons=(WORSE,))),
+    alarm_limit=0.1132,
     trials=(
         *PROOF.trials,
         trial(
             size="20% of the notes",
+            harmed=0.153,
             drop=0.2,
             value=0.6736,
             explanation="not explained: hit@5 fell by 20.0 pt",
         ),
     ),
 )
-"""It does not hold: a fault was missed, and a run without one was red."""
+"""It does not hold: a fault was missed, and an equal run was red, as was a harmless change."""

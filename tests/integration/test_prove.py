@@ -86,7 +86,7 @@ def test_a_sound_gate_is_proved(proved: Proved) -> None:
     done, stored = proved.done, proved.document
     assert done.code == 0, done.out + done.err
     assert "proof: holds (exit 0)" in done.out
-    assert "3 runs without a fault gave no false alarm" in done.out
+    assert "the same build was asked 3 more times, none red" in done.out
     assert "3 of 3 runs without a fault, 0 false alarms" in done.err
     assert (stored["outcome"], stored["exit_code"], stored["repeats"]["made"]) == ("holds", 0, 3)
     assert stored["harmful_caught"] == stored["harmful"] >= 15
@@ -101,8 +101,8 @@ def test_declared_faults_boot_the_api_again(proved: Proved) -> None:
     """One that makes it worse is caught, one that keeps it from starting is no pass, and the rest goes on."""
     assert "booting the API with worse" in proved.done.err
     worse, dead = proved.fault("worse"), proved.fault("dead")
-    assert (worse["kind"], worse["verdict"], worse["harmful"]) == ("env", "regression", True)
-    assert (dead["verdict"], dead["harmful"], dead["drop"]) == ("cannot tell", False, None)
+    assert (worse["kind"], worse["verdict"], worse["harmed"]) == ("env", "regression", 1.0)
+    assert (dead["verdict"], dead["harmed"], dead["drop"]) == ("cannot tell", 1.0, None)
     assert "exited with code 3" in dead["reasons"][0]["message"]
     assert (proved.project.last_run() / "faults" / "worse" / "api.log").exists()
 

@@ -262,9 +262,7 @@ class DeclaredFault(SettingsModel):
 class Prove(SettingsModel):
     """What `raggate prove` requires of the gate, and which faults it tries beside the built-in ones."""
 
-    harm: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.05
-    """A fault counts as harmful if the hit rate at `gate.flip_at` drops by at least this much."""
     min_caught: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.9
-    """The share of harmful faults that the gate must catch."""
+    """The share of the faults that the gate must catch, of those that take something from a reader."""
     faults: Annotated[list[DeclaredFault], Field(max_length=100), AfterValidator(_distinct)] = []
     """Faults that only this API can have, each a `name` with `env` or `patch`."""

@@ -14,6 +14,9 @@ FaultKind = Literal["answers", "env", "patch"]
 """Where a fault is made: in the answers, by the API's environment, or in its source."""
 
 
+MOST_HARMLESS_RED = 0.1
+"""The share of the harmless changes that may be red: a sound gate is red by chance in 5% of them."""
+
 ProofOutcome = Literal["holds", "does not hold", "cannot tell", "interrupted"]
 
 
@@ -29,6 +32,7 @@ class Trial(Struct, frozen=True, kw_only=True):
         warnings: what a pass warned of.
         value: the watched metric with the fault, None where it was not measured.
         drop: by how much that is worse than without; None likewise.
+        harmed: the share of the questions whose readers get less than without, in the mode where that is largest.
         changed: how many questions have another answer than without.
         evidence: what the test of all questions showed; None where nothing was judged.
         notes: the notes that the fault is about, as `vault/rel_path`; empty where it is about no notes.
@@ -43,6 +47,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     warnings: tuple[Reason, ...] = ()
     value: float | None = None
     drop: float | None = None
+    harmed: float = 0.0
     changed: int = 0
     evidence: CompositeEvidence | None = None
     notes: tuple[str, ...] = ()
@@ -53,9 +58,10 @@ class Trial(Struct, frozen=True, kw_only=True):
         """Whether the gate is not green."""
         return self.outcome != "pass"
 
-    def harmful(self, harm: float) -> bool:
-        """Return whether the watched metric is lower by `harm` or more."""
-        return self.drop is not None and self.drop >= harm - EPSILON
+    @property
+    def harmful(self) -> bool:
+        """Whether some reader gets less."""
+        return self.harmed > 0
 
 
 class Untried(Struct, frozen=True, kw_only=True):
@@ -67,7 +73,7 @@ class Untried(Struct, frozen=True, kw_only=True):
 
 
 class Watch(Struct, frozen=True, kw_only=True):
-    """The metric by which faults are measured.
+    """The metric that is watched, whose fall explains what was missed.
 
     Attributes:
         metric: its name, a hit rate.
@@ -96,11 +102,11 @@ class GateProof(Struct, frozen=True, kw_only=True):
         questions: how many are asked, in whichever modes.
         modes: the modes that are asked.
         watch: the metric by which faults are measured.
-        harm: a fault counts as harmful from this drop on.
         min_caught: the share of the harmful faults that must be caught.
         planned: how many runs without a fault were asked for.
         repeats: those that were made.
-        alarm_limit: the share of such runs that are false alarms at most, with 95% confidence.
+        harmless: the changes that harm nobody on average.
+        alarm_limit: the share of them that are red at most, with 95% confidence.
         trials: the faults that were tried.
         untried: those that were not, and why.
         unasked: the notes that no question is about, as `vault/rel_path`, but for private ones.
@@ -116,10 +122,10 @@ class GateProof(Struct, frozen=True, kw_only=True):
     questions: int
     modes: tuple[str, ...]
     watch: Watch
-    harm: float
     min_caught: float
     planned: int
     repeats: tuple[Trial, ...]
+    harmless: tuple[Trial, ...]
     alarm_limit: float
     trials: tuple[Trial, ...]
     untried: tuple[Untried, ...] = ()
@@ -134,9 +140,14 @@ class GateProof(Struct, frozen=True, kw_only=True):
         return tuple(trial for trial in self.repeats if trial.caught)
 
     @property
+    def harmless_red(self) -> tuple[Trial, ...]:
+        """The harmless changes that the gate is not green on."""
+        return tuple(trial for trial in self.harmless if trial.caught)
+
+    @property
     def harmful(self) -> tuple[Trial, ...]:
-        """The faults that lower the watched metric by `harm` or more."""
-        return tuple(trial for trial in self.trials if trial.harmful(self.harm))
+        """The faults by which some reader gets less."""
+        return tuple(trial for trial in self.trials if trial.harmful)
 
     @property
     def missed(self) -> tuple[Trial, ...]:
@@ -153,6 +164,8 @@ class GateProof(Struct, frozen=True, kw_only=True):
         """What it comes to."""
         if self.interrupted:
             return "interrupted"
-        if self.false_alarms or (self.caught_share is not None and self.caught_share < self.min_caught - EPSILON):
+        too_often = len(self.harmless_red) > MOST_HARMLESS_RED * len(self.harmless)
+        seldom = self.caught_share is not None and self.caught_share < self.min_caught - EPSILON
+        if self.false_alarms or too_often or seldom:
             return "does not hold"
         return "holds" if self.harmful else "cannot tell"

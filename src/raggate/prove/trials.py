@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.base.errors import CannotTell
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
+from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.gate_proof import FaultKind, Trial
 from raggate.models.metric_names import HIT, at_depth
-from raggate.models.run import Result, Run
+from raggate.models.run import Chunk, LabelledResult, Response, Result, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason, Review
 from raggate.pipeline import measure
 from raggate.pipeline.request import Request
 from raggate.prove.faults import Note
+from raggate.prove.harm import harmed_share, harmless
 from raggate.scoring import score
 
 CLEAN = "the run without a fault"
@@ -34,18 +37,22 @@ class Bench(Struct, frozen=True, kw_only=True):
     Attributes:
         blank: a run of which nothing is known but how it is measured.
         notes: the notes of the vault, to look answers up in.
+        passages: the passages of the vault.
         clean: the results without a fault, in the order they were asked in.
         run: the run that these make.
         baseline: the same as a baseline.
-        metric: the hit rate by which faults are measured.
+        metric: the hit rate that is watched.
+        depth: how many chunks a reader sees, the cut-off of that metric.
     """
 
     blank: Run
     notes: Notes
+    passages: tuple[Passage, ...]
     clean: tuple[Result, ...]
     run: Run
     baseline: Baseline
     metric: str
+    depth: int
 
     @classmethod
     def of(
@@ -63,7 +70,16 @@ class Bench(Struct, frozen=True, kw_only=True):
         baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run, scorecard))
         depth = watched_depth(inputs.config.gate.flip_at, inputs.config.score.k)
         metric = at_depth(HIT, depth)
-        return cls(blank=blank, notes=notes, clean=tuple(clean), run=run, baseline=baseline, metric=metric)
+        return cls(
+            blank=blank,
+            notes=notes,
+            passages=passages(inputs.vault),
+            clean=tuple(clean),
+            run=run,
+            baseline=baseline,
+            metric=metric,
+            depth=depth,
+        )
 
     def review(self, results: Sequence[Result], stopped: str | None = None) -> Review:
         """Judge results as those of a change are judged; `stopped` says why they are not complete."""
@@ -98,15 +114,44 @@ class Bench(Struct, frozen=True, kw_only=True):
             warnings=verdict.warnings,
             value=value,
             drop=drop,
+            harmed=harmed_share(self.run.results, results, self.depth),
             changed=changed(self.clean, results),
             evidence=verdict.evidence,
             notes=tuple(sorted("/".join(note) for note in notes)),
         )
 
+    def harmless(self, number: int) -> Trial:
+        """Judge the `number`th change that harms nobody on average."""
+        return self.trial(harmless(self.run.results, number, self._passage_of), name=f"harmless change {number}")
+
+    def _passage_of(self, item: LabelledResult) -> Chunk | None:
+        """Return the passage of the vault that answers a question, as a chunk like those of its answer."""
+        chunks = item.result.chunks
+        paths = {support.rel_path for support in item.case.gold_supports}
+        for passage in self.passages if chunks else ():
+            if passage.rel_path not in paths:
+                continue
+            chunk = replace(
+                chunks[0],
+                chunk_id=f"{passage.rel_path}:{passage.line}" if chunks[0].chunk_id else "",
+                rel_path=passage.rel_path,
+                heading_path=passage.heading_path or "",
+                text=passage.text,
+                vault=chunks[0].vault and passage.vault,
+                doc_id=None,
+                text_hash=None,
+            )
+            alone = replace(item.result, response=Response(chunks=(chunk,)))
+            if any(self.notes.label(score.label(item.case, alone)).labels.matches):
+                return chunk
+        return None
+
     def unmeasured(self, error: CannotTell, *, name: str, kind: FaultKind) -> Trial:
         """Return the trial of an API that did not come up with a fault, which a check cannot tell of."""
         reason = Reason(code="not-booted", message=error.message)
-        return Trial(name=name, size="", kind=kind, outcome="cannot tell", reasons=(reason,), changed=len(self.clean))
+        return Trial(
+            name=name, size="", kind=kind, outcome="cannot tell", reasons=(reason,), harmed=1.0, changed=len(self.clean)
+        )
 
     def watched(self) -> Mapping[str, MetricValue]:
         """Return the watched metric without a fault, by mode; the modes where it applies to a question."""

@@ -55,7 +55,10 @@ def render_terminal(proof: GateProof, *, width: int, color: bool) -> str:
 
 def _parts(proof: GateProof) -> list[Part]:
     about = f"Suite {proof.suite}, {counted(proof.questions, 'question')}, {', '.join(proof.modes)}: {watched(proof)}."
-    alarms = [f"{alarm(trial)}: {trial.reasons[0].message}" for trial in proof.false_alarms[:SHOWN_ALARMS]]
+    alarms = [
+        f"{trial.name if trial in proof.harmless_red else 'no change'}: {alarm(trial)}: {trial.reasons[0].message}"
+        for trial in (*proof.false_alarms, *proof.harmless_red)[:SHOWN_ALARMS]
+    ]
     missed = [
         f"{', '.join(filter(None, (trial.name, trial.size)))}: {cut(trial.explanation, limit=500)}"
         for trial in proof.missed
@@ -117,14 +120,18 @@ def drop(trial: Trial, metric: str) -> str:
     return figures.SAME if abs(trial.drop) <= EPSILON else figures.difference(metric, -trial.drop)
 
 
-def false_alarms(proof: GateProof) -> str:
-    """Say in a clause how often the gate was not green without a fault, and how often that may be."""
-    count = len(proof.false_alarms)
+def repeated(proof: GateProof) -> str:
+    """Return in a clause how often the gate was not green without any change."""
     if not proof.repeats:
-        return "no run without a fault was judged"
-    alarms = counted(count, "false alarm") if count else "no false alarm"
-    limit = f", with 95% confidence in at most {fixed(100 * proof.alarm_limit, 1)}% of all"
-    return f"{counted(len(proof.repeats), 'run')} without a fault gave {alarms}{limit}"
+        return "the API was not asked again"
+    red = f"{len(proof.false_alarms)} of them" if proof.false_alarms else "none"
+    return f"the same build was asked {counted(len(proof.repeats), 'more time')}, {red} red"
+
+
+def harmless(proof: GateProof) -> str:
+    """Return in a clause how often the gate was not green by a change that harms nobody on average."""
+    limit, made = fixed(100 * proof.alarm_limit, 0), counted(len(proof.harmless), "harmless change")
+    return f"{len(proof.harmless_red)} of {made} red (with 95% confidence at most {limit}% of all)"
 
 
 def watched(proof: GateProof) -> str:
@@ -137,24 +144,30 @@ def watched(proof: GateProof) -> str:
 
 
 def caught(proof: GateProof) -> str:
-    """Say in a clause how many faults were caught of those that matter."""
-    harmful, metric = proof.harmful, proof.watch.metric
-    by = f"{figures.title(metric)} by {figures.tolerated(metric, proof.harm)} or more"
-    if not proof.trials:
-        return "no fault was tried"
+    """Return in a clause how many faults were caught of those by which some reader gets less, and the worst miss."""
+    harmful = proof.harmful
     if not harmful:
-        return f"no fault of {len(proof.trials)} lowers {by}"
+        return f"no fault of {len(proof.trials)} takes a passage from a reader"
     count = sum(trial.caught for trial in harmful)
     share, demanded = percent(proof.caught_share or 0.0), setting(100 * proof.min_caught)
-    verb = "lowers" if len(harmful) == 1 else "lower"
-    which = f"{counted(len(harmful), 'fault')} of {len(proof.trials)} {verb} {by}"
-    return f"{which}, {count} of them caught ({share}; {demanded}% are required)"
+    missed = max((trial.harmed for trial in harmful if not trial.caught), default=0.0)
+    worst = f"; the worst miss loses the passage of {_share(missed)} of the questions" if missed else ""
+    return f"{count} of {counted(len(harmful), 'harmful fault')} caught ({share}; {demanded}% are required){worst}"
+
+
+def _share(share: float) -> str:
+    return f"{fixed(100 * share, 1)}%"
 
 
 def headline(proof: GateProof) -> str:
-    """Say in two sentences what the proof comes to."""
-    alarms = false_alarms(proof)
-    return f"The proof {_OUTCOMES[proof.outcome]}: {caught(proof)}. {alarms[:1].upper()}{alarms[1:]}."
+    """Return what the proof comes to, its weakest figure first."""
+    figures = [
+        (proof.caught_share if proof.caught_share is not None else 0.0, caught(proof)),
+        (1 - len(proof.harmless_red) / max(1, len(proof.harmless)), harmless(proof)),
+        (1 - len(proof.false_alarms) / max(1, len(proof.repeats)), repeated(proof)),
+    ]
+    told = "; ".join(clause for _, clause in sorted(figures, key=lambda figure: figure[0]))
+    return f"The proof {_OUTCOMES[proof.outcome]}: {told}."
 
 
 def render(proof: GateProof) -> str:
@@ -187,8 +200,9 @@ def _faults(proof: GateProof) -> Table:
     metric = figures.title(proof.watch.metric)
     rows = [
         (
-            f"{_mark(trial, proof)} {trial.name}",
+            f"{_mark(trial)} {trial.name}",
             trial.size or trial.kind,
+            _share(trial.harmed) if trial.harmed else "–",
             drop(trial, proof.watch.metric),
             str(trial.changed),
             verdict_on(trial, proof),
@@ -196,14 +210,17 @@ def _faults(proof: GateProof) -> Table:
         for trial in proof.trials
     ]
     return Table(
-        ("fault", "size", metric, "answers changed", "the gate"), rows, (metric, "answers changed"), whole=True
+        ("fault", "size", "readers lose", metric, "answers changed", "the gate"),
+        rows,
+        ("readers lose", metric, "answers changed"),
+        whole=True,
     )
 
 
-def _mark(trial: Trial, proof: GateProof) -> str:
+def _mark(trial: Trial) -> str:
     if trial.caught:
         return "✅"
-    return "❌" if trial.harmful(proof.harm) else "▫️"
+    return "❌" if trial.harmful else "▫️"
 
 
 def render_json(proof: GateProof) -> str:
@@ -228,7 +245,6 @@ def render_json(proof: GateProof) -> str:
             "tolerance": watch.tolerance,
             "visible_drop": rounded_or_none(watch.visible),
         },
-        "harm": proof.harm,
         "min_caught": proof.min_caught,
         "harmful": len(proof.harmful),
         "harmful_caught": sum(trial.caught for trial in proof.harmful),
@@ -236,10 +252,15 @@ def render_json(proof: GateProof) -> str:
             "planned": proof.planned,
             "made": len(proof.repeats),
             "false_alarms": len(proof.false_alarms),
-            "limit": rounded(proof.alarm_limit),
-            "alarms": [_trial(trial, proof) for trial in proof.false_alarms],
+            "alarms": [_trial(trial) for trial in proof.false_alarms],
         },
-        "faults": [_trial(trial, proof) for trial in proof.trials],
+        "harmless": {
+            "made": len(proof.harmless),
+            "red": len(proof.harmless_red),
+            "limit": rounded(proof.alarm_limit),
+            "alarms": [_trial(trial) for trial in proof.harmless_red],
+        },
+        "faults": [_trial(trial) for trial in proof.trials],
         "untried": [{"name": fault.name, "size": fault.size, "why": plain(fault.why)} for fault in proof.untried],
         "notes": proof.notes,
         "notes_without_questions": list(proof.unasked),
@@ -247,13 +268,13 @@ def render_json(proof: GateProof) -> str:
     return dumps(value, pretty=True).decode()
 
 
-def _trial(trial: Trial, proof: GateProof) -> dict[str, object]:
+def _trial(trial: Trial) -> dict[str, object]:
     return {
         "name": trial.name,
         "size": trial.size,
         "kind": trial.kind,
         "caught": trial.caught,
-        "harmful": trial.harmful(proof.harm),
+        "harmed": rounded(trial.harmed),
         "verdict": trial.outcome,
         "reasons": [_reason(reason) for reason in trial.reasons],
         "warnings": [_reason(reason) for reason in trial.warnings],

@@ -76,22 +76,29 @@ def test_what_decided_is_named(outcome: Any, named: str) -> None:
     [
         (
             {},
-            "The proof holds: 1 fault of 4 lowers hit@5 by 5 pt or more, 1 of them caught (100%; 90% are required). "
-            "50 runs without a fault gave no false alarm, with 95% confidence in at most 5.8% of all.",
+            "The proof holds: 1 of 1 harmful fault caught (100%; 90% are required); 0 of 40 harmless changes red (with "
+            "95% confidence at most 7% of all); the same build was asked 50 more times, none red.",
         ),
         (
-            {"trials": PROOF.trials[1:], "repeats": PROOF.repeats[:1], "alarm_limit": 0.95},
-            "The proof says nothing: no fault of 3 lowers hit@5 by 5 pt or more. 1 run without a fault gave no "
-            "false alarm, with 95% confidence in at most 95.0% of all.",
+            {"trials": FAILED.trials},
+            "The proof does not hold: 1 of 2 harmful faults caught (50%; 90% are required); the worst miss loses the "
+            "passage of 15.3% of the questions; 0 of 40 harmless changes red (with 95% confidence at most 7% of all); "
+            "the same build was asked 50 more times, none red.",
         ),
         (
-            {"trials": (), "repeats": (), "interrupted": True},
-            "The proof was interrupted: no fault was tried. No run without a fault was judged.",
+            {"harmless": (*PROOF.harmless[:20], *FAILED.harmless[-1:] * 20), "alarm_limit": 0.6389},
+            "The proof does not hold: 20 of 40 harmless changes red (with 95% confidence at most 64% of all); 1 of 1 "
+            "harmful fault caught (100%; 90% are required); the same build was asked 50 more times, none red.",
+        ),
+        (
+            {"trials": PROOF.trials[1:], "repeats": PROOF.repeats[:1]},
+            "The proof says nothing: no fault of 3 takes a passage from a reader; 0 of 40 harmless changes red (with "
+            "95% confidence at most 7% of all); the same build was asked 1 more time, none red.",
         ),
     ],
 )
 def test_headline(changes: dict[str, Any], sentence: str) -> None:
-    """Two sentences have the faults that count, the demand, the false alarms, and what so many runs leave possible."""
+    """The weakest of three figures comes first: faults caught, harmless changes red, and equal runs red."""
     assert proof.headline(replace(PROOF, **changes)) == sentence
 
 
@@ -100,7 +107,7 @@ def test_edge_numbers() -> None:
     alone = replace(PROOF, unasked=PROOF.unasked[:1], notes=1, modes=("hybrid", "vector"))
     assert proof.watched(alone) == ("without a fault hit@5 is 87.4% over 174 questions, in the lower of 2 modes")
     for report in (proof.render(FAILED), proof.render_terminal(FAILED, width=120, color=False)):
-        assert "- regression (" in report
+        assert "- no change: regression (" in report
         assert "- caught" not in report
 
 
