@@ -30,14 +30,7 @@ _ASKING = threading.Lock()
 
 
 class Child:
-    """A forked process: as much of `subprocess.Popen`, of bytes without buffers, as a check needs.
-
-    Attributes:
-        pid: its number, and that of its group.
-        stdin: what it reads, where that is a pipe.
-        stdout: what it writes there, where that is a pipe.
-        stderr: the same.
-    """
+    """A forked process: as much of `subprocess.Popen`, of bytes without buffers, as a check needs."""
 
     def __init__(self, process: Process, streams: Mapping[str, IO[bytes]], text: str) -> None:
         self.pid = process.pid
@@ -52,11 +45,7 @@ class Child:
             return self._process.poll()
 
     def wait(self, timeout: float) -> int:
-        """Wait for its end and give the exit code.
-
-        Raises:
-            subprocess.TimeoutExpired: when it still runs after so many seconds.
-        """
+        """Wait for its end and give the exit code."""
         with self._waiting:
             return self._process.wait(timeout)
 

@@ -33,14 +33,7 @@ _FIXED = ("PYTHON", "LC_", "LANG", "LD_")
 
 
 class Process:
-    """A process that was forked: as much of `subprocess.Popen` as tests of raggate need.
-
-    Attributes:
-        pid: its number.
-        stdout: what it writes there, unless that goes elsewhere.
-        stderr: the same.
-        returncode: None while it runs; the negative number of a signal that ended it.
-    """
+    """A process that was forked: as much of `subprocess.Popen` as tests of raggate need."""
 
     def __init__(self, ended: BinaryIO, stdout: TextIO | None, stderr: TextIO | None) -> None:
         self._ended = ended
@@ -56,11 +49,7 @@ class Process:
         return self.returncode
 
     def wait(self, timeout: float) -> int:
-        """Wait for its end and give the exit code.
-
-        Raises:
-            subprocess.TimeoutExpired: when it still runs after so many seconds.
-        """
+        """Wait for its end and give the exit code."""
         if self.returncode is None:
             if not select.select([self._ended], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired("raggate", timeout)
@@ -69,11 +58,7 @@ class Process:
         return self.returncode
 
     def communicate(self, timeout: float) -> tuple[str, str]:
-        """Read both streams to their ends, wait for its own, and give what was read.
-
-        Raises:
-            subprocess.TimeoutExpired: when it still runs after so many seconds; then it is killed.
-        """
+        """Read both streams to their ends, wait for its own, and give what was read."""
         with ThreadPoolExecutor(2) as pool:
             out, err = (pool.submit(_rest, stream) for stream in (self.stdout, self.stderr))
             try:
@@ -108,16 +93,7 @@ def start(
     stderr: int = subprocess.PIPE,
     code: str | None = None,
 ) -> Process:
-    """Start `python -m raggate`, or a program that imports it, with nothing to read.
-
-    Args:
-        arguments: the words after it.
-        at: the working directory.
-        environment: all variables. Those that an interpreter reads when it starts must be those of this process.
-        stdout: a descriptor, or what stands for one in `subprocess`.
-        stderr: the same.
-        code: the program, as after `python -c`.
-    """
+    """Start `python -m raggate`, or a program that imports it, with nothing to read."""
     assert _fixed(environment) == _fixed(os.environ), "these variables need an interpreter that starts with them"
     request = {"arguments": arguments, "at": str(at), "environment": {**environment}, "code": code}
     with contextlib.ExitStack() as sent:

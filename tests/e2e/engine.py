@@ -45,15 +45,7 @@ def missing(why: str) -> None:
 
 
 def build_program(client: Any, source: Path, directory: Path, tag: str, extra: str = "") -> str:
-    """Compile a Go program statically and make an image of nothing else. Returns the tag.
-
-    Args:
-        client: the engine.
-        source: directory of the program.
-        directory: an empty directory for the build context.
-        tag: name of the image.
-        extra: further lines of the Dockerfile.
-    """
+    """Compile a Go program statically and make an image of nothing else. Returns the tag."""
     compile_program(source, directory / "program")
     (directory / "Dockerfile").write_text(f'FROM scratch\nCOPY program /program\n{extra}\nENTRYPOINT ["/program"]\n')
     client.images.build(path=str(directory), tag=tag, rm=True, forcerm=True)

@@ -131,11 +131,7 @@ class FileCommandError(Exception):
 
 
 def values(text: str) -> dict[str, str]:
-    """Read a file of outputs or state: `name=value`, or `name<<delimiter`, lines, `delimiter`.
-
-    Raises:
-        FileCommandError: where the runner fails the step.
-    """
+    """Read a file of outputs or state: `name=value`, or `name<<delimiter`, lines, `delimiter`."""
     found: dict[str, str] = {}
     rest = _pieces(text)
     for line, _ in rest:

@@ -166,11 +166,7 @@ class FakeGitHub:
             return [request for request in self.requests if request.operation == operation]
 
     def assert_clean(self) -> None:
-        """Check that every request and every answer fitted GitHub's description, and every fault was met.
-
-        Raises:
-            AssertionError: listing what did not.
-        """
+        """Check that every request and every answer fitted GitHub's description, and every fault was met."""
         with self._lock:
             problems = [f"{one.side} of {one.operation}: {one.problem}" for one in self.violations]
             problems += [f"nothing met the fault for {match}" for match, _ in self._script.faults]
@@ -271,11 +267,7 @@ class FakeGitHub:
         return self._checked(found, response) if found else response
 
     def _spoken(self, request: Request) -> Token | None:
-        """Find out who speaks, after what GitHub wants of every request.
-
-        Raises:
-            Refusal: 400, 401, 403 or 415.
-        """
+        """Find out who speaks, after what GitHub wants of every request."""
         headers = request.headers
         if not headers.get("user-agent"):
             raise Refusal(403, "Request forbidden by administrative rules. A User-Agent header is required.")

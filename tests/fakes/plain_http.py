@@ -11,14 +11,7 @@ from http import HTTPStatus
 
 
 class PlainHandler(socketserver.StreamRequestHandler):
-    """Answers the requests of one connection, until either side closes it.
-
-    Attributes:
-        line: the first line of the request.
-        path: what was asked for, with its query.
-        headers: by name in lower case.
-        close_connection: whether this answer is the last one of the connection.
-    """
+    """Answers the requests of one connection, until either side closes it."""
 
     wbufsize = -1  # header and body in one packet: two would wait for a delayed acknowledgement
     disable_nagle_algorithm = True

@@ -13,7 +13,7 @@ import click
 from raggate.base.errors import ExitCode, UsageError
 from raggate.base.escape import log_line
 from raggate.cli import options
-from raggate.cli.options import RUN, request_of, runs_of
+from raggate.cli.options import RUN, request_of
 from raggate.frontends import console
 from raggate.models.answer import Answer
 
@@ -90,33 +90,19 @@ def promote(
 
 
 def _chosen(configs: Sequence[str], run: str, *, several: bool) -> dict[SuiteFile, Path]:
-    from raggate.inputs import suite_list
-
-    if several:
-        return {suite: _newest(suite) for suite in suite_list.find(configs)}
-    suite = suite_list.SuiteFile(config=configs[0], suite=configs[0])
-    return {suite: RUN.convert(run, None, click.get_current_context())}
-
-
-def _newest(suite: SuiteFile) -> Path:
     from raggate.base.files import read_file
     from raggate.config import schema
-    from raggate.pipeline.stored_runs import LATEST, refuse_committed, stored_runs
+    from raggate.inputs import suite_list
+    from raggate.pipeline.stored_runs import LATEST, named
 
-    out = runs_of(Path(suite.config))
-    # suites may share a directory, and what `raggate diff` asked of another build says nothing of this one
-    own = (run for run in stored_runs(out) if run.measured and not run.build and run.suite == suite.suite)
-    newest = next(own, None)
-    if newest is None:
-        # of a file that is not right neither the suite nor the place of its runs is known
-        schema.load(read_file(Path(suite.config)), suite.config)
-        command = f"raggate check --config {shlex.quote(suite.config)}"
-        raise UsageError(
-            f"latest: there is no run of suite {suite.suite} in {out}",
-            hint=f"Make one with `{command}`.",
-        )
-    refuse_committed(out, [newest.name], LATEST)
-    return newest.directory
+    if several:
+        chosen = {}
+        for suite in suite_list.find(configs):
+            settings = schema.load(read_file(Path(suite.config)), suite.config)
+            chosen[suite] = named(LATEST, Path(suite.config).parent / settings.out, settings.suite)
+        return chosen
+    suite = suite_list.SuiteFile(config=configs[0], suite=configs[0])
+    return {suite: RUN.convert(run, None, click.get_current_context())}
 
 
 def _promoted(target: Path, proposal: BaselineCandidate, *, written: bool) -> Promoted:

@@ -199,13 +199,16 @@ def _sizes(path: Path) -> Iterator[int]:
             yield (Path(folder) / name).lstat().st_size
 
 
-def named(name: str, out: Path) -> Path:
-    """Return the run directory that a name stands for: a path, `latest`, or the beginning of one name in `out`."""
+def named(name: str, out: Path, suite: str = "") -> Path:
+    """Return the run directory that a name stands for: a path, `latest`, or the beginning of one name in `out`.
+
+    With a suite only its runs count.
+    """
     path = Path(name)
     # a change may have a directory named `latest`, and what it holds is not what was measured last
     if (name != LATEST and path.exists()) or "/" in name or os.sep in name or name in {"", ".", ".."}:
         return path
-    runs = stored_runs(out)
+    runs = [run for run in stored_runs(out) if not suite or run.suite in {suite, ""}]
     if name == LATEST:
         # what `raggate diff` asked of another build says nothing of this one;
         # and a damaged run is not passed over for an older one
@@ -213,7 +216,8 @@ def named(name: str, out: Path) -> Path:
         if newest is None:
             what = "run that has answers" if runs else "run"
             what = "run but of other builds" if any(run.measured for run in runs) else what
-            raise UsageError(f"latest: there is no {what} in {out}", hint="Make one: `raggate check`.")
+            of_suite = f" of suite {suite}" if suite else ""
+            raise UsageError(f"latest: there is no {what}{of_suite} in {out}", hint="Make one: `raggate check`.")
         if newest.damaged == "config.json":
             raise _damaged(newest, LATEST)
         refuse_committed(out, [newest.name], LATEST)

@@ -56,15 +56,7 @@ class Repository:
         message: str = "A commit",
         branch: str | None = None,
     ) -> str:
-        """Commit files on top of those of the first parent (None removes a path) and give the commit's id.
-
-        Args:
-            files: path -> content.
-            parents: ids of commits.
-            sha: an id to use instead of git's.
-            message: the commit message.
-            branch: a branch to point at the commit, without any checks.
-        """
+        """Commit files on top of those of the first parent (None removes a path) and give the commit's id."""
         with self.world.lock:
             parents = tuple(parents)
             base = self.objects.commits[parents[0]].tree if parents else None
