@@ -142,27 +142,14 @@ def too_deep(value: object) -> bool:
     return False
 
 
-def key_twice(document: bytes) -> str | None:
-    """Return a key that stands twice in one object of JSON that `loads` has read; None where there is none.
-
-    It reads the last, and whoever looks at the file may see another.
-    """
+def refuse_twice(document: bytes | str) -> None:
+    """Raise a `ValueError` for a key that occurs twice in an object: people may see one value, and the other counts."""
     import json
 
-    twice: list[str] = []
-
-    def look(pairs: list[tuple[str, object]]) -> None:
-        names: set[str] = set()
-        for name, _ in pairs:
-            if name in names:
-                twice.append(name)
-            names.add(name)
-
     try:
-        json.loads(document, object_pairs_hook=look)
+        json.loads(document, object_pairs_hook=distinct)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return twice[0] if twice else None
 
 
 def _not_utf8(data: bytes | str) -> int | None:

@@ -46,12 +46,6 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_KINDS: dict[str, type] = {
-    "tag:yaml.org,2002:int": int,
-    "tag:yaml.org,2002:float": float,
-    "tag:yaml.org,2002:bool": bool,
-    "tag:yaml.org,2002:null": type(None),
-}
 
 _WIDTH = 100_000
 
@@ -241,19 +235,13 @@ def _scalar(node: yaml.ScalarNode, line: int) -> Any:
     text = str(node.value)
     if node.tag == _STR:
         return text
+    if node.tag != _PLAIN:
+        raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
     try:
-        value = _value(text)
+        return _value(text)
     except ValueError as error:
         # Python does not read a number of thousands of digits, which would take it long
         raise _Refused(line, str(error)) from None
-    kind = _KINDS.get(node.tag)
-    if node.tag != _PLAIN and kind is None:
-        raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
-    if kind is float and type(value) is int:
-        return float(value)
-    if kind is not None and type(value) is not kind:
-        raise _Refused(line, f"expected {kind.__name__}, as the tag says; found {quoted(text, limit=80)}")
-    return value
 
 
 def _value(text: str) -> Any:

@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 
 from raggate.base import jsonio
 from raggate.base.errors import FileError
-from raggate.base.jsonio import MERGE_MARKERS, dumps, key_twice, loads
+from raggate.base.jsonio import MERGE_MARKERS, dumps, loads, refuse_twice
 from raggate.base.numbers import STORED_DECIMALS, rounded_or_none, setting, written
 from raggate.base.quote import cut, first_problem, quoted
 from raggate.gate import other_systems
@@ -293,12 +293,11 @@ def _digested(document: bytes) -> bytes:
 
 
 def _doubled(document: bytes) -> str | None:
-    """Return that a key stands twice in one object of JSON: people see one value in a diff, and the other counts."""
     try:
-        twice = key_twice(document)
-    except ValueError:
-        return "damaged: it is nested too deeply"
-    return None if twice is None else f"changed by hand: the key {quoted(twice)} stands twice in one place"
+        refuse_twice(document)
+    except ValueError as error:
+        return f"changed by hand: {error}"
+    return None
 
 
 def _edited(content: Mapping[str, Any], cases: Sequence[CaseScore], own: str, rest: bytes) -> str | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
 import shutil
 import subprocess
 import tempfile
@@ -349,7 +348,7 @@ LIMITS = Limits(files=1_000_000, directory_bytes=8 << 30, file_bytes=512 << 20)
 """What is read of a repository on this machine."""
 
 MAX_TREE_BYTES = 64 << 20
-_CHUNK = 1 << 16
+_LONGEST_HEADER = 4096
 _HINT = "Fetch it, for example by `git fetch --refetch`, or `fetch-depth: 0` of actions/checkout."
 
 
@@ -376,7 +375,7 @@ class LocalObjects:
         self._trees: dict[str, dict[str, Entry]] = {}
         self._stack = ExitStack()
         self.reader = self._stack.enter_context(reading(checkout, like=commit, purpose=purpose))
-        self._talk: _Talk | None = None
+        self._git: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -418,10 +417,8 @@ class LocalObjects:
             return self._spare.blob(entry, limit=limit)
 
     def _object(self, object_name: str, kind: Literal["blob", "tree", "commit"], limit: int) -> bytes:
-        if self._talk is None:
-            self._talk = _Talk(self.reader.start("cat-file", "--batch"))
         try:
-            actual_kind, content = self._talk.ask(object_name, limit)
+            actual_kind, content = self._asked(object_name, limit)
         except (OSError, ValueError) as error:
             self._hang_up()
             problem = TooLarge if isinstance(error, _OversizeError) else UsageError
@@ -437,64 +434,35 @@ class LocalObjects:
             )
         return content
 
-    def _hang_up(self) -> None:
-        if self._talk is not None:
-            self._talk.close()
-        self._talk = None
-
-
-class _OversizeError(ValueError):
-    """What git announces is larger than what may be read, and still to come."""
-
-
-class _Talk:
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
-        self._read = bytearray()
-
-    def ask(self, object_name: str, limit: int) -> tuple[str, bytes | None]:
-        """Return the kind and the content of an object, None for one that is not there."""
-        stdin = self._process.stdin
-        if stdin is None:
+    def _asked(self, object_name: str, limit: int) -> tuple[str, bytes | None]:
+        """Return the kind and the content of an object, None for one that git does not have."""
+        if self._git is None:
+            self._git = self.reader.start("cat-file", "--batch")
+        stdin, stdout = self._git.stdin, self._git.stdout
+        if stdin is None or stdout is None:
             raise ValueError("it takes no questions")
         stdin.write(f"{object_name}\n".encode())
         stdin.flush()
-        words = self._line().split()
+        words = stdout.readline(_LONGEST_HEADER).split()
         if words[1:] == [b"missing"]:
             return "", None
         if len(words) != 3 or not words[2].isdigit():
             raise ValueError("it does not answer in its own words")
         size = int(words[2])
         if size > limit:
+            # it is still to come, so git is asked no more
             raise _OversizeError(f"it has {size} bytes, expected at most {limit}")
-        return words[1].decode(errors="replace"), self._exactly(size + 1)[:size]
-
-    def close(self) -> None:
-        """End git."""
-        self._process.kill()
-        self._process.communicate()
-
-    def _line(self) -> bytes:
-        while b"\n" not in self._read:
-            if len(self._read) > _CHUNK:
-                raise ValueError("it does not answer in its own words")
-            self._more()
-        return self._exactly(self._read.index(b"\n") + 1)
-
-    def _exactly(self, count: int) -> bytes:
-        while len(self._read) < count:
-            self._more()
-        taken = bytes(self._read[:count])
-        del self._read[:count]
-        return taken
-
-    def _more(self) -> None:
-        stdout = self._process.stdout
-        if stdout is None:
-            raise ValueError("it gives no answers")
-        if not select.select([stdout], [], [], TIMEOUT_S)[0]:
-            raise ValueError(f"it took longer than {TIMEOUT_S} s")
-        chunk = os.read(stdout.fileno(), _CHUNK)
-        if not chunk:
+        content = stdout.read(size + 1)
+        if len(content) <= size:
             raise ValueError("it ended in the middle of an answer")
-        self._read += chunk
+        return words[1].decode(errors="replace"), content[:size]
+
+    def _hang_up(self) -> None:
+        if self._git is not None:
+            self._git.kill()
+            self._git.communicate()
+        self._git = None
+
+
+class _OversizeError(ValueError):
+    """What git announces is larger than what may be read."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from raggate.base import yamlio
 from raggate.base.errors import FileProblems, Problem, UsageError
 from raggate.base.headings import elements
-from raggate.base.jsonio import MERGE_MARKERS, as_dict, distinct, dumps, loads
+from raggate.base.jsonio import MERGE_MARKERS, as_dict, dumps, loads, refuse_twice
 from raggate.base.numbers import counted
 from raggate.base.quote import Problems, cut, nearest, problems_of, quoted, suggestion
 from raggate.base.yamlio import Path
@@ -101,22 +100,21 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
     """
     if isinstance(data, bytes) and len(data) > MAX_BYTES:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
-    problems, cases = GoldenProblems(), list[Case]()
+    problems, cases = list[Problem](), list[Case]()
     lines_of: dict[str, int] = {}
     for number, line in _lines(io.BytesIO(data) if isinstance(data, bytes) else data, name):
         try:
             case = read_case(line, number, rules=rules, snippets=snippets)
         except ValueError as error:
-            for problem in problems_of(error):
-                problems.add(Problem(name, number, problem))
+            problems += [Problem(name, number, problem) for problem in problems_of(error)]
             continue
         if (first := lines_of.setdefault(case.id, number)) != number:
             twice = f"id {quoted(case.id)} is already in line {first}"
-            problems.add(Problem(name, number, f"{twice}; if two branches each added it, rename or remove one"))
+            problems.append(Problem(name, number, f"{twice}; if two branches each added it, rename or remove one"))
         cases.append(case)
-    if not cases and not problems.count:
+    if not cases and not problems:
         raise UsageError(f"{name}: the golden set has no case", hint="Add at least one question, one JSON per line.")
-    problems.refuse("invalid-golden")
+    refuse_problems("invalid-golden", problems)
     return Golden(name=name, cases=tuple(cases), hash=digest(cases))
 
 
@@ -187,7 +185,7 @@ def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = 
         value = loads(line)
     except ValueError as error:
         raise ValueError(f"not valid JSON: {error}") from None
-    _refuse_duplicate_keys(line)
+    refuse_twice(line)
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {yamlio.one_line(value, limit=40)}")
     prefix = f"case {quoted(value['id'])}: " if isinstance(value.get("id"), str) else ""
@@ -203,14 +201,6 @@ def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = 
     if broken:
         raise ValueError(prefix + broken)
     return case
-
-
-def _refuse_duplicate_keys(line: bytes) -> None:
-    try:
-        json.loads(line, object_pairs_hook=distinct)
-    except RecursionError:
-        # what is nested that deep fits no key, and validation says so
-        return
 
 
 def _named(row: _CaseRow) -> Iterator[tuple[str, object]]:
@@ -343,24 +333,12 @@ def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None
     return None
 
 
-class GoldenProblems:
-    """The first problems of a golden set, and how many there are: each of millions of lines may have one."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._first: list[Problem] = []
-
-    def add(self, problem: Problem) -> None:
-        """Note one."""
-        self.count += 1
-        if self.count <= SHOWN_PROBLEMS:
-            self._first.append(problem)
-
-    def refuse(self, check: str) -> None:
-        """Refuse the golden set, if there are any; `check` is what `raggate lint` calls them."""
-        if self.count:
-            more = self.count - len(self._first)
-            raise FileProblems(check, self._first, more=more, hint="docs/golden-set.md describes every key.")
+def refuse_problems(check: str, problems: Sequence[Problem]) -> None:
+    """Refuse a golden set with the first of its problems, if it has any; `check` is what `raggate lint` calls them."""
+    if problems:
+        shown = problems[:SHOWN_PROBLEMS]
+        hint = "docs/golden-set.md describes every key."
+        raise FileProblems(check, shown, more=len(problems) - len(shown), hint=hint)
 
 
 Refuse = Callable[[Path, str], UsageError]

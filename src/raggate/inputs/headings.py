@@ -26,7 +26,7 @@ from raggate.base.headings import (
     written,
 )
 from raggate.base.quote import enumerated, nearest, quoted
-from raggate.inputs.golden import SHOWN_PROBLEMS, GoldenProblems
+from raggate.inputs.golden import SHOWN_PROBLEMS, refuse_problems
 from raggate.models.golden import Case, Golden, Support, Vault
 
 if TYPE_CHECKING:
@@ -349,10 +349,10 @@ def sections_of(vault: Vault) -> SectionsOf:
 def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = None) -> None:
     """Check that every gold support stands in the vault: note, heading path and snippets."""
     sections = sections or sections_of(vault)
-    problems = GoldenProblems()
+    problems: list[Problem] = []
 
     def note(case: Case, problem: str) -> None:
-        problems.add(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
+        problems.append(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
 
     for case in golden.cases:
         named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
@@ -363,11 +363,11 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
             continue
         for support in case.gold_supports:
             # what is named by an id alone is the API's own, and not in the vault
-            hints = problems.count < SHOWN_PROBLEMS
+            hints = len(problems) < SHOWN_PROBLEMS
             problem = support.rel_path and _missing(support, case, vault, sections, hints=hints)
             if problem:
                 note(case, problem)
-    problems.refuse("missing-anchor")
+    refuse_problems("missing-anchor", problems)
 
 
 def _missing(

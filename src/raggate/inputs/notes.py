@@ -246,8 +246,7 @@ class NoteTitles:
     def _composed(self, letters: str) -> bool:
         # most headings are found without parsing the note
         return (
-            letters in self._whole_as_written
-            or letters in self._whole
+            letters in self._whole
             or any(_put_together(letters, path) for path in self._spelled(self._hashed))
             or any(_put_together(letters, path) for path in self._spelled(self._parsed))
         )
@@ -255,10 +254,6 @@ class NoteTitles:
     @cached_property
     def _hashed(self) -> frozenset[tuple[str, ...]]:
         return frozenset(_hashed(self._text)) | frozenset(_hashed(bare(self._text)))
-
-    @cached_property
-    def _whole_as_written(self) -> frozenset[str]:
-        return frozenset("".join(map(_letters, path)) for path in _hashed(self._text))
 
     @cached_property
     def _parsed(self) -> frozenset[tuple[str, ...]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Annotated, get_args
 
@@ -17,7 +16,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.base.errors import UsageError
-from raggate.base.jsonio import distinct
+from raggate.base.jsonio import refuse_twice
 from raggate.base.numbers import setting
 from raggate.base.quote import first_problem, quoted
 from raggate.config.judge_settings import JudgedScore
@@ -97,7 +96,7 @@ def read(data: bytes, name: str, floor: float) -> CanarySet:
 def _case(line: bytes, place: str) -> CanaryCase:
     try:
         row = _Row.model_validate_json(line)
-        json.loads(line, object_pairs_hook=distinct)
+        refuse_twice(line)
     except ValidationError as error:
         raise UsageError(f"{place}: {first_problem(error)}", hint=_HINT) from None
     except ValueError as error:

@@ -8,7 +8,6 @@ which one it was: the notes that stood in it are in the repository already.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from msgspec import Meta, Struct, convert
 
 from raggate.base.errors import FileError, UsageError
 from raggate.base.files import read_file, write_file, writing
-from raggate.base.jsonio import as_dict, distinct, dump_line, loads
+from raggate.base.jsonio import as_dict, dump_line, loads, refuse_twice
 from raggate.base.quote import cut
 from raggate.models.judging import JudgeRequest, Reply
 
@@ -96,7 +95,7 @@ def read(data: bytes, name: str) -> dict[str, Line]:
         try:
             line = convert(loads(text), Line)
             # of two values of a key a reviewer may see the other one
-            json.loads(text, object_pairs_hook=distinct)
+            refuse_twice(text)
         except ValueError as error:
             raise FileError(f"{name}:{number}", cut(error), hint=_HINT) from None
         lines[line.key] = line

@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.base.errors import UsageError
-from raggate.base.jsonio import key_twice, loads, parse
+from raggate.base.jsonio import loads, parse, refuse_twice
 from raggate.base.numbers import setting
-from raggate.base.quote import cut, quoted
+from raggate.base.quote import cut
 from raggate.config.question_settings import mode_name
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate_interop.json_shapes import Number, check
@@ -161,11 +161,9 @@ def _unambiguous(path: Path) -> Any:
     data = read_bytes(path)
     value = parse(data, str(path))
     try:
-        twice = key_twice(data)
+        refuse_twice(data)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
-    if twice is not None:
-        raise UsageError(f"{path}: key {quoted(twice)} stands twice in one object")
     return value
 
 

@@ -143,7 +143,7 @@ def test_a_key_that_stands_twice_is_refused(edit: tuple[str, str]) -> None:
     edited = text.replace(*edit, 1)
     assert edited != text
     for data in (edited, json_without_spaces(edited)):
-        with pytest.raises(UsageError, match=r"changed by hand: the key .* stands twice in one place"):
+        with pytest.raises(UsageError, match=r"changed by hand: key .* occurs twice"):
             baseline.read(signed(data), "b.json", DIRECTIONS)
 
 

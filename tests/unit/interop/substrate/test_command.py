@@ -228,7 +228,7 @@ def test_a_value_that_stands_twice_is_refused(tmp_path: Path) -> None:
     ):
         twice.write_text(content)
         words = (metrics, twice) if option is None else (metrics, metrics, option, twice)
-        with pytest.raises(UsageError, match=r"twice\.json: key 'hit_at_1' stands twice in one object"):
+        with pytest.raises(UsageError, match=r"twice\.json: key 'hit_at_1' occurs twice"):
             run("compare", *words)
 
 
