@@ -83,39 +83,33 @@ def read(data: bytes, name: str, floor: float) -> CanarySet:
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
-        place = f"{name}:{number}"
-        case = _case(line, place)
-        if (case.score, case.id) in cases:
-            raise UsageError(f"{place}: {quoted(case.id)} of {case.score} occurs twice", hint=_HINT)
+        try:
+            case = _case(line)
+            if (case.score, case.id) in cases:
+                raise ValueError(f"{quoted(case.id)} of {case.score} occurs twice")
+        except ValueError as error:
+            problem = first_problem(error) if isinstance(error, ValidationError) else error
+            raise UsageError(f"{name}:{number}: {problem}", hint=_HINT) from None
         cases[case.score, case.id] = case
     if not cases:
         raise UsageError(f"{name}: no cases", hint=_HINT)
     return CanarySet(cases=tuple(cases.values()), hash=hashlib.sha256(data).hexdigest(), floor=floor)
 
 
-def _case(line: bytes, place: str) -> CanaryCase:
-    try:
-        row = _Row.model_validate_json(line)
-        refuse_twice(line)
-    except ValidationError as error:
-        raise UsageError(f"{place}: {first_problem(error)}", hint=_HINT) from None
-    except ValueError as error:
-        raise UsageError(f"{place}: {error}", hint=_HINT) from None
+def _case(line: bytes) -> CanaryCase:
+    row = _Row.model_validate_json(line)
+    refuse_twice(line)
     if row.score not in _KNOWN:
-        raise UsageError(f"{place}: score: expected one of {', '.join(_KNOWN)}; found {quoted(row.score)}", hint=_HINT)
+        raise ValueError(f"score: expected one of {', '.join(_KNOWN)}; found {quoted(row.score)}")
     most = highest(row.score)
     if row.value > most or (scale_of(row.score) == "yes_no" and row.value not in {0, 1}):
-        raise UsageError(
-            f"{place}: value: {setting(row.value)} is no grade of {row.score}, from 0 to {setting(most)}", hint=_HINT
-        )
+        raise ValueError(f"value: {setting(row.value)} is no grade of {row.score}, from 0 to {setting(most)}")
     references = tuple(Reference(vault="", rel_path=path, heading_path="", chunk_index=0) for path in row.references)
+    passages = enumerate(row.passages, 1)
     material = Material(
         question=row.question,
         answer=row.answer,
-        passages=tuple(
-            Passage(number=number, source=passage.source, text=passage.text)
-            for number, passage in enumerate(row.passages, 1)
-        ),
+        passages=tuple(Passage(number=number, source=item.source, text=item.text) for number, item in passages),
         references=tuple(row.references),
         key_facts=tuple(row.key_facts),
         rule=row.rule,

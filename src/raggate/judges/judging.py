@@ -39,38 +39,11 @@ def sample(names: Sequence[str], judgements: Sequence[Sequence[Judgement]], n: i
     the second opinions of nearly all of them.
     """
     valued = [place for place, given in enumerate(judgements) if any(item.value is not None for item in given)]
-    if len(valued) <= n:
-        return tuple(valued)
     return tuple(sorted(sorted(valued, key=lambda place: lot(str(seed), names[place]))[:n]))
 
 
-async def spot_check(
-    names: Sequence[str],
-    materials: Sequence[Material],
-    judgements: Sequence[Sequence[Judgement]],
-    second: Panel,
-    *,
-    n: int,
-    seed: int,
-) -> SpotCheck:
-    """Judge a sample once more and compare.
-
-    An answer disagrees when any of its scores does: by more than a point, or as yes and no. Answers of which the second
-    opinion has no value tell nothing.
-    """
-    places = sample(names, judgements, n, seed)
-    again = await asyncio.gather(*(second.grade(materials[place]) for place in places))
-    outcomes = [_disagrees(judgements[place], other) for place, other in zip(places, again, strict=True)]
-    disagreements = [outcome for outcome in outcomes if outcome is not None]
-    first = second.graders[0]
-    return SpotCheck(
-        disagreement_rate=sum(disagreements) / len(disagreements) if disagreements else None,
-        spot_check_n=len(disagreements),
-        by=first.model.name if first.frame == "first" else "",
-    )
-
-
 def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool | None:
+    """Return whether any score differs, by more than a point or as yes and no; None if no score has two values."""
     others = {judgement.score: judgement.value for judgement in second}
     pairs = [
         (judgement.score, judgement.value, other)
@@ -105,16 +78,6 @@ class Plan(Struct, frozen=True, kw_only=True):
         graders = tuple(Grader(ask=ask, model=model, parameters=self.parameters) for model in self.models)
         return Panel(graders=graders, scores=self.scores, combine=self.combine, each_claim=self.each_claim)
 
-    def second(self, ask: Asker, spot: SpotPlan) -> Panel:
-        """Return who judges a sample once more: another model, or the first one with the other wording."""
-        again = Grader(
-            ask=ask,
-            model=spot.model or self.models[0],
-            parameters=self.parameters,
-            frame="first" if spot.model is not None else "second",
-        )
-        return Panel(graders=(again,), scores=self.scores, each_claim=self.each_claim)
-
 
 class JudgedRun(Struct, frozen=True, kw_only=True):
     """What judging came to: the judgements of each answer, in the order of the answers, and how it went."""
@@ -136,22 +99,6 @@ async def judge_run(
     """
     materials = [material_of(item) for item in items]
     panel = plan.panel(askers.first)
-    judgements = await _all(materials, panel, on_item)
-    spot = None
-    if plan.spot is not None:
-        second = plan.second(askers.first, plan.spot)
-        names = [f"{item.result.mode}|{item.case.id}|{item.result.repeat}" for item in items]
-        spot = await spot_check(names, materials, judgements, second, n=plan.spot.n, seed=plan.spot.seed)
-    summary = JudgingSummary(
-        min_coverage=plan.min_coverage,
-        scores={name: Coverage.of(name, judgements) for name in names_of(plan.scores)},
-        canary=await _canary(plan, askers),
-        spot_check=spot,
-    )
-    return JudgedRun(judgements=judgements, summary=summary)
-
-
-async def _all(materials: Sequence[Material], panel: Panel, on_item: Callable[[int], None]) -> Judgements:
     done = 0
 
     async def judgements_of(material: Material) -> tuple[Judgement, ...]:
@@ -161,7 +108,42 @@ async def _all(materials: Sequence[Material], panel: Panel, on_item: Callable[[i
         on_item(done)
         return graded
 
-    return tuple(await asyncio.gather(*map(judgements_of, materials)))
+    judgements = tuple(await asyncio.gather(*map(judgements_of, materials)))
+    names = [f"{item.result.mode}|{item.case.id}|{item.result.repeat}" for item in items]
+    # before the canary set, which is asked anew as soon as any call was made
+    spot = await _spot_check(plan, askers.first, names, materials, judgements)
+    summary = JudgingSummary(
+        min_coverage=plan.min_coverage,
+        scores={name: Coverage.of(name, judgements) for name in names_of(plan.scores)},
+        canary=await _canary(plan, askers),
+        spot_check=spot,
+    )
+    return JudgedRun(judgements=judgements, summary=summary)
+
+
+async def _spot_check(
+    plan: Plan, ask: Asker, names: Sequence[str], materials: Sequence[Material], judgements: Judgements
+) -> SpotCheck | None:
+    """Have another model, or the first one with the other wording, judge a sample once more."""
+    spot = plan.spot
+    if spot is None:
+        return None
+    again = Grader(
+        ask=ask,
+        model=spot.model or plan.models[0],
+        parameters=plan.parameters,
+        frame="second" if spot.model is None else "first",
+    )
+    second = Panel(graders=(again,), scores=plan.scores, each_claim=plan.each_claim)
+    places = sample(names, judgements, spot.n, spot.seed)
+    opinions = await asyncio.gather(*(second.grade(materials[place]) for place in places))
+    outcomes = [_disagrees(judgements[place], other) for place, other in zip(places, opinions, strict=True)]
+    told = [outcome for outcome in outcomes if outcome is not None]
+    return SpotCheck(
+        disagreement_rate=sum(told) / len(told) if told else None,
+        spot_check_n=len(told),
+        by=spot.model.name if spot.model is not None else "",
+    )
 
 
 async def _canary(plan: Plan, askers: Bench) -> Canary | None:

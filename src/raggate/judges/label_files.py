@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 
 from raggate.base.quote import cut
-from raggate.judges.prompts import Material, material_of
+from raggate.judges.prompts import material_of
 from raggate.models.judging import LABELS, Judgement, Task
 from raggate.models.run import LabelledResult
 
@@ -31,36 +31,38 @@ def label_files(items: Sequence[LabelledResult]) -> dict[str, bytes]:
     A record is a question in a mode, as `<case> <mode>`; an answer of which a judge gave no label is no row of it.
     """
     files = {}
-    for task in _TEXTS:
+    for task, texts in _TEXTS.items():
         rows = [row for item in items if item.result.repeat == 1 for row in _rows(task, item)]
         if rows:
-            files[f"{task}.csv"] = _written((*_columns(task),), rows)
+            stream = io.StringIO(newline="")
+            header = ("record_uuid", "annotator_id", *texts, *LABELS[task])
+            csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+            files[f"{task}.csv"] = stream.getvalue().encode()
     return files
 
 
-def _columns(task: Task) -> tuple[str, ...]:
-    return ("record_uuid", "annotator_id", *_TEXTS[task], *LABELS[task])
-
-
 def _rows(task: Task, item: LabelledResult) -> Iterator[list[str]]:
-    given = {judgement.score: judgement for judgement in item.judgements if judgement.score in LABELS[task]}
+    by_label = {judgement.score: judgement for judgement in item.judgements}
+    given = [by_label[label] for label in LABELS[task] if label in by_label]
     if len(given) < len(LABELS[task]):
         return
-    record = f"{item.case.id} {item.result.mode}"
-    for number in range(max(1, *(len(judgement.votes) for judgement in given.values()))):
-        votes = [_vote(given[label], number) for label in LABELS[task]]
-        if all(vote is not None and vote.value is not None for vote in votes):
-            judgements = [vote for vote in votes if vote is not None]
-            of = _of_passages if task == "retrieval" else _of_answer
-            for texts, labels in of(item, judgements):
-                yield [record, judgements[0].judge, *(texts[name] for name in _TEXTS[task]), *map(str, labels)]
+    # of one judge alone, the judgement is the vote
+    for votes in zip(*(judgement.votes or (judgement,) for judgement in given), strict=False):
+        if any(vote.value is None for vote in votes):
+            continue
+        for texts, labels in _of_passages(item, votes) if task == "retrieval" else [_of_answer(item, votes)]:
+            record = f"{item.case.id} {item.result.mode}"
+            yield [record, votes[0].judge, *(texts[name] for name in _TEXTS[task]), *map(str, labels)]
 
 
-def _of_answer(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
-    yield _texts(material_of(item)), [bool(judgement.value) for judgement in judgements]
+def _of_answer(item: LabelledResult, votes: Sequence[Judgement]) -> tuple[dict[str, str], list[bool]]:
+    material = material_of(item)
+    sources = "; ".join(passage.source or f"passage {passage.number}" for passage in material.passages)
+    texts = {"query": material.question, "answer": material.answer, "context_set": sources or "nothing was retrieved"}
+    return {name: _cell(text) for name, text in texts.items()}, [bool(vote.value) for vote in votes]
 
 
-def _of_passages(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
+def _of_passages(item: LabelledResult, votes: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
     """Yield texts and labels of each chunk. One that stands higher up already has no rank of its own."""
     chunks = item.result.chunks
     distinct = [place for place in range(len(chunks)) if place not in item.labels.duplicates]
@@ -71,20 +73,7 @@ def _of_passages(item: LabelledResult, judgements: Sequence[Judgement]) -> Itera
             "chunk_id": _no_formula(chunks[place].chunk_id) if chunks[place].chunk_id.strip() else f"chunk {rank}",
             "chunk_rank": str(rank),
         }
-        yield texts, [place + 1 in judgement.passages for judgement in judgements]
-
-
-def _vote(judgement: Judgement, number: int) -> Judgement | None:
-    """Return what the judge of a number said: of one judge alone, that is the judgement."""
-    if not judgement.votes:
-        return judgement if number == 0 else None
-    return judgement.votes[number] if number < len(judgement.votes) else None
-
-
-def _texts(material: Material) -> dict[str, str]:
-    sources = "; ".join(passage.source or f"passage {passage.number}" for passage in material.passages)
-    texts = {"query": material.question, "answer": material.answer, "context_set": sources or "nothing was retrieved"}
-    return {name: _cell(text) for name, text in texts.items()}
+        yield texts, [place + 1 in vote.passages for vote in votes]
 
 
 def _cell(text: str) -> str:
@@ -94,9 +83,3 @@ def _cell(text: str) -> str:
 
 def _no_formula(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
-def _written(columns: tuple[str, ...], rows: Sequence[Sequence[str]]) -> bytes:
-    stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
-    return stream.getvalue().encode()

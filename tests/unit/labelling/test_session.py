@@ -17,8 +17,7 @@ from raggate.inputs.golden import load
 from raggate.labelling import decisions as journals, label_page, session as sessions
 from raggate.labelling.decisions import Decision, Where
 from raggate.labelling.label_file import Unit, Vote
-from raggate.labelling.progress import progress
-from raggate.labelling.session import Session
+from raggate.labelling.session import Session, progress
 
 OVEN = "# Bread > ## Oven"
 
