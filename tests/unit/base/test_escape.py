@@ -83,18 +83,6 @@ def test_markdown_renders_as_the_text_itself(text: str) -> None:
         assert visible.replace(JOINER, "") == escape.plain(text)
 
 
-@tried(100)
-@given(text=TEXT)
-def test_markdown_leaves_nothing_for_github_to_link(text: str) -> None:
-    """Neither the source nor the rendered text has a mention, a reference, a commit, an address or a URL to link."""
-    source = escape.markdown(text)
-    assert not re.search(r"@\w|(?<!&)#\d|://|\bwww\.|:\w+:", source, re.ASCII)
-    _, inline = rendered(text, "paragraph") if source else ([], [])
-    visible = "".join(token.content for token in inline)
-    # GitHub looks for these after rendering
-    assert not re.search(r"@\w|#\d|\bGH-\d+\b|\b[0-9a-f]{7,40}\b", visible, re.IGNORECASE)
-
-
 # everything GitHub's pages on references, mathematics, emoji, alerts, footnotes and task lists have it look for; each
 # may stand beside any other, and beside letters, digits and punctuation
 WORDS = st.text("abcdef", min_size=1, max_size=4) | st.text("0123456789", min_size=1, max_size=4)

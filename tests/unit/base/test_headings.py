@@ -18,7 +18,6 @@ from raggate.base.headings import (
     inside_folder,
     same_title,
     without_attributes,
-    written,
 )
 from tables import each_row
 
@@ -93,20 +92,6 @@ def test_a_heading_reads_as_it_is_rendered(source: str) -> None:
     assert same_title(source, unicodedata.normalize("NFD", source))
 
 
-_WORDS = st.lists(
-    st.sampled_from(["alpha", "beta", "Gamma", "délta", "1", "2", "x-y", "C#", "F"]), min_size=1, max_size=4
-)
-
-
-@given(_WORDS, _WORDS)
-def test_other_words_are_another_heading(one: list[str], other: list[str]) -> None:
-    """Headings of other words, or of the same in another order, are never one, whatever stands around them."""
-    decorated = f"**{one[0]}** {' '.join(one[1:])} {{#same-id .same}} ##"
-    if [word.casefold() for word in one] != [word.casefold() for word in other]:
-        assert not same_title(decorated, f"_{' '.join(other)}_ {{#same-id}}")
-        assert not same_title(" ".join(one), " ".join(other))
-
-
 @each_row(
     "title",
     [
@@ -174,20 +159,6 @@ def test_elements(path: str, expected: tuple[str, ...]) -> None:
 def test_covers(gold: str, retrieved: str, *, expected: bool) -> None:
     """A gold path covers its own section and what lies inside, compared heading by heading."""
     assert covers(gold, retrieved) is expected
-
-
-@each_row(
-    ("path", "expected"),
-    [
-        pytest.param(("A",), "# A", id="one"),
-        pytest.param(("A", "B"), "# A > ## B", id="two"),
-        pytest.param(tuple("ABCDEFG"), "# A > ## B > ### C > #### D > ##### E > ###### F > ###### G", id="seven"),
-        pytest.param((), "", id="none"),
-    ],
-)
-def test_written(path: tuple[str, ...], expected: str) -> None:
-    """A path is written one level deeper per heading, six at most."""
-    assert written(path) == expected
 
 
 @each_row(

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, strategies as st
-from msgspec import Struct, field
 
 from raggate.base import files, jsonio
-from raggate.base.jsonio import as_dict
 from tables import each_row
 from tries import tried
 
@@ -26,6 +21,7 @@ def test_dumps_is_byte_stable() -> None:
         == jsonio.dumps({"a": [1.5, None], "b": 1})
         == b'{"a":[1.5,null],"b":1}'
     )
+    assert jsonio.dumps([math.nan, math.inf, -math.inf]) == b"[null,null,null]"
     assert jsonio.dumps({"b": 1, "a": 2}, pretty=True) == b'{\n  "a": 2,\n  "b": 1\n}\n'
 
 
@@ -45,11 +41,6 @@ def test_pieces_are_those_of_the_whole(value: dict[str, object], rows: list[obje
     whole = {"rows": rows, "in": {**value, "rows": rows}, **value}
     pieces = {"rows": iter(rows), "in": {**value, "rows": iter(rows)}, **value}
     assert "".join(jsonio.pieces(pieces)).encode() == jsonio.dumps(whole, pretty=True)
-
-
-def test_dumps_writes_nan_as_null() -> None:
-    """NaN and infinities become null, as JSON has neither."""
-    assert jsonio.dumps([math.nan, math.inf, -math.inf]) == b"[null,null,null]"
 
 
 @each_row(
@@ -107,25 +98,6 @@ def test_write_atomic_keeps_the_old_file_on_failure(tmp_path: Path, monkeypatch:
     assert [entry.name for entry in tmp_path.iterdir()] == ["b.json"]
 
 
-def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
-    """A writer that is killed at any moment leaves a file that is whole: one of the two contents, never a part."""
-    target = tmp_path / "file"
-    contents = (b"a" * 300_000, b"b" * 300_000)
-    target.write_bytes(contents[0])
-    body = (
-        "import itertools, sys\nfrom pathlib import Path\nfrom raggate.base.files import write_atomic\n"
-        "print('ready', flush=True)\n"
-        "for letter in itertools.cycle((b'b', b'a')):\n    write_atomic(Path(sys.argv[1]), letter * 300_000)\n"
-    )
-    for milliseconds in range(0, 12, 2):
-        with subprocess.Popen([sys.executable, "-c", body, str(target)], stdout=subprocess.PIPE) as writer:
-            assert writer.stdout is not None
-            writer.stdout.readline()
-            time.sleep(milliseconds / 500)
-            writer.kill()
-        assert target.read_bytes() in contents
-
-
 @given(st.dictionaries(st.text(), st.text() | st.lists(st.text(), max_size=3), max_size=4))
 @example({"##[error]": "##[group]\u009b31m\u202e\u2028\x7f\U000e0001"})
 @example({"\\": "\\##[x]"})
@@ -149,40 +121,3 @@ def test_a_line_is_one_harmless_line(value: dict[str, str]) -> None:
     assert line.endswith("\n")
     assert "##[" not in line
     assert jsonio.loads(line) == value
-
-
-class Leaf(Struct, frozen=True):
-    """A noun within others."""
-
-    name: str
-    score: float | None = None
-
-
-class Tree(Struct):
-    """One that holds all that ours hold."""
-
-    leaf: Leaf
-    leaves: tuple[Leaf, ...] = ()
-    by_name: dict[str, list[Leaf]] = field(default_factory=dict)
-    rows: list[tuple[int, bool]] = field(default_factory=list)
-
-
-def test_all_the_way_down() -> None:
-    """Nouns in lists, tuples and mappings become dicts, their fields in order; lists and tuples stay what they are."""
-    given = as_dict(Tree(Leaf("a", 0.5), (Leaf("b"), Leaf("c")), {"d": [Leaf("d")]}, [(1, True)]))
-    assert repr(given) == repr(
-        {
-            "leaf": {"name": "a", "score": 0.5},
-            "leaves": ({"name": "b", "score": None}, {"name": "c", "score": None}),
-            "by_name": {"d": [{"name": "d", "score": None}]},
-            "rows": [(1, True)],
-        }
-    )
-
-
-@each_row("named", ["raggate/run/0", "raggate/run/10", "raggate/plan/2", 2, None])
-def test_another_schema(named: object) -> None:
-    """One sentence names both schemas."""
-    assert (
-        jsonio.schema_problem(named, "raggate/run/1") == f"schema is '{named}', and this raggate reads 'raggate/run/1'"
-    )

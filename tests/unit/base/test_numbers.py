@@ -55,21 +55,6 @@ def test_written(value: float | None, expected: str, *, sign: bool) -> None:
     assert numbers.written(value, sign=sign) == expected
 
 
-@each_row(
-    ("value", "beside", "expected"),
-    [
-        (0.8, 0.75, "0.8000"),
-        (0.8, 0.79997, "0.80000"),
-        (-0.0500004, -0.05, "-0.0500004"),
-        (0.8, 0.8 + 1e-12, "0.8000"),
-        (None, 0.8, "–"),
-    ],
-)
-def test_written_beside_another(value: float | None, beside: float | None, expected: str) -> None:
-    """A value beside another has as many decimals more as tell the two apart, where they are not the same."""
-    assert numbers.written(value, beside=beside) == expected
-
-
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=5), margin=st.sampled_from((1e-9, 1e-5)))
 def test_decimals_apart(values: list[float], margin: float) -> None:
     """Two values further apart than the margin never look the same, and nothing has less than 4 decimals."""
@@ -81,15 +66,6 @@ def test_decimals_apart(values: list[float], margin: float) -> None:
         for other in values
         if abs(one - other) > margin
     )
-
-
-@each_row(
-    ("value", "decimals", "expected"),
-    [(0.5, 0, "1"), (2.5, 0, "3"), (1.25, 1, "1.3"), (-0.04, 1, "0.0"), (12, 1, "12.0"), (0.28125, 4, "0.2813")],
-)
-def test_fixed(value: float, decimals: int, expected: str) -> None:
-    """A half goes away from zero at any number of decimals, and none is left out."""
-    assert numbers.fixed(value, decimals) == expected
 
 
 @each_row(

@@ -53,14 +53,6 @@ def test_several_packages_plug_in(path: Path) -> None:
     assert plugins.load(plugins.ADAPTERS, "b") is json.loads
 
 
-def test_the_first_of_a_name_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a distribution that stands on the path twice the first is the one that is imported, and so that is read."""
-    install(path / "first", "one", "[raggate.adapters]\na = json\n")
-    install(path / "second", "one", "[raggate.adapters]\nb = json\n")
-    monkeypatch.setattr("sys.path", [str(path / "first"), str(path / "nothing"), str(path / "second")])
-    assert plugins.names(plugins.ADAPTERS) == ("a",)
-
-
 @pytest.mark.parametrize("value", ["no_such_module_here", "json:no_such_name"])
 def test_what_is_gone_is_told(value: str, path: Path) -> None:
     """An entry point of code that moved since the installation is named, with how to install it again."""

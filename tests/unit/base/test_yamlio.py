@@ -134,16 +134,3 @@ def test_the_largest_scalar(before: str, unit: str) -> None:
 def test_line(path: yamlio.Path, line: int) -> None:
     """Every key and item is found by its line, from 1."""
     assert yamlio.parse(b"# comment\na:\n  b: 1\n  c:\n    - 1\n    - 2\n", "f.yml").line(path) == line
-
-
-@each_row(
-    ("path", "expected"),
-    [
-        pytest.param(("api", "command", "build", 0), "api.command.build[0]", id="item"),
-        pytest.param((), "the document", id="root"),
-        pytest.param((3, "a"), "[3].a", id="list at the root"),
-    ],
-)
-def test_dotted(path: yamlio.Path, expected: str) -> None:
-    """A path is written as people write it."""
-    assert yamlio.dotted(path) == expected

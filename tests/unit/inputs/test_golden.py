@@ -57,37 +57,6 @@ def test_minimal_case() -> None:
     )
 
 
-def test_every_key() -> None:
-    """Every key of a case and of a support is read."""
-    case = load_one(
-        gold_supports=[
-            {"rel_path": "a.md", "heading_path": "# A", "snippets": ["x"], "vault": "work", "grade": 3},
-            {"rel_path": "b.md"},
-        ],
-        required_support_groups=[[0, 1], [1]],
-        category="recency/conflict",
-        recency_conflict_rule="cite_newer",
-        expected_key_facts=["f"],
-        tags=["t"],
-        vaults=["work"],
-        folders=["docs"],
-        difficulty="hard",
-        group="g",
-        retriever_types=["hybrid"],
-        must_pass=True,
-        k=7,
-        detail="brief",
-    )
-    assert case.gold_supports == (
-        Support(rel_path="a.md", heading_path="# A", snippets=("x",), vault="work", grade=3),
-        Support(rel_path="b.md", heading_path=None),
-    )
-    assert case.required_support_groups == ((0, 1), (1,))
-    assert (case.category, case.recency_conflict_rule, case.difficulty) == ("recency/conflict", "cite_newer", "hard")
-    assert (case.expected_key_facts, case.tags, case.vaults, case.folders) == (("f",), ("t",), ("work",), ("docs",))
-    assert (case.group, case.modes, case.must_pass, case.k, case.detail) == ("g", ("hybrid",), True, 7, "brief")
-
-
 @each_row("nothing", [None, [], ...], ids=["null", "empty", "missing"])
 def test_nothing_in_a_list(nothing: object) -> None:
     """Null, an empty list and no key at all mean the same, so no case is asked in no mode."""
@@ -211,15 +180,6 @@ def test_layout_does_not_matter() -> None:
     loaded = golden.load(other, "g.jsonl")
     assert loaded.hash == plain.hash
     assert loaded.cases == (replace(plain.cases[0], line=2),)
-
-
-@each_row(
-    "change",
-    [{"id": "q9"}, {"question": "What?"}],
-)
-def test_golden_hash_covers(change: dict[str, Any]) -> None:
-    """The hash of a golden set changes with the id and the content of its cases."""
-    assert golden.load(lines({**ROW, **change}), "g").hash != golden.load(lines(ROW), "g").hash
 
 
 @each_row(

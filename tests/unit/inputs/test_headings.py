@@ -60,18 +60,6 @@ def test_heading_paths_read_both_ways(text: str, also: Paths) -> None:
     assert headings.heading_paths(text, "note.md") >= also
 
 
-@each_row(
-    ("rel_path", "expected"),
-    [
-        pytest.param("weekly plan.md", {("weekly plan",), ("Weekly Plan",)}, id="words"),
-        pytest.param("a/b/C.md", {("C",)}, id="in folders"),
-    ],
-)
-def test_note_without_headings(rel_path: str, expected: Paths) -> None:
-    """A note without headings goes by its file's name, as it is and with capitals."""
-    assert headings.heading_paths("text", rel_path) == expected
-
-
 @given(st.text("#- \n\t>`=ab*_[]()&;\\", max_size=80))
 def test_any_text_has_heading_paths(text: str) -> None:
     """No note crashes the reader, and the path of its file's name is always there."""
@@ -157,25 +145,6 @@ def test_what_splitters_tell_of_a_heading_names_it(splitter: str) -> None:
 
 
 @each_row(
-    ("path", "lines"),
-    [
-        pytest.param("# Guide > ## Init", {2}, id="as it is written"),
-        pytest.param("# Guide > ## `__init__`", {6}, id="code as it is written"),
-        pytest.param("# Guide > ## __init__", {6}, id="code as it is shown"),
-        pytest.param("# Guide > ## Set up", {10, 18}, id="as one is written, and another is shown"),
-        pytest.param("# Guide > ## **Set** up", {18}, id="as the other one is written"),
-        pytest.param("# Guide > ## SET UP", {14}, id="in capitals, as one is written"),
-        pytest.param("# Guide > ## set up", {10, 14, 18}, id="as none is written"),
-        pytest.param("Guide > Init", {2}, id="without marks"),
-        pytest.param("# note", {0}, id="the file's name"),
-    ],
-)
-def test_named(path: str, lines: set[int]) -> None:
-    """Of the headings that could be meant, those count that are closest to how the path is written."""
-    assert {section.begin for section in SectionNames(GUIDE, "note.md").named(path)} == lines
-
-
-@each_row(
     ("gold", "told", "inside"),
     [
         pytest.param("# Guide > ## Init", "GUIDE > INIT", True, id="the same section, told otherwise"),
@@ -221,23 +190,6 @@ def vault(**notes: str) -> Vault:
 
 
 COSTS = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
-
-
-@each_row(
-    "support",
-    [
-        pytest.param(make_support("a.md", None), id="the whole note"),
-        pytest.param(make_support("a.md", "# Costs"), id="a section"),
-        pytest.param(make_support("a.md", "Costs > Per month"), id="without marks"),
-        pytest.param(make_support("a.md", "# a"), id="the file's name, for text before the first heading"),
-        pytest.param(make_support("a.md", "# Costs", snippets=("ten EURO", "one  euro")), id="snippets"),
-        pytest.param(make_support("a.md", "# Other"), id="in the other vault"),
-        pytest.param(make_support("a.md", "# Costs", vault="work"), id="in the vault it names"),
-    ],
-)
-def test_anchor_stands(support: Support) -> None:
-    """A support that stands in the vault is accepted."""
-    check_anchors(make_golden(make_case(gold_supports=(support,), line=3)), vault(a=COSTS))
 
 
 @each_row(

@@ -150,13 +150,6 @@ def test_probes(principal: str, text: str, note: str | None) -> None:
     assert answer.leaks == (() if note is None else (Leak(rank=1, note=note),))
 
 
-def test_later_answers_of_the_suite() -> None:
-    """Answers to a question that is asked several times are looked at each."""
-    item = make_labelled(make_case(), make_result(response=make_response(make_chunk(text=KEPT))))
-    run = leaks.noted(make_run(item, repeats=(item,), probes=Probing(private=PRIVATE)), NOTES, {})
-    assert [len(again.labels.leaks) for again in (*run.results, *run.repeats)] == [1, 1]
-
-
 def marked(text: str, path: str = "In/a.md", **private: Any) -> bool:
     """Return whether one note of the vault `work` is private."""
     vault = Vault(directories={"work": Path()}, texts={("work", path): text}, notes={}, hash="")

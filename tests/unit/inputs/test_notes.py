@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
 from raggate.inputs.notes import (
-    ENOUGH,
     JUDGED_CHUNKS,
     MAX_CHARACTERS,
     MAX_NOTE_CHARACTERS,
@@ -123,13 +122,6 @@ def test_what_is_invented_does_not_stand_in_the_note(text: str) -> None:
     assert not WORDS.holds(text)
 
 
-def test_share() -> None:
-    """Half a text that is the note's and half that is not is one half."""
-    text = "Close the grey valve under the tank perhaps somebody else will do so eventually"
-    assert WORDS.share(text) == 0.5
-    assert ENOUGH == 0.25
-
-
 def test_attribute_lists_are_no_words() -> None:
     """Ids and classes in braces, with a space before them or not, are no words of a note."""
     note = "# Brew { #brew .wide }\n\nBoil the water{: #boil } and wait{.slow} for six minutes before you pour it."
@@ -191,13 +183,6 @@ def labels(*chunks: Chunk) -> Labels:
     return NOTES.label(item).labels
 
 
-def test_what_stands_is_no_label() -> None:
-    """A chunk of a note's own headings and text gets no label, in either vault that may hold it."""
-    home = make_chunk("c2", heading_path="# Home", text="Nobody has to be anywhere today")
-    judged = labels(make_chunk(), home, make_chunk("c3", vault="work"))
-    assert (judged.empty, judged.strange_headings, judged.strange_texts) == ((), (), ())
-
-
 def test_what_does_not_stand_is_told_by_position() -> None:
     """Headings, texts and empty texts are told each by the positions of their chunks; an empty text is not strange."""
     judged = labels(
@@ -221,12 +206,6 @@ def test_lists_without_end_are_looked_up_to_a_rank() -> None:
     """An answer of a thousand chunks costs what one of the first hundred does."""
     judged = labels(*(make_chunk(f"c{rank}", text="lorem ipsum dolor") for rank in range(JUDGED_CHUNKS + 9)))
     assert judged.strange_texts == tuple(range(JUDGED_CHUNKS))
-
-
-def test_every_chunk_is_looked_at_for_text() -> None:
-    """Whether there is text at all is told of all chunks, so that none of a thousand means that none is told."""
-    judged = labels(*(make_chunk(f"c{rank}", text="") for rank in range(JUDGED_CHUNKS + 9)))
-    assert judged.empty == tuple(range(JUDGED_CHUNKS + 9))
 
 
 TWINS = Notes(

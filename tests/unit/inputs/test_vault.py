@@ -55,18 +55,6 @@ def test_empty_file_is_no_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        pytest.param(b"\xef\xbb\xbf# A\r\nb\r\n", "# A\nb\n", id="byte order mark and CRLF"),
-        pytest.param(b"a\xffb", "a\ufffdb", id="not UTF-8"),
-    ],
-)
-def test_text(tmp_path: Path, content: bytes, expected: str) -> None:
-    """A note is read leniently, as an API would."""
-    assert vault.load({"work": write(tmp_path, {"a.md": content})}).texts["work", "a.md"] == expected
-
-
-@pytest.mark.parametrize(
     ("content", "place"),
     [
         pytest.param(b"\xef\xbb\xbf# \xc3\x84\n", None, id="UTF-8"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fakes.judge_server import Answer, FakeJudge, Request
+from fakes.judge_server import Answer, FakeJudge
 from judging import make_judge, make_request
 from raggate.config.judge_settings import Judges
 from raggate.judges import client
@@ -263,31 +263,3 @@ def test_no_more_are_under_way_than_allowed() -> None:
         send(requests_to(server, 12), concurrency=3)
         assert server.peak == 3
         assert server.calls == 12
-
-
-def test_a_budget_of_calls_counts_retries() -> None:
-    """With four calls for three requests of which each is refused once, one request is not judged."""
-    seen: set[str] = set()
-
-    def busy_at_first(request: Request) -> Answer:
-        first = request.text not in seen
-        seen.add(request.text)
-        return Answer(status=503) if first else Answer(text="x")
-
-    with over_connections(busy_at_first) as server:
-        outcomes, spending = send(requests_to(server, 3), concurrency=1, budget={"calls": 4})
-        assert server.calls == 4
-    assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, False]
-    assert outcomes[2] == NotJudged(reason="budget", detail="judges.budget.calls: 4 calls are made")
-    assert (spending.calls, spending.retries, spending.refused) == (4, 2, 1)
-
-
-@each_row("usage", [None, (0, 0)])
-def test_usage_that_is_not_told_is_counted_as_such(usage: tuple[int, int] | None) -> None:
-    """A server that reports no tokens, or 0, leaves the cost unknown, and uses up the budget of tokens."""
-    with over_connections(lambda _: Answer(text="x", usage=usage)) as server:
-        requests = requests_to(server, 3, price=TokenPrice(input=1, output=1))
-        most = upper_bound(requests[0]).tokens
-        outcomes, spending = send(requests, concurrency=1, budget={"tokens": 2 * most})
-    assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, False]
-    assert (spending.untold, spending.usd, spending.tokens) == (2, None, 2 * most)

@@ -34,24 +34,6 @@ def _said(label: str, judge: str, letter: str) -> Judgement:
     return Judgement(score=label, value=value, reason="timeout" if value is None else None, judge=judge)
 
 
-def test_the_metrics_of_the_taxonomy_come_from_judges() -> None:
-    """Of three answers two have support and two unsupported claims; two cite, and one of them makes it up."""
-    items = [labelled("a", "ynnyn"), labelled("b", "yynyy"), labelled("c", "nynnn")]
-    files = label_files(items)
-    assert {*files} == {"grounding.csv"}
-    sheet = read_sheet(files["grounding.csv"], "grounding.csv")
-    assert [judgment.record for judgment in sheet.judgments] == ["a hybrid", "b hybrid", "c hybrid"]
-    scores = score(sheet.judgments)
-    points = {name: None if value is None else value.point for name, value in scores.metrics.items()}
-    assert points == {
-        "grounding_presence_rate": 2 / 3,
-        "unsupported_claim_rate": 2 / 3,
-        "contradiction_rate": 0,
-        "citation_presence_rate": 2 / 3,
-        "conditional_fabrication_rate": 1 / 2,
-    }
-
-
 def test_each_judge_of_a_panel_is_an_annotator() -> None:
     """A row for each model, so that agreement between them can be told; one that did not judge has none."""
     items = [labelled("a", "ynnyn", "ynnyn"), labelled("b", "nynnn", "nynnn"), labelled("c", "ynnyn", "-----")]

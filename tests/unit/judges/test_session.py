@@ -187,13 +187,6 @@ def test_a_reply_is_read_and_recorded(tape: Cassette, tmp_path: Path) -> None:
     assert len(server.asked) == 1
 
 
-def test_a_miss_in_replay_is_not_judged_and_not_asked(tape: Cassette) -> None:
-    """Without a server, what the cassette does not have is not judged."""
-    (opinion,) = ask(tape, None)
-    assert isinstance(opinion.says, NotJudged)
-    assert opinion.says.reason == "replay_miss"
-
-
 def test_the_same_request_is_made_once(tape: Cassette) -> None:
     """Two answers that are equal word for word, asked about at once, are one call."""
     server = Server('{"score": 3}')

@@ -49,7 +49,6 @@ def test_agreement_by_hand() -> None:
 
 names = st.text('abé# ,"\\', min_size=1, max_size=8).filter(str.strip)
 wheres = st.builds(Where, rel_path=names, heading_path=st.none() | names, vault=st.none() | names)
-words = st.sampled_from(["", "0123abcd"])
 votes = st.builds(
     Vote, st.integers(0, 3), st.booleans(), st.just("2026-01-02T03:04:05Z"), st.sampled_from(["", "0123abcd"])
 )

@@ -281,13 +281,6 @@ def test_a_grade_that_is_given_anew() -> None:
     assert state.written() == {unit: {"ann": Vote(0, asked="4567abcd"), "bob": old["bob"]}}
 
 
-def test_votes_on_a_question_that_is_gone(project: LabelProject) -> None:
-    """What people differ on waits for nobody when the golden set has no such question any more."""
-    votes = ({"case": "gone", "rel_path": "bread.md", "by": name, "grade": n} for name, n in (("ann", 0), ("bob", 3)))
-    project.labels.write_text("".join(json.dumps(vote) + "\n" for vote in votes))
-    assert project.open().plan().edits.split == ()
-
-
 def test_a_difference_that_is_not_the_one_seen(project: LabelProject) -> None:
     """Whoever writes says which difference they saw; another decision in between asks them to look again."""
     session = project.open()
@@ -339,21 +332,6 @@ def test_again_shows_what_is_judged(project: LabelProject) -> None:
     agreed = again.agreement()
     assert (agreed.passages, agreed.alpha, agreed.percent) == (2, 1, 1)
     assert [(pair.first, pair.second, pair.shared, pair.kappa) for pair in agreed.pairs] == [("ann", "bob", 2, 1)]
-
-
-def test_a_grade_taken_back_after_writing(project: LabelProject) -> None:
-    """A passage that was gold and is graded 0 moves to not_relevant; the last gold of a question is refused."""
-    session = project.open(again=True)
-    session.decide([grade("q1", OVEN, 2)])
-    write(session)
-    session.decide([grade("q1", OVEN, 0)])
-    write(session)
-    row = project.cases()["q1"]
-    assert (row["gold_supports"], [place["heading_path"] for place in row["not_relevant"]]) == ([DOUGH], [OVEN])
-    session.decide([grade("q1", DOUGH["heading_path"], 0)])
-    plan = session.plan()
-    assert "gold_supports is empty" in plan.edits.refused["q1"]
-    assert plan.golden.before == plan.golden.after
 
 
 def test_a_full_disk(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:

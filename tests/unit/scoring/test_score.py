@@ -292,25 +292,6 @@ def item_of(case: Case, *rel_paths: str, mode: str = "hybrid") -> LabelledResult
     return scoring.label(case, make_result(case.id, *make_chunks(*rel_paths), mode=mode))
 
 
-@each_row(
-    ("case", "expected"),
-    [
-        pytest.param(
-            HARD,
-            "overall answerable=true category=factual difficulty=hard tag=code tag=x vault=work vault=personal",
-            id="tags and vaults, each once",
-        ),
-        pytest.param(EASY, "overall answerable=true category=general difficulty=easy vault=work", id="no tags"),
-        pytest.param(
-            NONE, "overall answerable=false category=factual difficulty=medium tag=code", id="unanswerable, no vault"
-        ),
-    ],
-)
-def test_slices_of(case: Case, expected: str) -> None:
-    """A case belongs to the slice of all, and to one per property that it has."""
-    assert list(scoring.slices_of(case)) == expected.split()
-
-
 def test_slices() -> None:
     """Every slice has the mean over its own cases, with how many it covers and how many it does not apply to."""
     run = make_run(item_of(HARD, "b.md", "a.md"), item_of(EASY, "a.md"), item_of(NONE, "a.md"))

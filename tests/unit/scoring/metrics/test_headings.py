@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result
 from raggate.models.run import Chunk, LabelledResult
@@ -84,26 +81,3 @@ def test_heading_first(labelled: LabelledResult, k: int, value: float | None) ->
 def test_lexical_dominance(labelled: LabelledResult, k: int, value: float | None) -> None:
     """A chunk counts when its lexical score is 0.7 of its final one or more."""
     assert headings.lexical_dominance(labelled, k) == value
-
-
-@given(
-    chunks=st.lists(
-        st.builds(
-            make_chunk,
-            st.text(max_size=3),
-            rel_path=st.sampled_from(["a.md", "b.md"]),
-            heading_path=st.text(max_size=10),
-            text=st.text(max_size=20),
-            score_lexical=st.none() | st.floats(),
-            score_final=st.none() | st.floats(),
-        ),
-        max_size=6,
-    ),
-    k=st.integers(1, 8),
-)
-def test_values_stay_between_zero_and_one(chunks: list[Any], k: int) -> None:
-    """Whatever an API returns, a heading metric is a share or does not apply."""
-    labelled = item(*chunks)
-    for metric in (headings.heading_only_hit, headings.lexical_dominance, headings.heading_first):
-        value = metric(labelled, k)
-        assert value is None or 0 <= value <= 1
