@@ -6,12 +6,11 @@ Every command loads this module, most to say `--help` or an error, so what it ne
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, force_setattr
+from msgspec.structs import asdict
 
 from raggate.base.errors import UsageError
 from raggate.base.quote import quoted
@@ -196,13 +195,6 @@ def parse_object(data: bytes, place: str) -> dict[str, Any]:
 
 
 _ATOMS = frozenset((str, int, float, bool, type(None)))
-
-
-def share_texts(noun: Struct, names: Iterable[str]) -> None:
-    """Replace some texts of a noun that is being made by equal ones that are in memory already."""
-    for name in names:
-        if (text := getattr(noun, name)) is not None:
-            force_setattr(noun, name, sys.intern(text))
 
 
 def as_dict(value: Struct) -> dict[str, Any]:

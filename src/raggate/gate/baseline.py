@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from sys import intern
 from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct, ValidationError, convert, field, to_builtins
 from msgspec.json import decode
-from msgspec.structs import astuple
 
 from raggate.base import jsonio
 from raggate.base.errors import FileError
@@ -378,8 +378,15 @@ def _case(stored: _StoredCase) -> CaseScore:
         failure=stored.failure,
         slices=(OVERALL, *stored.slices),
         must_pass=stored.must_pass,
-        entries=tuple(ListEntry(*astuple(entry)) for entry in stored.entries),
+        entries=tuple([_list_entry(entry) for entry in stored.entries]),
     )
+
+
+def _list_entry(stored: _Entry) -> ListEntry:
+    # the same chunks come back for many questions
+    names = intern(stored.note), intern(stored.chunk)
+    scores = stored.final, stored.vector, stored.lexical
+    return ListEntry(*names, *scores, stored.supports, intern(stored.heading))
 
 
 def _scorecard(stored: _Stored, cases: Sequence[CaseScore], directions: dict[str, Direction]) -> Scorecard:

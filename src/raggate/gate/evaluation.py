@@ -23,7 +23,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.models.waiver import WaiverStatus
-from raggate.scoring.score import first_answers, means
+from raggate.scoring.score import SliceMeans, directions, first_answers
 
 _NO_QUESTIONS = "the baseline has no single questions, and a part of them cannot be held against means of all"
 
@@ -126,11 +126,12 @@ def _of_these(baseline: Baseline, selection: Selection, scorecard: Scorecard) ->
         for case in baseline.scorecard.cases
         if case.case_id in asked and case.mode in modes
     )
-    by_mode = {mode: [case for case in cases if case.mode == mode] for mode in dict.fromkeys(c.mode for c in cases)}
-    cutoffs = cutoffs_of(scorecard.fingerprint)
-    slices = {mode: {OVERALL: means(mode_cases, cutoffs)} for mode, mode_cases in by_mode.items()}
-    counts = {mode: {OVERALL: len(mode_cases)} for mode, mode_cases in by_mode.items()}
-    return replace(baseline, scorecard=replace(baseline.scorecard, cases=cases, slices=slices, counts=counts))
+    of_all = SliceMeans(directions(cutoffs_of(scorecard.fingerprint)))
+    for case in cases:
+        of_all.add(case, (OVERALL,))
+    return replace(
+        baseline, scorecard=replace(baseline.scorecard, cases=cases, slices=of_all.means(), counts=of_all.counts())
+    )
 
 
 def _findings(run: Run, scores: Scorecard, baseline: Baseline | None, settings: RunConfig) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from raggate.base.jsonio import JsonObject, share_texts
+from raggate.base.jsonio import JsonObject
 from raggate.models.provenance import Fingerprint
 
 Values = Mapping[str, float | None]
@@ -69,9 +69,6 @@ class ListEntry(Struct, frozen=True, gc=False):
     lexical: float | None = None
     supports: tuple[int, ...] = ()
     heading: str = ""
-
-    def __post_init__(self) -> None:
-        share_texts(self, ("note", "chunk", "heading"))
 
 
 class CaseScore(Struct, frozen=True):

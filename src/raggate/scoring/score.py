@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
+from itertools import chain
+from math import fsum
+from sys import intern
 from typing import Any
 from zlib import crc32
 
@@ -39,6 +43,7 @@ FolderCounts = dict[str, dict[str, int]]
 more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""
+_MOST_KNOWN = 1 << 14
 _STOP_WORDS = frozenset(
     "a an and are as at be but by do does did for from had has have how i in is it me my of on or our should so that "
     "the their then there these they this to was we were what when where which who why will with would you your".split()
@@ -251,16 +256,9 @@ def score_answers(
     Args:
         reads_abstention: whether an answer can say that the API abstained, so that its metrics apply.
     """
-    metrics = _functions(
-        tuple(cutoffs), answers=not retrieval_only, abstention=reads_abstention, judged=frozenset(judged)
-    )
+    families = _families(cutoffs, answers=not retrieval_only, abstention=reads_abstention, judged=judged)
     for items in groups:
-        yield [_score_case(item, metrics, max(cutoffs)) for item in items]
-
-
-def means(cases: Sequence[CaseScore], cutoffs: Iterable[int]) -> dict[str, MetricValue]:
-    """Average every metric over the cases it applies to; those of judges only where there are any."""
-    return means_by_slice([case.values for case in cases], directions(cutoffs))
+        yield [_score_case(item, families, max(cutoffs)) for item in items]
 
 
 def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
@@ -291,28 +289,46 @@ def _slices(  # many questions are filed alike, and share the names
     return (OVERALL, answers, f"category={category}", f"difficulty={difficulty}", *tagged, *placed)
 
 
-@lru_cache(maxsize=8)
-def _functions(
-    cutoffs: tuple[int, ...], *, answers: bool, abstention: bool, judged: frozenset[str]
-) -> dict[str, PerCase]:
-    functions: dict[str, PerCase] = {}
+class _Family:
+    """Metrics that see the same of a result: results that are equal in it are scored once."""
+
+    def __init__(self, sees: Callable[[LabelledResult], Hashable] | None) -> None:
+        self.functions: dict[str, PerCase] = {}
+        self._sees, self._known = sees, dict[Hashable, Values]()
+
+    def values(self, item: LabelledResult) -> Values:
+        """Return the values of a result."""
+        seen = self._sees(item) if self._sees is not None else None
+        values = self._known.get(seen)
+        if values is None:
+            values = {name: function(item) for name, function in self.functions.items()}
+            if self._sees is not None and len(self._known) < _MOST_KNOWN:
+                self._known[seen] = values
+        return values
+
+
+def _families(
+    cutoffs: Sequence[int], *, answers: bool, abstention: bool, judged: AbstractSet[str]
+) -> Collection[_Family]:
+    families: dict[object, _Family] = {}
     for base, metric in METRICS.items():
         if metric.judged and metric.judged not in judged:
             continue
+        functions = families.setdefault(metric.sees, _Family(metric.sees)).functions
         if (metric.of_answer and not answers) or (metric.of_abstention and not abstention):
             functions[base] = _not_measured
         elif metric.ranked:
             functions.update({at_depth(base, k): partial(metric.function, k=k) for k in cutoffs})
         else:
             functions[base] = metric.function
-    return functions
+    return families.values()
 
 
 def _not_measured(_: LabelledResult) -> None:
     """Give no value: what the metric is about was not asked for, or is not read from answers."""
 
 
-def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -> CaseScore:
+def _score_case(item: LabelledResult, families: Iterable[_Family], depth: int) -> CaseScore:
     ranks, case = ranking(item), item.case
     groups = case.required_support_groups
     failure = item.result.failure
@@ -320,7 +336,7 @@ def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -
         case_id=item.case.id,
         mode=item.result.mode,
         hash=item.case.hash,
-        values={name: function(item) for name, function in metrics.items()},
+        values={name: value for family in families for name, value in family.values(item).items()},
         rank=first_hit(ranks),
         rank_all=complete_at(ranks, groups) if groups else None,
         failure=failure.kind if failure else None,
@@ -413,16 +429,18 @@ def list_entries(item: LabelledResult, depth: int) -> tuple[ListEntry, ...]:
     chunks = response.chunks[: depth + len(dropped)] if response else ()
     kept = [place for place in enumerate(chunks) if place[0] not in dropped]
     return tuple(
-        ListEntry(
-            note=short_hash(chunk.rel_path),
-            chunk=short_hash(chunk.chunk_id),
-            final=chunk.score_final,
-            vector=chunk.score_vector,
-            lexical=chunk.score_lexical,
-            supports=item.labels.matches[position],
-            heading=heading_hash(chunk.heading_path),
-        )
-        for position, chunk in kept[:depth]
+        [
+            ListEntry(
+                note=short_hash(chunk.rel_path),
+                chunk=short_hash(chunk.chunk_id),
+                final=chunk.score_final,
+                vector=chunk.score_vector,
+                lexical=chunk.score_lexical,
+                supports=item.labels.matches[position],
+                heading=heading_hash(chunk.heading_path),
+            )
+            for position, chunk in kept[:depth]
+        ]
     )
 
 
@@ -435,44 +453,61 @@ def heading_hash(path: str) -> str:
 @lru_cache(maxsize=1 << 14)  # an index has fewer chunks than a run has places, and each is looked at several times
 def short_hash(name: str) -> str:
     """Return eight hex digits of a name, none of an empty one. It tells names apart; it hides nothing."""
-    return f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}" if name else ""
+    return intern(f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}") if name else ""
 
 
 class SliceMeans:
-    """The means of questions in each slice of each mode."""
+    """The means of questions in each slice of each mode. Questions of the same slices are summed up together."""
 
     def __init__(self, directions: Mapping[str, Direction]) -> None:
         self._directions = directions
-        self._rows: dict[str, dict[str, list[Values]]] = {}
+        self._rows: dict[str, dict[tuple[str, ...], list[Values]]] = {}
 
-    def add(self, case: CaseScore, slices: Sequence[str] | None = None) -> None:
+    def add(self, case: CaseScore, slices: tuple[str, ...] | None = None) -> None:
         """Take one more question: in its slices, or in these alone."""
-        rows = self._rows.setdefault(case.mode, {})
-        for name in case.slices if slices is None else slices:
-            rows.setdefault(name, []).append(case.values)
+        groups = self._rows.setdefault(case.mode, {})
+        groups.setdefault(case.slices if slices is None else slices, []).append(case.values)
 
     def means(self) -> dict[str, dict[str, dict[str, MetricValue]]]:
         """Return the means so far, by mode, slice and metric: modes as they came, slices by name."""
-        return {
-            mode: {name: means_by_slice(slices[name], self._directions) for name in sorted(slices)}
-            for mode, slices in self._rows.items()
-        }
+        return {mode: self._of_mode(groups) for mode, groups in self._rows.items()}
+
+    def _of_mode(self, groups: Mapping[tuple[str, ...], Sequence[Values]]) -> dict[str, dict[str, MetricValue]]:
+        members: dict[str, list[tuple[str, ...]]] = {}
+        for slices in groups:
+            for name in slices:
+                members.setdefault(name, []).append(slices)
+        averaged: dict[str, dict[str, MetricValue]] = {name: {} for name in sorted(members)}
+        for metric, direction in self._directions.items():
+            columns = {slices: _column(rows, metric) for slices, rows in groups.items()}
+            for name, of in averaged.items():
+                own = [column for slices in members[name] if (column := columns[slices]) is not None]
+                if own:
+                    of[metric] = _mean([*chain(*own)], sum(len(groups[slices]) for slices in members[name]), direction)
+        return averaged
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many questions there are so far, by mode and slice."""
-        return {mode: {name: len(slices[name]) for name in sorted(slices)} for mode, slices in self._rows.items()}
+        counted = {}
+        for mode, groups in self._rows.items():
+            counts = Counter[str]()
+            for slices, rows in groups.items():
+                counts.update(dict.fromkeys(slices, len(rows)))
+            counted[mode] = dict(sorted(counts.items()))
+        return counted
 
 
-def means_by_slice(rows: Sequence[Values], directions: Mapping[str, Direction]) -> dict[str, MetricValue]:
-    """Return the mean of each of these metrics over the questions it applies to; judges' only where there are any."""
-    averaged = {}
-    for name, direction in directions.items():
-        if name in METRICS and METRICS[name].judged and not any(name in row for row in rows):
-            continue
-        values = [value for row in rows if (value := row.get(name)) is not None]
-        mean = sum(values) / len(values) if values else None
-        averaged[name] = MetricValue(value=mean, n=len(values), unscored=len(rows) - len(values), direction=direction)
-    return averaged
+def _column(rows: Sequence[Values], metric: str) -> list[float] | None:
+    """Return a metric's values of the questions it applies to; None for one of judges where there are none of these."""
+    known = [value for row in rows if (value := row.get(metric)) is not None]
+    of_judges = metric in METRICS and METRICS[metric].judged
+    return None if of_judges and not known and not any(metric in row for row in rows) else known
+
+
+def _mean(known: Sequence[float], questions: int, direction: Direction) -> MetricValue:
+    # whatever the order, the sum is the same
+    mean = fsum(known) / len(known) if known else None
+    return MetricValue(value=mean, n=len(known), unscored=questions - len(known), direction=direction)
 
 
 class Lost(Struct, frozen=True, kw_only=True):

@@ -53,32 +53,33 @@ def bounded(response: Response) -> Response:
     return response
 
 
-def _of_place(place: str, item: Chunk | Reference) -> Iterator[tuple[str, str | None, int]]:
+_Texts = tuple[str, Iterable[str | None], int]
+"""What some texts are, the texts, and how long each may be."""
+
+
+def _of_place(place: str, item: Chunk | Reference) -> Iterator[_Texts]:
     for name, limit in _LIMITS.items():
-        yield f"{name} of {place}", getattr(item, name, None), limit
+        yield f"{name} of {place}", (getattr(item, name, None),), limit
 
 
-def _own(response: Response) -> Iterator[tuple[str, str | None, int]]:
-    yield "the answer", response.answer, MAX_TEXT
-    yield "the reason to abstain", response.abstain_reason, MAX_TEXT
-    yield "the reasoning of the folder selection", response.folder_reasoning, MAX_TEXT
-    yield "the name of the model", response.model, MAX_NAME
-    yield from _each("a selected folder", response.selected_folders or (), MAX_PATH)
-    yield from _each("an available folder", response.available_folders or (), MAX_PATH)
-    yield from _each("a step of the latency", response.latency, MAX_NAME)
-    yield from _each("an item of the cost", response.cost, MAX_NAME)
-    for key, value in (response.coverage or {}).items():
-        yield "a key of the index coverage", key, MAX_NAME
-        yield from _each(f"{key} of the index coverage", value if isinstance(value, dict) else (), MAX_NAME)
-        for text in value.values() if isinstance(value, dict) else (value,):
-            yield f"{key} of the index coverage", text if isinstance(text, str) else None, MAX_NAME
+def _own(response: Response) -> Iterator[_Texts]:
+    yield "the answer", (response.answer,), MAX_TEXT
+    yield "the reason to abstain", (response.abstain_reason,), MAX_TEXT
+    yield "the reasoning of the folder selection", (response.folder_reasoning,), MAX_TEXT
+    yield "the name of the model", (response.model,), MAX_NAME
+    yield "a selected folder", response.selected_folders or (), MAX_PATH
+    yield "an available folder", response.available_folders or (), MAX_PATH
+    yield "a step of the latency", response.latency, MAX_NAME
+    yield "an item of the cost", response.cost, MAX_NAME
+    coverage = response.coverage or {}
+    yield "a key of the index coverage", coverage, MAX_NAME
+    for key, value in coverage.items():
+        texts = (*value, *value.values()) if isinstance(value, dict) else (value,)
+        yield f"{key} of the index coverage", (text for text in texts if isinstance(text, str)), MAX_NAME
 
 
-def _each(what: str, values: Iterable[str], limit: int) -> Iterator[tuple[str, str | None, int]]:
-    return ((what, value, limit) for value in values)
-
-
-def _check(texts: Iterable[tuple[str, str | None, int]]) -> None:
-    for what, text, limit in texts:
-        if text is not None and len(text) > limit:
-            raise ValueError(f"{what}: expected at most {limit} characters, found {len(text)}")
+def _check(several: Iterable[_Texts]) -> None:
+    for what, texts, limit in several:
+        for text in texts:
+            if text is not None and len(text) > limit:
+                raise ValueError(f"{what}: expected at most {limit} characters, found {len(text)}")

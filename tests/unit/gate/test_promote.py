@@ -415,8 +415,10 @@ def test_metric_that_vanished_from_the_shared_cases_is_refused() -> None:
         replace(case, values={name: None if n < 2 else value for name, value in case.values.items()})
         for n, case in enumerate(known.cases)
     )
-    slices = {"hybrid": {name: scoring.means(cases, (5,)) for name in known.slices["hybrid"]}}
-    lapsed = replace(known, cases=cases, slices=slices)
+    slices = scoring.SliceMeans(scoring.directions((5,)))
+    for case in cases:
+        slices.add(case)
+    lapsed = replace(known, cases=cases, slices=slices.means())
     present = kept(propose(make_run(*asked[:2]), score(make_run(*asked[:2]), (5,)), None, GATE, Terms()))
     with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0% → – over 2 shared questions"):
         propose(make_run(*asked), lapsed, present, GATE, Terms())

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import pairwise
 from math import fsum, sqrt
+from operator import attrgetter, mul
 
 from msgspec.structs import replace
 
@@ -180,6 +181,9 @@ def renumbered(before: Iterable[ListEntry], now: Iterable[ListEntry]) -> bool:
 
 def shared(before: Sequence[ListEntry], now: Sequence[ListEntry], *, by_note: bool = False) -> list[Pair]:
     """The chunks on both lists of a question, in the order of the second; by their notes where ids are others."""
+    if before == now and not by_note:
+        # as most lists
+        return [(rank, rank, entry, entry) for rank, entry in enumerate(now, 1) if entry.chunk]
     known = {name: (rank, entry) for rank, name, entry in _named(before, by_note=by_note)}
     pairs = ((known[name], rank, entry) for rank, name, entry in _named(now, by_note=by_note) if name in known)
     return [(was, rank, old, entry) for (was, old), rank, entry in pairs]
@@ -207,6 +211,8 @@ def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Ite
 
 def _overtaken(pairs: Sequence[Pair]) -> int:
     """Return how many chunks of a question rose above one that stood above them, at most."""
+    if all(was == now for was, now, _, _ in pairs):
+        return 0
     return max((sum(was > rank and now < place for was, now, _, _ in pairs) for rank, place, _, _ in pairs), default=0)
 
 
@@ -224,7 +230,7 @@ def _rescored(pairs: Sequence[Pair], *, by_note: bool) -> dict[str, bool]:
     """
     shown = {}
     for score in ("final", *PARTS):
-        moved = [not same_score(old, new) for old, new in _both(pairs, score)]
+        moved = [old != new and not same_score(old, new) for old, new in _both(pairs, score)]
         others = sum(moved) > RESCORED * len(moved)
         if len(moved) >= FEWEST_SHARED and not (others and by_note):
             shown[score] = others
@@ -239,27 +245,28 @@ def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     """
     scored = [entry for entry in entries if entry.final is not None]
     parts = [part for part in PARTS if any(getattr(entry, part) for entry in scored)]
-    table = ([getattr(entry, score) for score in (*parts, "final")] for entry in scored)
+    table = map(attrgetter(*parts, "final"), scored) if parts else ()
     rows = [row for row in table if None not in row]
-    fit = all(abs(value) <= LARGEST for row in rows for value in row)
+    columns = [*zip(*rows, strict=True)]
+    fit = all(all(map(LARGEST.__ge__, map(abs, column))) for column in columns)
     if not parts or len(rows) < FEWEST or 2 * len(rows) < len(scored) or not fit:
         return None
-    places, finals = range(len(parts)), len(parts)
-    lengths = [sqrt(fsum(row[at] * row[at] for row in rows)) for at in places]
+    *of_parts, finals = columns
+    lengths = [sqrt(_dot(column, column)) for column in of_parts]
     if not all(lengths):
         return None
-    scales = [*lengths, 1.0]
-    solution = _solve(
-        [
-            [fsum((row[at] / scales[at]) * (row[other] / scales[other]) for row in rows) for other in (*places, finals)]
-            for at in places
-        ]
-    )
+    equations = []
+    for own, length in zip(of_parts, lengths, strict=True):
+        left = [_dot(own, other) / (length * its) for other, its in zip(of_parts, lengths, strict=True)]
+        equations.append([*left, _dot(own, finals) / length])
+    solution = _solve(equations)
     if solution is None:
         return None
     weights = [weight / length for weight, length in zip(solution, lengths, strict=True)]
-    allowed = EXACT * max(abs(row[-1]) for row in rows)
-    exact = all(abs(_dot(weights, row[:-1]) - row[-1]) <= allowed for row in rows)
+    allowed, missing = EXACT * max(map(abs, finals)), finals
+    for weight, column in zip(weights, of_parts, strict=True):
+        missing = tuple([left - weight * value for left, value in zip(missing, column, strict=True)])
+    exact = all(abs(left) <= allowed for left in missing)
     return dict(zip(parts, weights, strict=True)) if exact and allowed else None
 
 
@@ -277,4 +284,4 @@ def _solve(rows: list[list[float]]) -> list[float] | None:
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:
-    return fsum(a * b for a, b in zip(left, right, strict=True))
+    return fsum(map(mul, left, right))

@@ -6,13 +6,15 @@ A function returns None where the metric does not apply. Its docstring is its do
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from msgspec import Struct
 
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import Direction
 from raggate.scoring.metrics import abstention, answers, documents, headings, judged, retrieval
+from raggate.scoring.metrics.headings import list_of
+from raggate.scoring.metrics.ranking import matches_of
 
 PerCase = Callable[[LabelledResult], float | None]
 
@@ -20,15 +22,17 @@ PerCase = Callable[[LabelledResult], float | None]
 class Metric(Struct, frozen=True):
     """A metric: its function, which way is better, and whether it only takes the values 0 and 1.
 
-    `ranked` metrics take a cut-off and are named `<name>_at_<k>`. Those `of_answer` say nothing of a run that asked for
-    retrieval alone, in which even a failed call is no missing answer. Those with a `judged` score are of the runs in
-    which judges give that score, and no other run has them. Those `of_abstention` say nothing of a run whose
-    configuration reads from no answer whether the API abstained.
+    `ranked` metrics take a cut-off and are named `<name>_at_<k>`. `sees` returns all that the metric sees of a case:
+    cases that are equal in it are scored once. Those `of_answer` say nothing of a run that asked for retrieval alone,
+    in which even a failed call is no missing answer. Those with a `judged` score are of the runs in which judges give
+    that score, and no other run has them. Those `of_abstention` say nothing of a run whose configuration reads from no
+    answer whether the API abstained.
     """
 
     function: Callable[..., float | None]
     direction: Direction = "higher"
     ranked: bool = False
+    sees: Callable[[LabelledResult], Hashable] | None = None
     binary: bool = False
     of_answer: bool = False
     of_abstention: bool = False
@@ -36,26 +40,26 @@ class Metric(Struct, frozen=True):
 
 
 METRICS: dict[str, Metric] = {
-    "hit": Metric(retrieval.hit, ranked=True, binary=True),
-    "recall_all": Metric(retrieval.recall_all, ranked=True, binary=True),
-    "mrr": Metric(retrieval.mrr, ranked=True),
-    "precision": Metric(retrieval.precision, ranked=True),
-    "ndcg": Metric(retrieval.ndcg, ranked=True),
-    "ndcg_exp": Metric(retrieval.ndcg_exp, ranked=True),
-    "unjudged": Metric(retrieval.unjudged, "lower", ranked=True),
+    "hit": Metric(retrieval.hit, ranked=True, sees=matches_of, binary=True),
+    "recall_all": Metric(retrieval.recall_all, ranked=True, sees=matches_of, binary=True),
+    "mrr": Metric(retrieval.mrr, ranked=True, sees=matches_of),
+    "precision": Metric(retrieval.precision, ranked=True, sees=matches_of),
+    "ndcg": Metric(retrieval.ndcg, ranked=True, sees=matches_of),
+    "ndcg_exp": Metric(retrieval.ndcg_exp, ranked=True, sees=matches_of),
+    "unjudged": Metric(retrieval.unjudged, "lower", ranked=True, sees=matches_of),
     "scope_miss_rate": Metric(retrieval.scope_miss, "lower", binary=True),
     "heading_dominance_rate": Metric(retrieval.heading_dominance, "lower", binary=True),
-    "heading_only_hit_rate": Metric(headings.heading_only_hit, "lower", ranked=True),
-    "lexical_dominance": Metric(headings.lexical_dominance, "lower", ranked=True),
-    "heading_first": Metric(headings.heading_first, "lower", ranked=True),
+    "heading_only_hit_rate": Metric(headings.heading_only_hit, "lower", ranked=True, sees=list_of),
+    "lexical_dominance": Metric(headings.lexical_dominance, "lower", ranked=True, sees=list_of),
+    "heading_first": Metric(headings.heading_first, "lower", ranked=True, sees=list_of),
     "abstention_accuracy": Metric(abstention.abstention_accuracy, binary=True, of_abstention=True),
     "hallucination_rate_unanswerable": Metric(
         abstention.hallucination_rate_unanswerable, "lower", binary=True, of_abstention=True
     ),
     "false_abstention_rate": Metric(abstention.false_abstention_rate, "lower", binary=True, of_abstention=True),
-    "document_precision": Metric(documents.document_precision, ranked=True),
-    "duplicate_doc_rate": Metric(documents.duplicate_doc_rate, "lower", ranked=True),
-    "diversity_rate": Metric(documents.diversity_rate, ranked=True),
+    "document_precision": Metric(documents.document_precision, ranked=True, sees=list_of),
+    "duplicate_doc_rate": Metric(documents.duplicate_doc_rate, "lower", ranked=True, sees=list_of),
+    "diversity_rate": Metric(documents.diversity_rate, ranked=True, sees=list_of),
     "attribution_hit_rate": Metric(answers.attribution_hit_rate, binary=True, of_answer=True),
     "citation_presence_rate": Metric(answers.citation_presence_rate, binary=True, of_answer=True),
     "key_fact_coverage": Metric(answers.key_fact_coverage, of_answer=True),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from operator import attrgetter
 
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult, Response
@@ -26,6 +28,7 @@ KNOWN_TYPES = frozenset(
 )
 """Extensions of files that are types. The end of an id that is no file name, such as `v1.final`, is none."""
 
+_PLACE = attrgetter("vault", "doc_id", "rel_path")
 _EXTENSION = re.compile(r"[^/]\.([A-Za-z][A-Za-z0-9]{0,7})\Z")
 
 
@@ -39,7 +42,7 @@ def document_precision(item: LabelledResult, k: int) -> float | None:
     """
     if not labelled(item.case):
         return None
-    return sum(_relevant_documents(item)[:k]) / k
+    return sum(relevant_documents(item)[:k]) / k
 
 
 def duplicate_doc_rate(item: LabelledResult, k: int) -> float | None:
@@ -62,47 +65,49 @@ def diversity_rate(item: LabelledResult, k: int) -> float | None:
     Also: diversity_rate (substrate).
     Source: substrate's diversity rate; the inverse of duplicate_doc_rate.
     """
-    documents = _documents(item)[:k]
+    documents = documents_of(item)[:k]
     return len(set(documents)) / len(documents) if documents else None
 
 
 @once
-def _documents(item: LabelledResult) -> list[Document]:
+def documents_of(item: LabelledResult) -> list[Document]:
+    """Return the document of each chunk."""
     return [document_of(chunk) for chunk in item.result.chunks]
 
 
 @once
-def _relevant_documents(item: LabelledResult) -> list[bool]:
+def relevant_documents(item: LabelledResult) -> tuple[bool, ...]:
     """Say of each document, first kept, whether the case names it."""
-    chunks, documents = item.result.chunks, _documents(item)
+    chunks, documents = item.result.chunks, documents_of(item)
     relevant = {
         document
         for document, chunk, supports in zip(documents, chunks, item.labels.matches, strict=True)
         if supports or _is_named(chunk, item.case)
     }
-    return [document in relevant for document in dict.fromkeys(documents)]
+    return tuple([document in relevant for document in dict.fromkeys(documents)])
 
 
 class DocumentTypes:
     """Counts, over a whole run, the distinct documents and the chunks that came back of each type."""
 
     def __init__(self) -> None:
-        self._chunks: dict[str, int] = {}
-        self._documents: dict[str, set[Document]] = {}
+        self._chunks: Counter[tuple[str | None, str | None, str]] = Counter()
 
     def add(self, response: Response) -> None:
         """Count one more answer."""
-        for chunk in response.chunks:
-            document = document_of(chunk)
-            extension = _EXTENSION.search(document[1])
-            kind = extension[1].lower() if extension else UNKNOWN
-            kind = kind if kind in KNOWN_TYPES else UNKNOWN
-            self._chunks[kind] = self._chunks.get(kind, 0) + 1
-            self._documents.setdefault(kind, set()).add(document)
+        self._chunks.update(map(_PLACE, response.chunks))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return `documents` and `chunks` per file extension, with `unknown` and, beyond `MAX_TYPES`, `other`."""
-        chunks, documents = self._chunks, self._documents
+        chunks: Counter[str] = Counter()
+        documents: dict[str, set[Document]] = {}
+        for (vault, doc_id, path), times in self._chunks.items():
+            name = path if doc_id is None else doc_id
+            extension = _EXTENSION.search(name)
+            kind = extension[1].lower() if extension else UNKNOWN
+            kind = kind if kind in KNOWN_TYPES else UNKNOWN
+            chunks[kind] += times
+            documents.setdefault(kind, set()).add((vault, name))
         types = sorted(chunks.keys() - {UNKNOWN}, key=lambda kind: (-len(documents[kind]), kind))
         counts: dict[str, dict[str, int]] = {}
         for kind in sorted(chunks):

@@ -6,9 +6,11 @@ else under the same name, which have names of their own here.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from raggate.models.run import Chunk, LabelledResult
-from raggate.scoring.metrics.documents import Document, document_of
-from raggate.scoring.metrics.ranking import once
+from raggate.scoring.metrics.documents import Document, document_of, documents_of, relevant_documents
+from raggate.scoring.metrics.ranking import labelled, once
 
 LEXICAL_SHARE = 0.7
 """From this share of the final score on, the lexical score decides a chunk's place."""
@@ -35,13 +37,8 @@ def lexical_dominance(item: LabelledResult, k: int) -> float | None:
     Also: heading_dominance_rate (substrate's build_metrics).
     Source: heading_dominance_rate as substrate's build_metrics has it, for one query.
     """
-    pairs = [
-        (chunk.score_lexical, chunk.score_final)
-        for chunk in item.result.chunks[:k]
-        if chunk.score_lexical is not None and chunk.score_final is not None
-    ]
-    dominated = sum(final > 0 and lexical / final >= LEXICAL_SHARE for lexical, final in pairs)
-    return dominated / len(pairs) if pairs else None
+    known = [lexical for chunk in item.result.chunks[:k] if (lexical := _is_lexical(chunk)) is not None]
+    return sum(known) / len(known) if known else None
 
 
 def heading_first(item: LabelledResult, k: int) -> float | None:
@@ -58,6 +55,21 @@ def heading_first(item: LabelledResult, k: int) -> float | None:
         documents.setdefault(document_of(chunk), []).append(bodiless)
     several = [chunks for chunks in documents.values() if len(chunks) > 1]
     return sum(chunks[0] for chunks in several) / len(several) if several else None
+
+
+def list_of(item: LabelledResult) -> Hashable:
+    """Return all that a metric of documents and headings sees of a result: few results differ in it."""
+    chunks, numbers = item.result.chunks, dict[Document, int]()
+    documents = tuple([numbers.setdefault(document, len(numbers)) for document in documents_of(item)])
+    lexical = tuple([_is_lexical(chunk) for chunk in chunks])
+    relevant = relevant_documents(item) if labelled(item.case) else None
+    return documents, relevant, lexical, item.labels.bodiless, any(chunk.text for chunk in chunks)
+
+
+def _is_lexical(chunk: Chunk) -> bool | None:
+    """Return whether the lexical score decides a chunk's place; None where one of the scores is not told."""
+    lexical, final = chunk.score_lexical, chunk.score_final
+    return None if lexical is None or final is None else final > 0 and lexical / final >= LEXICAL_SHARE
 
 
 @once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
 from math import log2
 from typing import TypeVar
@@ -35,6 +35,13 @@ def ranking(item: LabelledResult) -> Ranking:
     """Return the ranking of one result; empty for a failed call."""
     dropped = set(item.labels.duplicates)
     return [supports for position, supports in enumerate(item.labels.matches) if position not in dropped]
+
+
+def matches_of(item: LabelledResult) -> Hashable:
+    """Return all that a metric of the matches alone sees of a result: few results differ in it."""
+    case, labels = item.case, item.labels
+    supports = tuple([(support.grade, len(support.heading_path or "")) for support in case.gold_supports])
+    return labels.matches, labels.duplicates, labels.judged, supports, case.required_support_groups, case.answerable
 
 
 def labelled(case: Case) -> bool:
