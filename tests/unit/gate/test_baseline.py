@@ -35,23 +35,19 @@ SCORECARD = make_scorecard(
 
 
 def read(value: object) -> Baseline:
-    """Read a baseline given as a JSON value or as bytes."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return baseline.read(data, "baselines/default.json", DIRECTIONS)
 
 
 def written(scorecard: Scorecard = SCORECARD) -> bytes:
-    """Write a scorecard with the provenance of the tests."""
     return baseline.write(scorecard, PROVENANCE)
 
 
 def stored() -> Any:
-    """Return the written scorecard as a JSON value to damage."""
     return json.loads(written())
 
 
 def again(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a changed file the digest of its content."""
     return {**value, "digest": digest(value, map(dumps, value["cases"]))}
 
 
@@ -203,7 +199,6 @@ class TestAccepted:
 
 
 def damaged(*path: str | int, value: object) -> Any:
-    """Return the stored scorecard with one value replaced."""
     whole = inner = stored()
     for part in path[:-1]:
         inner = inner[part]

@@ -26,18 +26,15 @@ CASES = [
 
 
 def stored() -> dict[str, Any]:
-    """Return a baseline as a JSON value."""
     value: dict[str, Any] = json.loads(baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}))
     return value
 
 
 def digest_of(value: dict[str, Any]) -> str:
-    """Return the digest that raggate would write."""
     return digest(value, map(dumps, value["cases"]))
 
 
 def refusal(value: object) -> UsageError:
-    """Return what reading an edited baseline says."""
     with pytest.raises(UsageError) as caught:
         baseline.read(json.dumps(value).encode(), "b.json", DIRECTIONS)
     return caught.value
@@ -119,7 +116,6 @@ def test_layout_does_not_count() -> None:
 
 
 def signed(text: str) -> bytes:
-    """Return an edited file the digest of what it holds."""
     value = json.loads(text)
     return text.replace(value["digest"], digest_of(value)).encode()
 
@@ -148,7 +144,6 @@ def test_a_key_that_stands_twice_is_refused(edit: tuple[str, str]) -> None:
 
 
 def json_without_spaces(text: str) -> str:
-    """Return the same JSON in another layout, keys that stand twice included."""
     return text.replace("\n", "").replace("  ", "").replace(": ", ":")
 
 

@@ -23,7 +23,6 @@ def answered(case_id: str, *hits: bool) -> list[LabelledResult]:
 
 
 def run_of(*questions: list[LabelledResult]) -> Run:
-    """Build a run of questions that were each asked as often."""
     first, *later = zip(*questions, strict=True)
     fingerprint = {"repeat": len(questions[0]), "repeated": {"asked": 1}, "k": 10, "modes": ["hybrid"]}
     again = tuple(item for items in later for item in items)

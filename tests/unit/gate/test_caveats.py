@@ -36,7 +36,6 @@ Counts = dict[str, Any] | None
 
 
 def comparison(now: Counts = None, before: Counts = None, **operations: Any) -> Comparison:
-    """Build a comparison with these operations and counts of questions asked twice."""
     repeated, earlier = ({} if counts is None else {"repeated": counts} for counts in (now, before))
     made = make_operations(**{"calls": 59, **operations})
     scorecard = make_scorecard(make_case_score(), operations=made, fingerprint=repeated)
@@ -45,7 +44,6 @@ def comparison(now: Counts = None, before: Counts = None, **operations: Any) -> 
 
 
 def told(found: Comparison) -> dict[str, str]:
-    """Return the warnings by code."""
     return {reason.code: reason.message for reason in caveats.of_calls(found)}
 
 
@@ -120,7 +118,6 @@ def test_age(measured: Any, at: str, allowed: int | None, said: str) -> None:
 
 
 def part(name: str, metric: str, before: float, after: float, n: int = 12) -> Delta:
-    """Compare a metric of twelve of twenty questions."""
     row = make_delta(before, after, slice=name, metric=metric)
     return replace(row, baseline=make_metric(before, n), current=make_metric(after, n))
 

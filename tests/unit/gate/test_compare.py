@@ -40,13 +40,11 @@ def _ids(scorecard: Scorecard) -> set[str]:
 
 
 def delta(comparison: Comparison, metric: str = "hit_at_5", name: str = OVERALL, mode: str = "hybrid") -> Delta:
-    """Return the one row of a comparison for a metric, slice and mode."""
     (row,) = [row for row in comparison.deltas if (row.metric, row.slice, row.mode) == (metric, name, mode)]
     return row
 
 
 def scores(*values: float | None, metric: str = "hit_at_5", **fields: Any) -> Scorecard:
-    """Build a scorecard of one metric over the cases q0, q1 and so on."""
     return make_scorecard(
         *(make_case_score(f"q{number}", {metric: value}, **fields) for number, value in enumerate(values))
     )
@@ -208,7 +206,6 @@ VALUE = st.one_of(st.none(), st.floats(0, 1))
 
 @st.composite
 def scorecards(draw: st.DrawFn) -> Scorecard:
-    """Draw a scorecard over a fixed golden set, as two runs of one suite have it."""
     found = []
     for mode in ("bm25", "hybrid"):
         for number in range(3):
@@ -220,7 +217,6 @@ def scorecards(draw: st.DrawFn) -> Scorecard:
 
 
 def place(row: Delta) -> tuple[str, str, str]:
-    """Return which row it is."""
     return row.mode, row.slice, row.metric
 
 

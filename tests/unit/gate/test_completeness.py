@@ -43,7 +43,6 @@ def asked_of(*asked: tuple[str, str], modes: tuple[str, ...] = ("hybrid", "vecto
 
 
 def without_cases(deltas: tuple[Delta, ...] = (), before: int = 10, now: int = 10) -> Comparison:
-    """Build a comparison with a baseline that has means and counts alone."""
     counts = {"hybrid": {"overall": before}}
     bare = make_scorecard(counts=counts, slices={"hybrid": {"overall": {"hit_at_5": make_metric(0.8, before)}}})
     return make_comparison(
@@ -52,7 +51,6 @@ def without_cases(deltas: tuple[Delta, ...] = (), before: int = 10, now: int = 1
 
 
 def incomplete(comparison: Comparison, gate: Gate = GATE) -> list[str]:
-    """Return the codes of what keeps a comparison from being green."""
     rows = [classify_row(delta, gate) for delta in comparison.deltas]
     return [reason.code for reason in completeness.incomplete(comparison, rows, gate)]
 

@@ -16,13 +16,11 @@ METRICS = ("hit_at_5", "mrr_at_10", "scope_miss_rate")
 
 
 def compared(old: CaseScore, new: CaseScore, **fields: object) -> Comparison:
-    """Build a comparison of one question with its past."""
     baseline = make_baseline(make_scorecard(old), **fields)
     return make_comparison(baseline=baseline, scorecard=make_scorecard(new))
 
 
 def pair_of(before: dict[str, float | None], after: dict[str, float | None]) -> ScoredPair | None:
-    """Score a question by its values on both sides."""
     pairs = paired_scores(compared(make_case_score(values=before), make_case_score(values=after)), "hybrid", METRICS)
     return pairs[0] if pairs else None
 

@@ -41,7 +41,6 @@ CASES = st.lists(
 
 
 def gathered(before: list[CaseScore], now: list[CaseScore]) -> tuple[list[Delta], Sides]:
-    """Hold cases against each other in both slices."""
     slices = {"hybrid": {name: {metric: make_metric() for metric in METRICS} for name in ("tag=x", OVERALL, "tag=y")}}
     card = replace(make_scorecard(slices=slices), cases=tuple(now))
     baseline = make_baseline(replace(card, cases=tuple(before)))

@@ -35,7 +35,6 @@ def answered(name: str, *chunks: Any, mode: str = "hybrid", **fields: Any) -> La
 
 
 def misses(run: Run, before: Run | None = None) -> list[Flip]:
-    """Find the misses of a run held against another one, or against nothing."""
     baseline = None if before is None else make_baseline(score(before, (5,)))
     return [*find_misses(run, compare(run, score(run, (5,)), baseline, flip_at=5), 5)]
 
@@ -88,7 +87,6 @@ ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
 def asked(trace_id: str | None, mode: str) -> LabelledResult:
-    """Return the answer to the question q1 in a mode."""
     return make_labelled(result=replace(make_result("q1"), mode=mode, trace_id=trace_id))
 
 

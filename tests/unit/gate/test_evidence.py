@@ -44,14 +44,12 @@ def measured(ranks: tuple[int | None, ...], groups: tuple[str | None, ...]) -> t
 
 
 def compared(before: Ranks, after: Ranks, groups: Groups | None = None) -> Comparison:
-    """Compare two runs of the same questions by their ranks."""
     filed = tuple(groups or [None] * len(before))
     (_, old), (run, new) = (measured(tuple(ranks), filed) for ranks in (before, after))
     return compare(run, new, make_baseline(old), flip_at=5)
 
 
 def composite_test(before: Ranks, after: Ranks, groups: Groups | None = None) -> CompositeTest:
-    """Test the questions of two runs."""
     (test,) = composite_tests(compared(before, after, groups), METRICS)
     return test
 
@@ -173,7 +171,6 @@ def with_refusals(abstained: int, ranks: Ranks) -> Run:
 
 
 def parts_of(old: Run, new: Run) -> CompositeTest:
-    """Test the questions of two runs that hold refusals."""
     comparison = compare(new, score(new, (1, 5, 10)), make_baseline(score(old, (1, 5, 10))), flip_at=5)
     (test,) = composite_tests(comparison, METRICS)
     return test

@@ -23,13 +23,11 @@ NOTES = Vault(
 
 
 def examined(*chunks: Chunk, failure: Any = None, **keys: Any) -> SmokeTest:
-    """Examine an answer of these chunks."""
     item = make_labelled(make_case(), make_result("q1", *chunks, failure=failure))
     return examine(Notes(NOTES).label(item), make_config(**keys), NOTES)
 
 
 def costs(test: SmokeTest) -> dict[str, str]:
-    """Return what is lost, by field."""
     return {field.name: field.cost for field in test.fields if field.cost}
 
 

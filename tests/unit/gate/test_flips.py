@@ -42,13 +42,11 @@ GROUPED = {
 
 
 def answered(case: Case | None = None, *chunks: Chunk, **result: Any) -> LabelledResult:
-    """Label what an API returned for a case, as scoring does."""
     case = case or make_case()
     return make_labelled(case, make_result(case.id, *chunks, **result))
 
 
 def flip(before: LabelledResult, now: LabelledResult, flip_at: int = 5) -> Flip | None:
-    """Find the flip between two answers to one case, if there is one."""
     old, new = (score(make_run(item), (flip_at,)).cases[0] for item in (before, now))
     found = find_flips(make_run(now), [(old, new)], flip_at)
     assert len(found) <= 1
@@ -56,7 +54,6 @@ def flip(before: LabelledResult, now: LabelledResult, flip_at: int = 5) -> Flip 
 
 
 def broke(now: LabelledResult, before: LabelledResult | None = None) -> Flip:
-    """Return the flip of a question whose gold chunk stood at rank 1 before."""
     found = flip(before or answered(now.case, GOLD), now)
     assert found is not None
     assert found.kind == "broke"
@@ -64,7 +61,6 @@ def broke(now: LabelledResult, before: LabelledResult | None = None) -> Flip:
 
 
 def at(rank: int) -> list[Chunk]:
-    """Return ten chunks with the gold one at a rank."""
     return [*OTHERS[: rank - 1], GOLD, *OTHERS[rank - 1 : 9]]
 
 
@@ -141,7 +137,6 @@ class TestAbstention:
     CASE = make_case(**UNANSWERABLE)
 
     def answer(self, *chunks: Chunk, abstained: bool) -> LabelledResult:
-        """Label an answer to the unanswerable question."""
         return answered(self.CASE, response=make_response(*chunks, abstained=abstained))
 
     def test_answers_now(self) -> None:
@@ -280,7 +275,6 @@ REFUSED = {"hit_at_5": 1.0, "false_abstention_rate": 1.0}
 
 
 def answer(rank: int | None, values: dict[str, float | None] | None = None, failure: str | None = None) -> CaseScore:
-    """Return the score of one answer to a question that must pass."""
     hit: dict[str, float | None] = {"hit_at_5": float(rank is not None and rank <= 5)}
     return make_case_score(values=values or hit, rank=rank, failure=failure, must_pass=True)
 

@@ -43,13 +43,11 @@ def root(git: Git, tmp_path: Path) -> Path:
 
 
 def stored(run_id: str, metric: str = "hit_at_5", **fields: object) -> bytes:
-    """Write a baseline of one case."""
     scorecard = make_scorecard(make_case_score("q1", {metric: 1.0}), run_id=run_id, **fields)
     return baseline.write(scorecard, {"run_id": run_id})
 
 
 def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: int = 1, subject: str = "s") -> None:
-    """Commit a baseline as of a day of January 2026 (None deletes it)."""
     path = root / name
     if content is None:
         path.unlink()
@@ -61,12 +59,10 @@ def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: i
 
 
 def told(root: Path, name: str = NAME, limit: int = 50) -> History:
-    """Read the history."""
     return history.revisions(root, name, limit=limit, cutoffs=[1, 3, 5, 10])
 
 
 def runs(found: History) -> list[str]:
-    """Return the run of every version, or why it cannot be read."""
     return [one.baseline.scorecard.run_id if one.baseline else one.problem for one in found.revisions]
 
 

@@ -21,13 +21,11 @@ from tables import each_row
 
 
 def noise(**spreads: float) -> dict[str, Any]:
-    """Return a fingerprint that tells how far five equal runs lay apart in each metric."""
     bands = {name: Band(low=0.5, high=0.5 + spread, differ=3, cases=20, moved=3) for name, spread in spreads.items()}
     return {KEY: Noise(runs=5, measured="2026-03-04T05:06:07Z", bands={"hybrid": bands}).stored()}
 
 
 def comparison(*deltas: Delta, stored: dict[str, Any], own: dict[str, Any] | None = None) -> Comparison:
-    """Compare a run with a baseline that tells this noise."""
     held = make_baseline(make_scorecard(make_case_score(), fingerprint=stored))
     return make_comparison(*deltas, baseline=held, scorecard=make_scorecard(make_case_score(), fingerprint=own or {}))
 
@@ -94,7 +92,6 @@ BEST = {"hit_at_5": 1.0, "groundedness": 5.0}
 
 
 def band(moved: float, cases: int) -> Band:
-    """Return a band by how much moved in it."""
     return Band(low=0.0, high=1.0, differ=0 if not moved else 1, cases=cases, moved=moved)
 
 

@@ -87,13 +87,11 @@ BARE = {
 
 
 def read(value: object) -> Baseline:
-    """Read a metrics file given as a JSON value or as bytes."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return baseline.read(data, "baselines/default.json", DIRECTIONS)
 
 
 def bare(**overall: object) -> Any:
-    """Return a bare metrics file with one bucket."""
     return {"by_retriever": {"bm25": {"overall": {"count": 3, **overall}}}}
 
 

@@ -33,7 +33,6 @@ def row(
 
 
 def interval(before: float, changes: Sequence[float], groups: Sequence[str | None] = ()) -> Interval | None:
-    """Return the interval of changes from one value."""
     return row([(before, before + change) for change in changes], groups).interval
 
 

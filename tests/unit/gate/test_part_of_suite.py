@@ -24,7 +24,6 @@ WHOLE = make_golden(*(item.case for item in good()))
 
 
 def part(*items: LabelledResult, **fields: Any) -> Run:
-    """Build a run that was to ask the questions of these answers, of the whole golden set."""
     asked = tuple(dict.fromkeys(item.case.id for item in items))
     fields.setdefault("golden", WHOLE)
     selection = Selection(asked=fields.pop("asked", asked), of=len(fields["golden"].cases), words="-k x")
@@ -38,12 +37,10 @@ def reviewed(run: Run, baseline: Any = BASELINE) -> Review:
 
 
 def well(number: int) -> LabelledResult:
-    """Answer a question as the baseline did."""
     return answer(QUESTIONS[number], gold_of(QUESTIONS[number]), *others(4))
 
 
 def badly(number: int) -> LabelledResult:
-    """Answer a question without its passage."""
     return answer(QUESTIONS[number], *others())
 
 

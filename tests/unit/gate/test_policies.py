@@ -46,12 +46,10 @@ CUTOFFS = (1, 5, 10)
 
 
 def baseline_of(run: Run) -> Baseline:
-    """Make a run the baseline."""
     return make_baseline(score(run, CUTOFFS))
 
 
 def judged(old: Run, new: Run, gate: Gate, *, waivers: Sequence[Waiver] = (), **fields: Any) -> Verdict:
-    """Compare and decide as a check does."""
     scorecard = score(new, CUTOFFS)
     waived = waiver_statuses(waivers, new.started)
     before = replace(baseline_of(old), **fields)
@@ -60,19 +58,16 @@ def judged(old: Run, new: Run, gate: Gate, *, waivers: Sequence[Waiver] = (), **
 
 
 def verdict(before: Ranks, after: Ranks, policy: Policy = "evidence", **gate: Any) -> Verdict:
-    """Judge two runs by their ranks."""
     return decide(compared(tuple(before), tuple(after)), (), Gate(policy=policy, **gate))
 
 
 @lru_cache(maxsize=64)
 def compared(before: Ranks, after: Ranks) -> Comparison:
-    """Compare two runs by their ranks."""
     old, new = (make_ranked_run(*ranks) for ranks in (before, after))
     return compare(new, score(new, CUTOFFS), baseline_of(old), flip_at=5)
 
 
 def codes(verdict: Verdict) -> tuple[list[str], list[str]]:
-    """Return the codes of the reasons and of the warnings, each once."""
     return ([*dict.fromkeys(r.code for r in verdict.reasons)], [*dict.fromkeys(w.code for w in verdict.warnings)])
 
 
@@ -339,7 +334,6 @@ def scoped(missed: int) -> list[LabelledResult]:
 
 
 def selecting(folders: tuple[str, ...] | None) -> list[LabelledResult]:
-    """Build 40 questions whose answers tell which folders were searched, or do not."""
     response = make_response(make_chunk(rel_path="Work/a.md"), selected_folders=folders, available_folders=("Work",))
     cases = [make_case(f"q{n}", gold_supports=(make_support("Work/a.md"),)) for n in range(40)]
     return [make_labelled(case, make_result(case.id, response=response)) for case in cases]

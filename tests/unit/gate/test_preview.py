@@ -40,7 +40,6 @@ QUESTION = make_case("q1")
 def inputs(
     *cases: Case, config: dict[str, Any] | None = None, notes: dict[str, str] | None = None, stored: bytes | None = None
 ) -> Inputs:
-    """Build inputs of a small gate."""
     return Inputs(
         config=Config.model_validate({**BASE, **(config or {})}),
         golden=make_golden(*cases),
@@ -51,7 +50,6 @@ def inputs(
 
 
 def stored(**values: float) -> bytes:
-    """Write a baseline of one case with these values."""
     return baseline.write(make_scorecard(make_case_score("q1", dict(values))), {})
 
 
@@ -278,7 +276,6 @@ MARKS = {"private": {"front_matter": {"private": [True]}, "tags": ["secret"], "p
 
 
 def with_notes(notes: dict[str, str]) -> Inputs:
-    """Build inputs with these notes, of which some are private."""
     vault = Vault(
         directories={"work": Path("w")},
         texts={("work", name): text for name, text in notes.items()},

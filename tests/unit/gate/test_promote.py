@@ -51,7 +51,6 @@ IN_VECTOR = [
 
 
 def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = None) -> None:
-    """Try to promote a run."""
     refuse_unmeasured(run, score(run, (5,)), findings, gate or Gate())
 
 
@@ -158,12 +157,10 @@ def run_of(lost: int, asked: int = 20, **fields: Any) -> Run:
 
 
 def proposed(run: Run, present: Baseline | None, terms: Terms | None = None, **rest: Any) -> BaselineCandidate:
-    """Propose a run at the cut-off 5."""
     return propose(run, score(run, (5,)), present, GATE, terms or Terms(), **rest)
 
 
 def kept(proposal: BaselineCandidate) -> Baseline:
-    """Read the bytes of a proposal as the next one finds them."""
     return baseline.read(proposal.data, "baselines/default.json", scoring.directions((5,)))
 
 
@@ -199,13 +196,11 @@ HIT = "hit_at_5 (hybrid)"
 
 
 def hit(found: BaselineCandidate) -> MetricChange:
-    """Return the row of hit_at_5."""
     (row,) = [row for row in found.rows if (row.change.mode, row.change.metric) == ("hybrid", "hit_at_5")]
     return row
 
 
 def told_of(found: BaselineCandidate, name: str = HIT) -> str:
-    """Return the line of a metric as the terminal has it."""
     (line,) = [line for line in table(found) if line.startswith(name)]
     return " ".join(line.split())
 
@@ -225,7 +220,6 @@ def test_values_are_those_of_the_files() -> None:
 
 
 def relabelled(run: Run, mark: str = "") -> Run:
-    """Let a run have asked other questions, of the same ids unless they are marked."""
     items = [
         make_labelled(
             make_case(f"{item.case.id}{mark}", question=f"{item.case.question} please{mark}"),
@@ -237,7 +231,6 @@ def relabelled(run: Run, mark: str = "") -> Run:
 
 
 def together(*runs: Run) -> Run:
-    """Let one run have asked what several did."""
     return make_run(*(item for run in runs for item in run.results), run_id="both", started=runs[0].started)
 
 

@@ -63,7 +63,6 @@ def advanced(entry: RatchetEntry | None, before: float | None, now: float, metri
 
 
 def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, RatchetEntry]]:
-    """Advance every gated metric of a comparison."""
     return advance(tuple(promote.of(comparison, gate)), comparison, gate, ON)
 
 
@@ -220,7 +219,6 @@ def test_creeping(drops: float, now: float, total: float | None) -> None:
 
 
 def held(drops: float, now: float, **fields: Any) -> Comparison:
-    """Build a comparison with a baseline that has accepted so much."""
     kept = {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}
     return make_comparison(make_delta(0.8, now, **fields), baseline=make_baseline(accepted=kept))
 
@@ -254,7 +252,6 @@ FOUND, LOST = make_chunk(), make_chunk("c2", rel_path="b.md")
 
 @cache
 def answered(number: int, *, lost: bool) -> LabelledResult:
-    """Make a question whose passage is found, or not any more."""
     case = make_case(f"q{number:02}")
     return make_labelled(case, make_result(case.id, LOST if lost else FOUND))
 
@@ -275,7 +272,6 @@ def run_of(step: int, gate: dict[str, Any]) -> Run:
 
 @cache
 def scored(step: int) -> Scorecard:
-    """Score such a run, which no gate changes."""
     return score.score(run_of(step, {}), (5,))
 
 
@@ -292,7 +288,6 @@ def proposed(step: int, gate: dict[str, Any], present: Baseline | None, terms: p
 
 
 def promoted(step: int, gate: dict[str, Any], present: Baseline | None) -> Baseline:
-    """Promote such a run, and read what was written."""
     terms = promote.Terms(reason="a small step", by="ada", allow_regression=True)
     data = proposed(step, gate, present, terms).data
     return baseline.read(data, "baselines/default.json", score.directions((5,)))

@@ -59,12 +59,10 @@ def chunk(number: int, **fields: Any) -> Chunk:
 
 
 def item(case: Case, *chunks: Chunk, **labels: Any) -> LabelledResult:
-    """Label an answer."""
     return make_labelled(case, make_result(case.id, *chunks), **labels)
 
 
 def reach(*items: LabelledResult) -> Reach:
-    """Return the reach of a run of one mode."""
     return reaches(make_run(*items), ["hybrid"])[0]
 
 
@@ -173,7 +171,6 @@ def scores(hits: str, mode: str = "hybrid", name: str = "tag=a") -> list[CaseSco
 
 
 def card(*groups: list[CaseScore]) -> Scorecard:
-    """Build the scorecard of some questions."""
     return make_scorecard(*(case for group in groups for case in group))
 
 

@@ -41,7 +41,6 @@ NOISY = moving(6)
 
 
 def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
-    """Return ten questions a hit each, but for those whose value is given."""
     known = {name: float(values.get(name, 1)) for name in NAMES}
     return tuple(
         make_case_score(name, {"hit_at_5": value}, rank=1 if value else None, **fields) for name, value in known.items()
@@ -49,7 +48,6 @@ def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ..
 
 
 def again(scorecard: Scorecard, against: Baseline, policy: Gate) -> Verdict:
-    """Decide by other numbers."""
     return decide(compare.compare(RUN, scorecard, against, flip_at=5), (), policy)
 
 
@@ -301,7 +299,6 @@ def test_what_the_base_fails_too_confirms_nothing(
 
 
 def base(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
-    """Return the base's scores of some questions."""
     return tuple(score for score in scores(values, **fields) if score.case_id in values)
 
 
@@ -326,7 +323,6 @@ def judge(
 
 
 def codes(verdict: Verdict) -> list[str]:
-    """Name the reasons."""
     return [reason.code for reason in verdict.reasons]
 
 
@@ -344,7 +340,6 @@ GRADED = {"judges": {"models": [{"model": "m"}], "scores": ["groundedness"]}, "j
 
 
 def graded(hits: Mapping[str, float], grade: float) -> Scorecard:
-    """Return ten questions with their hits and the same grade each."""
     cases = (replace(case, values={**case.values, "groundedness": grade}) for case in scores(hits))
     return make_scorecard(*cases, fingerprint=GRADED)
 

@@ -23,14 +23,12 @@ CASES = tuple(make_case(f"q{number}", line=number) for number in range(1, 5))
 
 
 def baseline(*ranks: int | None, **fields: Any) -> Baseline:
-    """Build a baseline in which the cases came back at these ranks."""
     scores = [make_case_score(case.id, rank=rank, hash=case.hash) for case, rank in zip(CASES, ranks, strict=False)]
     scorecard = make_scorecard(*scores, fingerprint=fields.pop("fingerprint", SAME))
     return replace(make_baseline(scorecard), **{"provenance": {"measured": AT}, **fields})
 
 
 def found(before: Baseline | None, cases: tuple[Case, ...] = CASES, at: str = AT) -> list[tuple[str, str, str]]:
-    """Return check, key and message of what is found."""
     findings = suite_checks.check_baseline(make_config(), make_golden(*cases), before, NOW, at)
     return [(item.check, item.key, item.message) for item in findings]
 

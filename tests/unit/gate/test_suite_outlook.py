@@ -13,7 +13,6 @@ CUTOFFS = (1, 5, 10)
 
 
 def golden(size: int, per_note: int = 1) -> Golden:
-    """Build questions, so many of each note."""
     groups = tuple(f"note {n // per_note}" if per_note > 1 else None for n in range(size))
     return make_golden(*make_ranked_run(*[1] * size, groups=groups).golden.cases)
 

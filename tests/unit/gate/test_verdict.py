@@ -32,7 +32,6 @@ def thinned(now: int) -> Delta:
 
 
 def retired(count: int) -> Delta:
-    """Build a delta over ten cases of a metric that so many relabelled ones have left."""
     names = tuple(f"r{number}" for number in range(count))
     return replace(SAME, uncompared=Uncompared(n=0, relabelled=0, value=0, expected=0, drop=0, proven=0, retired=names))
 
@@ -43,22 +42,18 @@ def unpaired(count: int) -> Delta:
 
 
 def with_gated(*deltas: Delta, **fields: Any) -> Comparison:
-    """Build a comparison that would pass, but for what is given."""
     return make_comparison(SAME, *deltas, **fields)
 
 
 def must_pass(**fields: Any) -> Comparison:
-    """Build a comparison that would pass, but for its only case, which must."""
     return with_gated(scorecard=make_scorecard(make_case_score(must_pass=True, **fields)))
 
 
 def codes(comparison: Comparison, gate: Gate = PLAIN, findings: tuple[Finding, ...] = (), **rest: Any) -> list[str]:
-    """Return the codes of the reasons of the verdict."""
     return [reason.code for reason in decide(comparison, findings, gate, Circumstances(**rest)).reasons]
 
 
 def warned(comparison: Comparison, gate: Gate = PLAIN, findings: tuple[Finding, ...] = ()) -> list[str]:
-    """Return the codes of the warnings of the verdict."""
     return [warning.code for warning in decide(comparison, findings, gate).warnings]
 
 
@@ -104,7 +99,6 @@ def test_questions_that_were_not_asked_did_not_fail(
 
 
 def cases(count: int) -> Any:
-    """Build a scorecard of so many cases."""
     return make_scorecard(*(make_case_score(f"q{number}") for number in range(count)))
 
 
@@ -424,7 +418,6 @@ def test_a_question_that_must_pass_names_the_metric_it_is_seen_by() -> None:
 
 
 def _of_indexes(before: dict[str, Any], now: dict[str, Any], *deltas: Delta) -> Comparison:
-    """Build a comparison of two runs whose fingerprints say this of their indexes."""
     comparison = with_gated(*deltas)
     assert comparison.baseline is not None
     earlier = replace(

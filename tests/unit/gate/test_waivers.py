@@ -47,19 +47,16 @@ def waiver(expires: str = "2026-12-31", **fields: Any) -> Waiver:
 
 
 def standing(*given: Waiver, started: str = DAY) -> tuple[WaiverStatus, ...]:
-    """Return how waivers stand on the day."""
     return waivers.waiver_statuses(given, started)
 
 
 def decided(comparison: Comparison, *given: Waiver, gate: Gate | None = None, **rest: Any) -> Verdict:
-    """Decide with waivers."""
     return decide(
         comparison, (), gate or Gate(policy="threshold"), Circumstances(started=DAY, waived=standing(*given), **rest)
     )
 
 
 def codes(verdict: Verdict) -> tuple[str, list[str], list[str]]:
-    """Return the outcome and the codes of reasons and warnings."""
     return (
         verdict.outcome,
         [reason.code for reason in verdict.reasons],
@@ -82,7 +79,6 @@ def test_state(expires: str, state: str, left: int) -> None:
 
 
 def slice_row(now: float = 0.7) -> Delta:
-    """Build a row of a slice of ten cases."""
     return make_delta(0.8, now, slice="difficulty=hard")
 
 
@@ -275,7 +271,6 @@ def test_bare_baseline_keeps_all_cases() -> None:
 
 
 def config_of(*given: Waiver) -> Config:
-    """Build a configuration with waivers."""
     return Config(**BASE, waivers=list(given))
 
 

@@ -40,14 +40,12 @@ from tables import each_row
 
 
 def asked(number: int, *scores: float | None, abstained: bool = False, **fields: Any) -> CaseScore:
-    """Build a case whose list has these final scores, each of a chunk of its own."""
     entries = tuple(ListEntry("0000000a", f"{rank:08x}", score) for rank, score in enumerate(scores, 1))
     values = {"false_abstention_rate": float(abstained)}
     return make_case_score(f"q{number}", values, entries=entries, **fields)
 
 
 def answers(abstained: list[float], answered: list[float]) -> list[CaseScore]:
-    """Build cases by the best score of their lists."""
     cases = [asked(number, score, score / 2, abstained=True) for number, score in enumerate(abstained)]
     return cases + [asked(100 + number, score, score / 2) for number, score in enumerate(answered)]
 
@@ -353,12 +351,10 @@ PAIRS = [(0.9, 0.1), (0.8, 0.5), (0.7, 0.2), (0.6, 0.9), (0.5, 0.4), (0.4, 0.8),
 
 
 def entry(final: float | None, vector: float | None, lexical: float | None) -> ListEntry:
-    """Build a place of a list of which only the scores count."""
     return ListEntry(note="00000000", chunk="00000000", final=final, vector=vector, lexical=lexical)
 
 
 def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry]:
-    """Build entries whose final score is this sum of its parts."""
     return [entry(vector * one + lexical * other, one, other) for one, other in pairs]
 
 

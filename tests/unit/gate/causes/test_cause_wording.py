@@ -71,7 +71,6 @@ def test_where_a_threshold_is(limits: Range, words: str) -> None:
 
 
 def entry(final: float) -> ListEntry:
-    """Build a place of a list by its final score."""
     return ListEntry("0000000a", "0000000b", final)
 
 

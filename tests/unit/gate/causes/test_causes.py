@@ -41,20 +41,17 @@ REFERENCE = Reference(vault="work", rel_path="b.md", heading_path="# B", chunk_i
 def answer(
     case: dict[str, Any], *chunks: Chunk, labels: dict[str, Any] | None = None, **response: Any
 ) -> LabelledResult:
-    """Label an answer to a case."""
     asked = make_case(**case)
     result = make_result(asked.id, response=make_response(*chunks, **response))
     return make_labelled(asked, result, **(labels or {}))
 
 
 def failed(**fields: Any) -> LabelledResult:
-    """Label a question without an answer."""
     asked = make_case()
     return make_labelled(asked, make_result(asked.id, failure=make_failure(**fields)))
 
 
 def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...] = (), before: int | None = 1) -> str:
-    """Return why a question is not found any more."""
     evidence = CauseEvidence(notes=notes)
     return in_words(find_cause(Asked(item=item, metric=metric, before=before, after=None, evidence=evidence)))
 
@@ -648,12 +645,10 @@ CASE = make_case(gold_supports=(make_support(snippets=("the sentence",)),), vaul
 
 
 def listed(*chunks: Chunk, **labels: Any) -> LabelledResult:
-    """Label a list of these chunks."""
     return make_labelled(CASE, make_result("q1", response=make_response(*chunks)), **labels)
 
 
 def piece(item: LabelledResult) -> Cause | None:
-    """Find what is wrong with a chunk that should be the passage."""
     return piece_cause(item, CASE.gold_supports, ranked(item), ())
 
 
@@ -688,7 +683,6 @@ def test_the_highest_piece_counts() -> None:
 
 
 def seen(item: LabelledResult) -> Cause | None:
-    """Find what came back of the note of a passage."""
     places = item.case.gold_supports, ranked(item), ()
     return heading_cause(item, *places) or section_cause(item, *places)
 

@@ -30,7 +30,6 @@ REWEIGHED = {"rescored": {"final": True, "vector": False, "lexical": False}}
 
 
 def broken(*codes: CauseCode, mode: str = "hybrid", **fields: Any) -> list[Flip]:
-    """Build questions that broke by these causes."""
     return [
         make_flip(f"{mode}{number}", mode=mode, cause=Cause(code=code), **fields) for number, code in enumerate(codes)
     ]
@@ -67,7 +66,6 @@ def diagnosis(
 
 
 def likely(*codes: CauseCode, **fields: Any) -> str:
-    """Return the sentence on the likely cause of questions that broke so."""
     found = diagnosis(broken(*codes), **fields)
     assert found is not None
     return found.likely

@@ -19,13 +19,11 @@ MAIL = make_chunk("m", rel_path="mail/b.md", vault="work")
 
 
 def answer(*chunks: Any, **folders: Any) -> LabelledResult:
-    """Label an answer to a question whose passage is in work/docs."""
     case = make_case(gold_supports=(make_support("docs/a.md"),), vaults=("work",))
     return make_labelled(case, make_result("q1", response=make_response(*chunks, **folders)))
 
 
 def cause(*folders: str, chunks: Any = (MAIL,), outscored: bool = True, **evidence: Any) -> Cause | None:
-    """Find the cause for a passage in work/docs after this selection."""
     item = answer(*chunks, selected_folders=folders)
     return unsearched_folder(item, item.case.gold_supports, CauseEvidence(notes=NOTES, **evidence), outscored=outscored)
 

@@ -25,7 +25,6 @@ INDEX = {
 
 
 def change(**now: Any) -> IndexChange:
-    """Hold an index against one that differs in these facts."""
     return IndexChange(INDEX, {**INDEX, **now})
 
 
@@ -118,7 +117,6 @@ GATE = Gate(metrics={"hit_at_5": 0.05})
 
 
 def sides(before: dict[str, Any], now: dict[str, Any]) -> Comparison:
-    """Build a comparison of two fingerprints."""
     case = make_case_score()
     baseline = make_baseline(make_scorecard(case, fingerprint=before))
     return make_comparison(baseline=baseline, scorecard=make_scorecard(case, fingerprint=now))

@@ -26,7 +26,6 @@ GOLD = make_chunk("gold", score_final=0.8, score_vector=0.5)
 
 
 def other(final: float | None, number: int = 1) -> Chunk:
-    """Build a chunk of another note with a score."""
     return make_chunk(f"x{number}", rel_path=f"x{number}.md", score_final=final)
 
 

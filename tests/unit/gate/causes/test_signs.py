@@ -36,7 +36,6 @@ def lists(
     before: Callable[[int], list[ListEntry]] = of_question,
     answer: Callable[[int], LabelledResult] | None = None,
 ) -> Lists:
-    """Build both sides of sixteen questions, the second made of the first."""
     pairs: list[tuple[CaseScore, CaseScore]] = []
     for number in range(QUESTIONS):
         old = before(number)
@@ -50,7 +49,6 @@ def lists(
 def answered(
     number: int, *, text: str = "", question: str = "Where is the key?", text_hash: str | None = None
 ) -> LabelledResult:
-    """Build an answer to a question that expects a note of its folder."""
     support = make_support(f"Folder{number % 3}/n{number % 10}.md", snippets=("under the mat",))
     case = make_case(f"q{number}", question=question, gold_supports=(support,))
     chunk = make_chunk(text=text or f"text {'x' * number}", text_hash=text_hash)
@@ -58,24 +56,20 @@ def answered(
 
 
 def named(sides: Lists) -> list[str]:
-    """Return what the signs say, with their numbers."""
     lost: dict[str, CauseCode] = {f"q{number}": "snippet-gone" for number in range(QUESTIONS)}
     return [f"{sign.what} ({sign.facts})" for sign in find_signs(sides, lost)]
 
 
 def next_page(number: int, old: list[ListEntry]) -> Places:
-    """Return places that no list had, with lower scores."""
     return [place(rank, note=entry.note, chunk=f"d{number}-{rank}", final=0.1) for rank, entry in enumerate(old)]
 
 
 def copied(_: int, old: list[ListEntry]) -> Places:
-    """Return each of the best places twice, under two ids."""
     notes = [(entry, copy) for entry in old[:4] for copy in ("", "-copy")]
     return [ListEntry(note=e.note, chunk=f"{e.chunk}{copy}", final=e.final) for e, copy in notes]
 
 
 def once(_: int, old: list[ListEntry]) -> Places:
-    """Return the first place of each note."""
     return list({entry.note: entry for entry in reversed(old)}.values())[::-1]
 
 
@@ -198,5 +192,4 @@ def with_a_digit(number: int) -> LabelledResult:
 
 
 def lost_to(number: int) -> frozenset[str]:
-    """Name the first questions."""
     return frozenset(f"q{index}" for index in range(number))

@@ -39,33 +39,27 @@ REFERENCE = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_i
 
 
 def answer(*chunks: Chunk, case: dict[str, Any] | None = None, case_id: str = "q1", **response: Any) -> LabelledResult:
-    """Label what an API returned for a case."""
     asked = make_case(case_id, **(case or {}))
     return make_labelled(asked, make_result(case_id, response=make_response(*chunks, **response)))
 
 
 def judged(case_id: str = "q1", **labels: Any) -> LabelledResult:
-    """Build an answer with what the vault says of its three chunks."""
     return make_labelled(make_case(case_id), make_result(case_id, *THREE), **labels)
 
 
 def found(name: str, *items: LabelledResult, level: str = "error", **run: Any) -> tuple[Finding, ...]:
-    """Check one invariant of a run and no other."""
     return check_answers(make_run(*items, **run), OFF.model_copy(update={name: level}), Gate())
 
 
 def ranked(*ranks: int | None) -> LabelledResult:
-    """Build an answer whose chunks claim these ranks."""
     return answer(*(make_chunk(f"c{number}", rank=rank) for number, rank in enumerate(ranks)))
 
 
 def scored(*scores: float | None) -> LabelledResult:
-    """Build an answer whose chunks have these scores."""
     return answer(*(make_chunk(f"c{number}", score_final=score) for number, score in enumerate(scores)))
 
 
 def covered(case_id: str = "q1", **coverage: Any) -> LabelledResult:
-    """Build an answer with the API's account of its index."""
     return answer(*THREE, case_id=case_id, coverage=coverage)
 
 
@@ -76,7 +70,6 @@ TO_DEPTH_3: dict[str, Any] = {"config": make_config(score={"k": [1, 3]})}
 
 
 def repeated(asked: int, *, differ: int, failed: int = 0, **keys: Any) -> dict[str, Any]:
-    """Return a run's fingerprint that tells how questions came out that were asked twice."""
     return {"fingerprint": {"repeated": {"asked": asked, "failed": failed, "differ": differ, **keys}}}
 
 

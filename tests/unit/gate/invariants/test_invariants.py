@@ -30,7 +30,6 @@ BADLY_RANKED = make_labelled(result=make_result("q1", make_chunk("a", rank=2), m
 
 
 def findings(level: str) -> tuple[Finding, ...]:
-    """Check ranks that are not contiguous at a level."""
     return check_answers(make_run(BADLY_RANKED), OFF.model_copy(update={"ranks_contiguous": level}), Gate())
 
 

@@ -27,12 +27,10 @@ def entries(letters: str, notes: str = "", scores: Sequence[float] = ()) -> tupl
 
 
 def listed(*lists: tuple[ListEntry, ...], **fields: Any) -> Scorecard:
-    """Build a scorecard whose questions got these lists."""
     return make_scorecard(*(make_case_score(f"q{n}", entries=own, **fields) for n, own in enumerate(lists, 1)))
 
 
 def drift(before: Scorecard, now: Scorecard) -> tuple[Finding, ...]:
-    """Look how far a run is from a baseline."""
     return findings(now, make_baseline(before), WARN)
 
 
@@ -138,7 +136,6 @@ def test_lists_that_end_where_they_did(before: list[str] | None, now: list[str],
 
 
 def content_hashed(ids: str, headings: str, notes: str = "") -> tuple[ListEntry, ...]:
-    """Build a list whose chunks have ids of their content, each under a heading."""
     places = zip(entries(ids, notes or "m" * len(ids)), headings, strict=True)
     return tuple(replace(entry, heading=heading.strip()) for entry, heading in places)
 

@@ -18,7 +18,6 @@ OPEN = make_chunk(rel_path="a.md")
 
 
 def seen_by(*places: str) -> dict[str, Any]:
-    """Build the configuration of a principal."""
     principal = {"headers": {"X-User": "anna"}, "sees": list(places)}
     return {"config": {"ask": {"probes": {"principals": {"anna": principal}}}}}
 

@@ -15,7 +15,6 @@ from tables import each_row
 
 
 def counts(most: int = 60) -> st.SearchStrategy[tuple[int, int, int]]:
-    """Return questions, losses and gains."""
     return st.integers(1, most).flatmap(
         lambda n: st.integers(0, n).flatmap(
             lambda lost: st.integers(0, n - lost).map(lambda gained: (n, lost, gained)),
@@ -25,7 +24,6 @@ def counts(most: int = 60) -> st.SearchStrategy[tuple[int, int, int]]:
 
 @cache
 def tables(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return every pair of losses and gains among n questions."""
     lost, gained = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
     possible = lost + gained <= n
     return lost[possible], gained[possible]

@@ -19,7 +19,6 @@ def enumerated(changes: list[float]) -> float:
 
 
 def patterns(changes: list[float]) -> list[tuple[int, ...]]:
-    """Return every choice of signs."""
     return list(product((-1, 1), repeat=len(changes)))
 
 
