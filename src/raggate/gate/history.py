@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -28,8 +27,6 @@ MAX_CUTOFF = 1000
 _PURPOSE = "the history of a baseline is read from it"
 _LONGEST_HEADER = 4096
 
-_Read = Callable[[bytes, str], Baseline]
-
 
 DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."
 """What to do about a shallow clone."""
@@ -42,7 +39,6 @@ def revisions(
     limit: int,
     cutoffs: Sequence[int],
     at: str = "HEAD",
-    present: tuple[bytes, Baseline] | None = None,
 ) -> History:
     """Read the history of a baseline file up to a commit, across renames.
 
@@ -61,12 +57,7 @@ def revisions(
                 f"{path}: no commit here has it",
                 hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
             )
-
-        def read_version(content: bytes, name: str) -> Baseline:
-            stored = present[1] if present is not None and present[0] == content else None
-            return _with_cutoffs(partial(baseline.read, content, name), cutoffs, stored)
-
-        versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
+        versions = tuple(_revision(objects, *touched, cutoffs) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
 
 
@@ -87,16 +78,12 @@ def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
 
 def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
     """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more."""
-    return _with_cutoffs(partial(baseline.read, data, source), cutoffs)
-
-
-def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int], stored: Baseline | None = None) -> Baseline:
-    stored = stored or read_by(directions=score.directions(cutoffs))
+    stored = baseline.read(data, source, score.directions(cutoffs))
     own = stored.scorecard.fingerprint.get("cutoffs")
     named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
     if named <= set(cutoffs):
         return stored
-    return read_by(directions=score.directions(sorted(named | set(cutoffs))))
+    return baseline.read(data, source, score.directions(sorted(named | set(cutoffs))))
 
 
 def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
@@ -131,12 +118,11 @@ def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
     return pairs.get(path)
 
 
-def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read_version: _Read) -> Revision:
+def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
     seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
     empty = Revision(commit=commit, stamp=_moment(seconds), subject=subject, path=path)
     try:
-        content = _content(objects, commit, path)
-        stored = read_version(content, f"{path}@{commit[:12]}")
+        stored = read(_content(objects, commit, path), f"{path}@{commit[:12]}", cutoffs)
     except FileError as error:
         return replace(empty, problem=error.problem)
     return replace(empty, baseline=stored.without_questions())

@@ -90,7 +90,7 @@ def conclude(
             with previewing.merged(request, previewing.measured_at(measured, asking=own)) as change:
                 resolved = expired_waivers_resolved(change, request.config_name, measured.started)
         whole = measured.selection is None
-        before = stored_runs.before(request, inputs, baseline, directory, source) if whole else ()
+        before = stored_runs.before(request, inputs, directory, source) if whole else ()
         context = ReportContext(
             first_run=inputs.first_run,
             expired_waivers_resolved=resolved,

@@ -322,18 +322,15 @@ MOST_RUNS = 20
 """Run directories that are looked into, the newest."""
 
 
-def before(
-    request: Request, inputs: Inputs, baseline: Baseline | None, directory: Path, source: Path | None = None
-) -> tuple[TrendPoint, ...]:
+def before(request: Request, inputs: Inputs, directory: Path, source: Path | None = None) -> tuple[TrendPoint, ...]:
     """Return what was measured earlier, oldest first; what cannot be read is left out.
 
     Args:
         inputs: what judges: its suite, the metrics that it gates, and the commit whose history counts.
-        baseline: that of the inputs, which most often is the newest version there is.
         source: another directory with the same run, which is no earlier one.
     """
     wanted = inputs.config.gate.rules()
-    suite, past = inputs.config.suite, _past(request, inputs, baseline)
+    suite, past = inputs.config.suite, _past(request, inputs)
     points = [*of_history(past, suite, wanted)]
     if inputs.against is None:
         # a change that another commit judges may hold directories that look like runs
@@ -341,7 +338,7 @@ def before(
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
-def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> History:
+def _past(request: Request, inputs: Inputs) -> History:
     path = inputs.config.baseline_path
     if request.baseline_file is not None or inputs.baseline is None:
         return History(path=path, revisions=())
@@ -352,7 +349,6 @@ def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> Histor
             limit=MOST_VERSIONS,
             cutoffs=inputs.config.score.k,
             at=inputs.against or "HEAD",
-            present=None if baseline is None else (inputs.baseline.data, baseline.without_questions()),
         )
     except RaggateError:
         # without git, or with a baseline that no commit has yet
