@@ -19,7 +19,7 @@ from raggate.gate.statistics.power import exceeding_drop, visible_drop, visible_
 from raggate.models.comparison import Comparison
 from raggate.models.judging import highest
 from raggate.models.metric_names import ABSTENTION_ACCURACY
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, by_question, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, improvement, same_questions
 from raggate.models.verdict import CompositeTest
 from raggate.scoring.metrics import METRICS
 
@@ -75,23 +75,20 @@ def paired_scores(
     """Score the questions of a mode that are the same on both sides, and to which one of the metrics applies."""
     directions = directions_in(comparison, mode)
     scored = (
-        (new, paired_values(old, new, metrics, directions)) for old, new in same_questions(comparison, mode, left_out)
+        (new, paired_values(old, new, metrics, directions)) for old, new in compared_pairs(comparison, mode, left_out)
     )
     return [ScoredPair.of(new, values) for new, values in scored if values]
 
 
-def same_questions(
-    comparison: Comparison, mode: str, left_out: AbstractSet[tuple[str, str]] = frozenset()
+def compared_pairs(
+    comparison: Comparison, mode: str | None = None, left_out: AbstractSet[tuple[str, str]] = frozenset()
 ) -> Iterator[tuple[CaseScore, CaseScore]]:
-    """Yield the questions of a mode that are the same on both sides, each with its past; see `paired_scores`."""
+    """Yield the questions, of a mode or of all, that are the same on both sides, each with its past."""
     baseline = comparison.baseline
-    if baseline is None or comparison.incomparable:
-        return
-    before = by_question(baseline.scorecard.cases)
-    for new in comparison.scorecard.cases:
-        old = before.get((mode, new.case_id)) if new.mode == mode and (mode, new.case_id) not in left_out else None
-        if old is not None and old.hash == new.hash:
-            yield old, new
+    if baseline is not None and not comparison.incomparable:
+        for old, new in same_questions(baseline.scorecard.cases, comparison.scorecard.cases):
+            if mode in {None, new.mode} and (new.mode, new.case_id) not in left_out:
+                yield old, new
 
 
 def directions_in(comparison: Comparison, mode: str) -> dict[str, Direction]:
@@ -246,7 +243,7 @@ def _moves(
     comparison: Comparison, mode: str, names: Sequence[str], left_out: AbstractSet[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], Moves]]:
     directions = directions_in(comparison, mode)
-    same = [*same_questions(comparison, mode, left_out)] if names else []
+    same = [*compared_pairs(comparison, mode, left_out)] if names else []
     for name in names:
         moves, groups = array("d"), list[str | None]()
         for old, new in same:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from raggate.base.numbers import counted, percent, setting, written
 from raggate.config.gate_settings import Gate
-from raggate.gate.evidence import same_questions
+from raggate.gate.evidence import compared_pairs
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.judging import JUDGES, NOT_ASKED, CanaryAgreement, Coverage, JudgingSummary
@@ -293,7 +293,7 @@ def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, 
     modes = modes_of(comparison.scorecard.fingerprint) or sorted({case.mode for case in comparison.scorecard.cases})
     graded, lost = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for mode in modes:
-        for before, now in same_questions(comparison, mode):
+        for before, now in compared_pairs(comparison, mode):
             if before.values.get(metric) is not None:
                 parts = [(mode, name) for name in {OVERALL, *(now.slices if gate.slices == "fail" else ())}]
                 graded.update(parts)

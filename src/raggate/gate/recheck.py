@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from raggate.base.numbers import counted, often
 from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import noise, wording
-from raggate.gate.evidence import same_questions
+from raggate.gate.evidence import compared_pairs
 from raggate.gate.flips import lacking
 from raggate.gate.judge_advice import is_judged
 from raggate.models.baseline import Baseline
@@ -440,8 +440,7 @@ def _deepest(ranks: Sequence[int | None]) -> int | None:
 
 
 def _compared(comparison: Comparison) -> dict[Key, tuple[CaseScore, CaseScore]]:
-    modes = dict.fromkeys(case.mode for case in comparison.scorecard.cases)
-    return {(mode, own.case_id): (was, own) for mode in modes for was, own in same_questions(comparison, mode)}
+    return {(own.mode, own.case_id): (was, own) for was, own in compared_pairs(comparison)}
 
 
 def _by_question(rounds: Iterable[Sequence[CaseScore]]) -> dict[Key, list[CaseScore]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -99,6 +99,15 @@ class CaseScore(Struct, frozen=True):
 def by_question(cases: Iterable[CaseScore]) -> dict[Key, CaseScore]:
     """Return scores by mode and case id."""
     return {(case.mode, case.case_id): case for case in cases}
+
+
+def same_questions(before: Iterable[CaseScore], now: Iterable[CaseScore]) -> Iterator[tuple[CaseScore, CaseScore]]:
+    """Yield the questions that are the same on both sides, of any modes, each with its past."""
+    known = by_question(before)
+    for new in now:
+        old = known.get((new.mode, new.case_id))
+        if old is not None and old.hash == new.hash:
+            yield old, new
 
 
 class Operations(Struct, frozen=True, kw_only=True):

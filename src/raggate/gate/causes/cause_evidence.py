@@ -17,7 +17,7 @@ from raggate.models.comparison import CauseEvidence, ListEvidence, NoteChange, R
 from raggate.models.metric_names import ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE
 from raggate.models.provenance import notes_of
 from raggate.models.run import Run
-from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question
+from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, by_question, same_questions
 
 FEWEST_ANSWERS = 20
 """Answers from which on a threshold can be seen."""
@@ -198,15 +198,6 @@ def _named(entries: Sequence[ListEntry], *, by_note: bool) -> Iterator[tuple[int
             yield rank, (entry.note, times[entry.note]), entry
         elif not by_note and entry.chunk:
             yield rank, entry.chunk, entry
-
-
-def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Iterator[tuple[CaseScore, CaseScore]]:
-    """Yield the questions that are the same on both sides, of any modes, each with its past."""
-    known = by_question(before)
-    for case in now:
-        old = known.get((case.mode, case.case_id))
-        if old is not None and old.hash == case.hash:
-            yield old, case
 
 
 def _overtaken(pairs: Sequence[Pair]) -> int:

@@ -16,11 +16,10 @@ from math import comb
 from msgspec import Struct
 
 from raggate.base.numbers import counted
-from raggate.gate.causes.cause_evidence import same_questions
 from raggate.models.comparison import CauseCode, same_score
 from raggate.models.provenance import notes_of
 from raggate.models.run import LabelledResult, Run
-from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
+from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, same_questions
 from raggate.scoring.score import short_hash
 
 NEARLY_ALL = 0.8

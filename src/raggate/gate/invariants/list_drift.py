@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from raggate.base.numbers import counted, fixed, rounded
 from raggate.config.invariant_settings import Invariants, sentences
-from raggate.gate.causes.cause_evidence import renumbered, same_questions
+from raggate.gate.causes.cause_evidence import renumbered
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.provenance import cutoffs_of
-from raggate.models.scorecard import ListEntry, Scorecard
+from raggate.models.scorecard import ListEntry, Scorecard, same_questions
 from raggate.scoring.rank_overlap import rank_biased_overlap
 
 ALIKE = 0.8
