@@ -59,6 +59,7 @@ def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = No
     [
         pytest.param(make_run(*ASKED), (), Gate(), id="all-answered"),
         pytest.param(make_run(*FAILED[:2], *ASKED[2:]), (), Gate(), id="exactly-the-allowed-share-failed"),
+        pytest.param(make_run(*FAILED[:29], *ASKED[29:]), (), Gate(max_error_rate=0.29), id="allowed-share-is-exact"),
         pytest.param(make_run(*ASKED), (make_finding(level="warn"),), Gate(), id="an-invariant-warns"),
         pytest.param(
             make_run(
