@@ -143,7 +143,7 @@ def propose(
     down = [*worse(run, rows, comparison, gate), *unknown(comparison, gate)]
     reasons = (*down, *_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
-        raise _worse(run, down, reasons, terms, passes=_passes(down, comparison, gate))
+        raise _worse(run, down, reasons, terms)
     empty = refuse_matchless(scorecard, gate.min_cases, terms.allow_no_match)
     known = _provenance(run, scorecard, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
@@ -156,24 +156,15 @@ def propose(
     )
 
 
-def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: Terms, *, passes: bool) -> UsageError:
+def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: Terms) -> UsageError:
     # where nothing but grades of other judges is to be said of it, it may be none the worse
     how = "may be" if {reason.code for reason in down} == {"other-judges"} else "is"
-    advice = "A loss that the gate lets pass may be promoted with its record" if passes else "If that is accepted"
     # a blank reason is none
-    advice = "Only the reason is missing" if terms.allow_regression else advice
+    advice = "Only the reason is missing" if terms.allow_regression else "If that is accepted"
     return UsageError(
         f"run {run.run_id} {how} worse than the present baseline: {'; '.join(reason.message for reason in reasons)}",
         hint=f"{advice}: {terms.permission}.",
     )
-
-
-def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
-    rows, evidence = policies.classified(comparison, gate, ())
-    deciding = [row for row in rows if row.decides(gate)]
-    red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in deciding)
-    red = red or any(policies.red(test, gate) for test in evidence.tests)
-    return {reason.code for reason in down} == {"metric-down"} and not red
 
 
 def _refuse_another_suite(run: Run, present: Baseline | None) -> None:

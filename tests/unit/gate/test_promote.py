@@ -305,14 +305,11 @@ def test_metric_without_a_shared_question() -> None:
     )
 
 
-PERMITTED = "A loss that the gate lets pass may be promoted with its record"
-
-
 @each_row(
     ("terms", "advice"),
     [
-        pytest.param(Terms(), PERMITTED, id="nothing-said"),
-        pytest.param(Terms(reason="because"), PERMITTED, id="not-allowed"),
+        pytest.param(Terms(), "If that is accepted", id="nothing-said"),
+        pytest.param(Terms(reason="because"), "If that is accepted", id="not-allowed"),
         pytest.param(Terms(allow_regression=True), "Only the reason is missing", id="no-reason"),
         pytest.param(Terms.of(" \n", "", allow_regression=True), "Only the reason is missing", id="blank-reason"),
     ],
