@@ -49,19 +49,10 @@ NOT_READY = RunFailure(
     log=("listening on :8080", "", "panic: no vault"),
     suite="notes",
 )
-INTERRUPTED = RunFailure(
-    label="interrupted",
-    exit_code=130,
-    lines=("interrupted after 3 of 24 calls",),
-    suite="notes",
-)
+INTERRUPTED = RunFailure(label="interrupted", exit_code=130, lines=("interrupted after 3 of 24 calls",), suite="notes")
 KILLED = RunFailure(label="killed", exit_code=137, lines=("the container was killed (exit code 137)",))
 CRASHED = RunFailure(
-    label="internal error",
-    exit_code=70,
-    lines=("KeyError: 'mode'",),
-    hint="Report it.",
-    suite="notes",
+    label="internal error", exit_code=70, lines=("KeyError: 'mode'",), hint="Report it.", suite="notes"
 )
 FAILURES = {"usage-error": USAGE, "not-ready": NOT_READY}
 """Runs without a verdict, of which a terminal says it in words of its own."""

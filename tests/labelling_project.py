@@ -72,10 +72,7 @@ class LabelProject:
 
     def open(self, *, again: bool = False) -> Session:
         request = Request(
-            config_file=self.root / "raggate.yml",
-            environment={},
-            voice=Voice(say=unheard),
-            out=self.root / "runs",
+            config_file=self.root / "raggate.yml", environment={}, voice=Voice(say=unheard), out=self.root / "runs"
         )
         return open_session(request, [*(self.root / "runs").iterdir()], again=again)
 

@@ -77,12 +77,7 @@ def measure(root: Path, prepare: Callable[[Path], None] = lambda _: None) -> Mea
     assert project.command("run", "--against", commit).code == 0
     tracked = git(root, "ls-files", "-z").strip("\0").split("\0")
     last = project.last_run()
-    return Measured(
-        project,
-        commit,
-        {name: (root / name).read_bytes() for name in tracked},
-        files_of(last),
-    )
+    return Measured(project, commit, {name: (root / name).read_bytes() for name in tracked}, files_of(last))
 
 
 def packed(files: dict[str, bytes]) -> bytes:

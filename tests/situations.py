@@ -25,16 +25,7 @@ from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore
 from raggate.models.verdict import Recheck, ReportContext, Review
 from raggate.scoring.score import score
-from reviews import (
-    CUTOFFS,
-    NOTES,
-    QUESTIONS,
-    answer,
-    baseline_of,
-    good,
-    others,
-    run_of,
-)
+from reviews import CUTOFFS, NOTES, QUESTIONS, answer, baseline_of, good, others, run_of
 
 INVARIANTS = {"notes_exist": "off", "index_complete": "off", "list_deep_enough": "off"}
 EARLIER = "20260101_000000"

@@ -111,13 +111,7 @@ FAULTS = [
         "Most likely cause: nothing that scores below 0.4",
         "below-threshold",
         "in the baseline, and nothing below 0.4",
-        patch=(
-            (
-                "retrieve.go",
-                "r.Hits = insideFolders(hits, r.Selected)",
-                CUT,
-            ),
-        ),
+        patch=(("retrieve.go", "r.Hits = insideFolders(hits, r.Selected)", CUT),),
     ),
     Fault(
         "a search that skips the first selected folder",
@@ -242,13 +236,7 @@ FAULTS = [
         "Most likely cause: the call failed",
         "api-error",
         "the call failed: HTTP 500",
-        patch=(
-            (
-                "ask.go",
-                "\tix := s.indexer.Index()",
-                FAIL,
-            ),
-        ),
+        patch=(("ask.go", "\tix := s.indexer.Index()", FAIL),),
     ),
     Fault(
         "an API that abstains at will",

@@ -216,9 +216,7 @@ def test_the_pull_request_that_brings_raggate_in(forge: Forge) -> None:
     assert "This pull request introduces raggate" in body
 
 
-LEAK = {
-    "    pass_env: [NOTES_DISABLE]": "    pass_env: [NOTES_DISABLE, DEPLOY_KEY]\n    egress: true\n    user: '0:0'",
-}
+LEAK = {"    pass_env: [NOTES_DISABLE]": "    pass_env: [NOTES_DISABLE, DEPLOY_KEY]\n    egress: true\n    user: '0:0'"}
 
 
 def leaking(made: Job) -> Job:

@@ -19,13 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from here import Done
-from integration.test_fork_comment import (
-    Files,
-    Stage as ForkStage,
-    friendly,
-    lenient,
-    staged,
-)
+from integration.test_fork_comment import Files, Stage as ForkStage, friendly, lenient, staged
 from project import Project, make_project, make_small_project
 from promotable import Measured, Stage as PromotionStage, measure, worse
 from raggate.base.errors import RaggateError

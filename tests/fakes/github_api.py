@@ -23,16 +23,7 @@ from typing import Self
 from fakes.github import contract, conversation, git_operations, graphql, issues, runs
 from fakes.github.calls import Call, Refusal, Request, Response
 from fakes.github.contract import Contract, Route
-from fakes.github.faults import (
-    COMMIT_THEN_DROP,
-    DROP,
-    Fault,
-    Match,
-    Script,
-    commit_then_status,
-    primary_limit,
-    status,
-)
+from fakes.github.faults import COMMIT_THEN_DROP, DROP, Fault, Match, Script, commit_then_status, primary_limit, status
 from fakes.github.nouns import Artifact, Comment, Pull, Submodule, Symlink, Token
 from fakes.github.permissions import authorise
 from fakes.github.transport import Listener, encoded

@@ -291,11 +291,7 @@ def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch)
 
 
 @each_row(
-    ("how", "sentence"),
-    [
-        (KILLED, "the API was killed by SIGKILL after"),
-        (EXITED, "the API exited with code 3 after"),
-    ],
+    ("how", "sentence"), [(KILLED, "the API was killed by SIGKILL after"), (EXITED, "the API exited with code 3 after")]
 )
 def test_dying_api_stops_the_asking_at_once(how: ProcessExit, sentence: str) -> None:
     """When the API dies nothing waits for a timeout: what has no answer is aborted, and the outcome says why."""

@@ -97,12 +97,7 @@ def test_a_choice_in_a_terminal(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "snippets"),
-    [
-        ("", ["bicycle matter one is 1 litres"]),
-        ("1 litres", ["1 litres"]),
-        ("-", []),
-    ],
+    ("answer", "snippets"), [("", ["bicycle matter one is 1 litres"]), ("1 litres", ["1 litres"]), ("-", [])]
 )
 def test_a_snippet_is_proposed(project: Project, answer: str, snippets: list[str]) -> None:
     """Enter takes the sentence of the passage that is nearest to the question; another text or none replaces it."""

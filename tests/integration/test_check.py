@@ -365,11 +365,7 @@ def test_another_policy_judges_a_run_directory(worse: Project) -> None:
     assert (worse.compared()["verdict"], worse.verdict()["verdict"]) == ("pass", "regression")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("compare",), ("compare", "--golden", "golden.jsonl")],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", [("compare",), ("compare", "--golden", "golden.jsonl")], ids=" ".join)
 def test_a_verdict_is_not_replaced_by_a_weaker_one(worse: Project, words: tuple[str, ...]) -> None:
     """What decided and is not on disk any more is not taken for good: nothing is decided anew, nothing is written."""
     directory, good = worse.last_run(), worse.root / ".raggate" / "runs"

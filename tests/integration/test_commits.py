@@ -10,10 +10,7 @@ import pytest
 from fakes.github_api import FakeGitHub, Repository
 from flavours import EITHER
 from raggate.github.rest.client import GitHub, GitHubError
-from raggate.github.rest.commits import (
-    Committed,
-    update,
-)
+from raggate.github.rest.commits import Committed, update
 from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"

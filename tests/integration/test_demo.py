@@ -38,7 +38,7 @@ def test_a_good_change_and_a_broken_one(tmp_path: Path) -> None:
     baseline = json.loads((kept / "baselines/demo.json").read_text())
     assert f"was asked {len(baseline['cases'])} questions" in good
     assert {path.name for path in kept.iterdir()} == {
-        *(".raggate", "baselines", "golden", "notes", "raggate.yml", "search.py"),
+        *(".raggate", "baselines", "golden", "notes", "raggate.yml", "search.py")
     }
     runs = [json.loads(file.read_text()) for file in kept.glob(".raggate/runs/*/config.json")]
     assert {run["config"]["reproduce"] for run in runs} == {"raggate check"}, "where the files are"

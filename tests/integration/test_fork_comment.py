@@ -334,11 +334,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     happened = event.read(environment)
     root = stage.project.root / "elsewhere"
     what = fork_comment.ForkRun(
-        event=happened,
-        config_file=root / "raggate.yml",
-        workspace=root,
-        artifact="raggate-run",
-        say=pytest.fail,
+        event=happened, config_file=root / "raggate.yml", workspace=root, artifact="raggate-run", say=pytest.fail
     )
     token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
     with stage.fake.client(token) as github:

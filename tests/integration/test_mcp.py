@@ -66,8 +66,7 @@ def test_from_green_to_red_and_to_cannot_tell(mcp_project: dict[str, Project], t
 
 
 @pytest.mark.parametrize(
-    ("transport", "who"),
-    [("http", "headers: {X-User: personal}"), ("stdio", "vaults: [personal]")],
+    ("transport", "who"), [("http", "headers: {X-User: personal}"), ("stdio", "vaults: [personal]")]
 )
 def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who: str) -> None:
     """A server that shows everybody's notes breaks the invariant, whether it is told who asks by header or by vault."""

@@ -10,13 +10,7 @@ import pytest
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from flavours import EITHER
 from raggate.base.errors import CannotTell
-from raggate.github.promotion import (
-    Change,
-    ProposedFile,
-    PullRequestResult,
-    branch_of,
-    propose,
-)
+from raggate.github.promotion import Change, ProposedFile, PullRequestResult, branch_of, propose
 from raggate.github.rest.client import GitHubError
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.repository import Repository as GitHubRepository

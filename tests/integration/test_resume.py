@@ -229,12 +229,7 @@ def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
     ],
 )
 def test_what_was_asked_by_other_means_does_not_go_on(
-    suite: Project,
-    half: Path,
-    tmp_path: Path,
-    api: Fake,
-    change: Callable[[dict[str, Any]], None],
-    sentence: str,
+    suite: Project, half: Path, tmp_path: Path, api: Fake, change: Callable[[dict[str, Any]], None], sentence: str
 ) -> None:
     """Whatever differs is named, exit 2, and nothing is asked or written."""
     copy = Path(shutil.copytree(half, tmp_path / half.name))
@@ -285,12 +280,7 @@ def _whole(copy: Path) -> None:
     ],
 )
 def test_answers_that_could_lie_do_not_go_on(
-    suite: Project,
-    half: Path,
-    tmp_path: Path,
-    api: Fake,
-    damage: Callable[[Path], None],
-    sentence: str,
+    suite: Project, half: Path, tmp_path: Path, api: Fake, damage: Callable[[Path], None], sentence: str
 ) -> None:
     """Answers that are doubled, foreign, damaged or behind a link are refused before anything is asked."""
     copy = Path(shutil.copytree(half, tmp_path / half.name))

@@ -75,12 +75,7 @@ def test_a_sound_configuration(root: Path) -> None:
     ("old", "new", "code", "said"),
     [
         ("path_prefix: /data/", "vault: vault", 4, "chunks.path_prefix '/data/' removes what comes before"),
-        (
-            "heading_path: meta.section\n",
-            "\n",
-            0,
-            "no heading_path is mapped: labels that name a heading never",
-        ),
+        ("heading_path: meta.section\n", "\n", 0, "no heading_path is mapped: labels that name a heading never"),
         ("rel_path: meta.file", "rel_path: meta.path", 3, "data.hits[0].meta has the keys file, section"),
         ("list: data.hits", "list: data.rows", 3, "expected a list, found nothing; data has the keys hits, reply"),
         ("adapter: mapped", "adapter: maped", 2, "did you mean 'mapped'?"),

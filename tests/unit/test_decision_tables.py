@@ -44,11 +44,7 @@ def test_peers_are_those_that_were_released(name: str, colours: tuple[str, ...],
 
 @each_row(
     ("policy", "colours", "churn", "drop"),
-    [
-        ("threshold", RED, 3.7, 73),
-        ("evidence", RED, 0.7, 44.4),
-        ("evidence", NOT_GREEN, 11, 76),
-    ],
+    [("threshold", RED, 3.7, 73), ("evidence", RED, 0.7, 44.4), ("evidence", NOT_GREEN, 11, 76)],
 )
 def test_raggate_is_where_it_was_designed_to_be(
     policy: str, colours: tuple[str, ...], churn: float, drop: float

@@ -13,12 +13,7 @@ import pytest
 from openapi_core import OpenAPI
 
 from fakes.github import contract
-from fakes.github_api import (
-    BOT,
-    DROP,
-    FakeGitHub,
-    Repository,
-)
+from fakes.github_api import BOT, DROP, FakeGitHub, Repository
 from raggate.base.certificates import checked_by
 from raggate.base.http_client import httpx
 from tables import each_row

@@ -42,11 +42,7 @@ SETTINGS = make_config(
     score={"k": list(CUTOFFS)},
     invariants=STRICT.model_dump(),
     private={"places": ["home/b.md"]},
-    ask={
-        "probes": {
-            "principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}},
-        }
-    },
+    ask={"probes": {"principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}}}},
 )
 
 

@@ -73,8 +73,7 @@ def test_no_bound_in_bytes_is_missing() -> None:
 
 
 @each_row(
-    ("limits", "row"),
-    [(git.LIMITS, "objects of git, locally"), (Objects.limits, "objects of git, by GitHub's API")],
+    ("limits", "row"), [(git.LIMITS, "objects of git, locally"), (Objects.limits, "objects of git, by GitHub's API")]
 )
 def test_limits_of_objects(limits: Limits, row: str) -> None:
     """What is read of one directory is told as it is in the code."""

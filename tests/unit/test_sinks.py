@@ -113,11 +113,7 @@ def test_pages_without_a_verdict(text: str) -> None:
     """Comment, alert, summary and summary.md of an error hold it as text alone, its first and last words included."""
     for error in errors(text):
         failed = RunFailure.of(error, "notes", run_id="run-1")
-        whole = [
-            comment.render(failed, Publication()),
-            comment.render_whole(failed),
-            results.summary(None, error, 2),
-        ]
+        whole = [comment.render(failed, Publication()), comment.render_whole(failed), results.summary(None, error, 2)]
         for page in (*whole, comment.render_alert(failed, Publication())):
             assert list(problems(page)) == []
             assert not seen(page)

@@ -84,10 +84,7 @@ def log(config_file: Path, *, limit: int, metrics: tuple[str, ...]) -> Answer[Ba
 
     settings = _settings(config_file)
     past = history.revisions(
-        config_file.resolve().parent,
-        settings.baseline_path,
-        limit=limit,
-        cutoffs=_cutoffs(settings),
+        config_file.resolve().parent, settings.baseline_path, limit=limit, cutoffs=_cutoffs(settings)
     )
     every = history_table.columns(past, lambda _: True)
     wanted = [figures.key(name, (column.metric for column in every)) for name in metrics]
@@ -118,8 +115,7 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
     for name in metrics:
         if name not in names and any(revision.baseline for revision in history.revisions):
             raise UsageError(
-                f"--metric {quoted(name)}: no version of {cut(history.path)} has it",
-                hint=f"Known: {', '.join(names)}.",
+                f"--metric {quoted(name)}: no version of {cut(history.path)} has it", hint=f"Known: {', '.join(names)}."
             )
 
 

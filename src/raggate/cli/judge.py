@@ -38,12 +38,7 @@ def judge(
     from raggate.scoring import figures
 
     asked = rejudge.Rejudging(
-        directory=directory,
-        config_file=config_file,
-        mode=mode,
-        environment=environment,
-        say=console.say,
-        prune=prune,
+        directory=directory, config_file=config_file, mode=mode, environment=environment, say=console.say, prune=prune
     )
     values = rejudge.judge_directory(asked)
     for retriever, name, value in values:

@@ -28,14 +28,7 @@ GATE: Mapping[str, Mapping[str, str]] = {
         "promote": "promote",
         "baseline": "baseline",
     },
-    "Start": {
-        "demo": "demo",
-        "init": "init",
-        "probe": "probe",
-        "golden": "golden",
-        "label": "label",
-        "lint": "lint",
-    },
+    "Start": {"demo": "demo", "init": "init", "probe": "probe", "golden": "golden", "label": "label", "lint": "lint"},
     "Trust": {"calibrate": "check", "prove": "prove", "judge": "judge"},
     "Large suites": {"run": "check", "merge": "check"},
 }

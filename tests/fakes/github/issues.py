@@ -45,8 +45,4 @@ def _shown(call: Call, one: Issue | Pull) -> dict[str, Any]:
     return call.filled("issue", {**same, "pull_request": {"url": shown["html_url"]}})
 
 
-OPERATIONS = {
-    "issues/list-for-repo": list_issues,
-    "issues/create": create_issue,
-    "issues/update": update_issue,
-}
+OPERATIONS = {"issues/list-for-repo": list_issues, "issues/create": create_issue, "issues/update": update_issue}
