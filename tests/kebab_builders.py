@@ -51,6 +51,7 @@ def ask_stand_in(
     behaviour: str = "",
     *,
     program: Mapping[str, Any] | None = None,
+    words: Sequence[str] = (),
     on_result: OnResult = lambda *_: None,
     give_up_after: int = 10,
     max_body_bytes: int = 8 << 20,
@@ -66,7 +67,7 @@ def ask_stand_in(
         "KEBAB_STUB_LOG": str(root / "log"),
         "KEBAB_STUB_PID": str(root / "pid"),
     }
-    run = [sys.executable, "-I", "-S", str(STUB)]
+    run = [sys.executable, "-I", "-S", str(STUB), *words]
     stand_in = {"run": run, "env": environment, "pass_env": ["LD_LIBRARY_PATH"], **(program or {})}
     config = Config.model_validate(
         {

@@ -247,14 +247,15 @@ def test_services_of_a_command_are_reached_from_every_network(job: Jobs, network
     """An API that runs in the action's own container reaches its service, wherever that container is."""
     made = job(network=network)
     environment = {"API_HOST": "0.0.0.0", "VAULT_PERSONAL_PATH": "/", "VAULT_WORK_PATH": "/"}
-    store = {"image": GATE["api-image"], "env": environment, "ready": {"http": {"port": 9000, "path": "/api/health"}}}
+    store = {"image": GATE["api-image"], "env": environment, "port": 9000}
     api = {
         "run": ["python3", "-c", ASKS_ITS_STORE],
         "env": {"PORT": "{port}", "STORE": "http://{service.store}:9000"},
-        "services": {"store": store},
     }
     settings = yaml.safe_load((made.workspace / "raggate.yml").read_text())
-    (made.workspace / "store.yml").write_text(yaml.safe_dump({**settings, "api": {"command": api}}))
+    (made.workspace / "store.yml").write_text(
+        yaml.safe_dump({**settings, "api": {"command": api, "services": {"store": store}}})
+    )
     step = made.run({"config": "store.yml", "allow-command": "true"})
     assert (step.exit_code, step.outputs["verdict"]) == (3, "cannot tell"), step.text
     assert "the store answers 200" in step.text

@@ -30,7 +30,7 @@ from project import ended
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
-from raggate.config.service_settings import Api, CommandBackend, ContainerBackend, Readiness
+from raggate.config.service_settings import Api, Readiness
 from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
@@ -108,9 +108,10 @@ def place(tmp_path: Path, run: str) -> Workspace:
 
 
 @pytest.fixture
-def settings(built: dict[str, str]) -> Callable[..., ContainerBackend]:
-    def make(image: str = "hostile", **more: object) -> ContainerBackend:
-        return ContainerBackend.model_validate({"image": built[image], "port": 9000, **more})
+def settings(built: dict[str, str]) -> Callable[..., Api]:
+
+    def make(image: str = "hostile", *, api: dict[str, object] | None = None, **more: object) -> Api:
+        return Api.model_validate({**(api or {}), "container": {"image": built[image], "port": 9000, **more}})
 
     return make
 
@@ -170,9 +171,9 @@ def inspected(engine: Any, run: str, suffix: str = "-api") -> dict[str, Any]:
     return attributes
 
 
-def failure(settings: ContainerBackend, place: Workspace, *, timeout: float = 10) -> CannotTell:
+def failure(settings: Api, place: Workspace, *, timeout: float = 10) -> CannotTell:
     """Boot what does not come up and give the error."""
-    api = Api(container=settings, ready=Readiness(timeout=timeout, settle=0.3))
+    api = settings.model_copy(update={"ready": Readiness(timeout=timeout, settle=0.3)})
     adapter = AskAdapter(Ask(), list(place.vaults))
     with (
         pytest.raises(CannotTell) as caught,
@@ -335,7 +336,7 @@ class TestProfile:
         """Another machine is reached with `egress`, and by the same API not without."""
         reached = {}
         for egress in (True, False):
-            with container.start(settings(egress=egress), place) as api:
+            with container.start(settings(api={"egress": egress}), place) as api:
                 reached[egress] = listening(api.base_url, "/reach", address=neighbour).text
         assert reached[True] == "done"
         assert "timeout" in reached[False] or "unreachable" in reached[False]
@@ -344,7 +345,7 @@ class TestProfile:
         """With `egress` the network is an ordinary one, and that is said."""
         said: list[str] = []
         relaxed = replace(place, say=said.append)
-        with container.start(settings(egress=True), relaxed) as api:
+        with container.start(settings(api={"egress": True}), relaxed) as api:
             assert engine.networks.list(filters={"label": f"raggate.run={run}"})[0].attrs["Internal"] is False
             listening(api.base_url)
         assert [line for line in said if "egress: true" in line]
@@ -358,14 +359,15 @@ class TestProfile:
 
     def test_relaxations_work(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """Each relaxed limit is what the container gets."""
-        more = {"user": "0:0", "read_only": False, "tmpfs": ["/scratch"], "memory": "64m"}
+        more = {"user": "0:0", "writable": ["/scratch"], "memory": "64m"}
         with container.start(settings(**more), place) as api:
             host = inspected(engine, run)["HostConfig"]
             found = listening(api.base_url).json()
         assert (host["Memory"], list(host["Tmpfs"])) == (64 << 20, ["/scratch"])
         assert re.search(r"CapEff:\s+0{16}\n", found["status"])
-        assert found["write_root"] == "done"
         assert "read-only file system" in found["write_vault"]
+        with container.start(settings(user="0:0", writable=["/"]), place) as api:
+            assert listening(api.base_url).json()["write_root"] == "done"
 
     def test_volumes_of_the_image_stay_in_memory(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """A volume that the image declares is no way to the disk."""
@@ -414,7 +416,7 @@ class TestReadiness:
     def test_no_such_program(self, settings: Any, place: Workspace, built: dict[str, str], engine: Any) -> None:
         """An image whose program cannot be executed says so."""
         (place.root / "Dockerfile").write_text('FROM scratch\nCOPY Dockerfile /\nCMD ["/none"]\n')
-        made = ContainerBackend.model_validate({"build": {}, "port": 9000})
+        made = Api.model_validate({"container": {"build": {}, "port": 9000}})
         error = failure(made, place)
         assert "the container 'api' could not be started" in error.message or "exited with code 127" in error.message
 
@@ -446,10 +448,11 @@ class TestServices:
         service = {
             "image": built["notes"],
             "env": {"API_HOST": "0.0.0.0", "VAULT_PERSONAL_PATH": "/", "VAULT_WORK_PATH": "/"},
-            "ready": {"http": {"port": 9000, "path": "/api/health"}},
+            "port": 9000,
         }
-        tcp = {"image": built["hostile"], "ready": {"tcp": 9000}}
-        made = settings(env={"STORE": "http://{service.notes}:9000"}, services={"notes": service, "second": tcp})
+        second = {"image": built["hostile"], "port": 9000}
+        api = {"services": {"notes": service, "second": second}}
+        made = settings(env={"STORE": "http://{service.notes}:9000"}, api=api)
         with container.start(made, place) as api:
             found = listening(api.base_url).json()
             assert "STORE=http://notes:9000" in found["environment"]
@@ -459,21 +462,20 @@ class TestServices:
 
     def test_that_fails(self, settings: Any, place: Workspace, built: dict[str, str]) -> None:
         """A service that ends is named, with its last words, and the API is never started."""
-        services = {"store": {"image": built["hostile"], "command": ["exit"], "ready": {"tcp": 9000}}}
+        services = {"store": {"image": built["hostile"], "command": ["exit"], "port": 9000}}
         with (
             pytest.raises(CannotTell, match="the service 'store' exited with code 3 before it was ready") as caught,
-            container.start(settings(services=services), place),
+            container.start(settings(api={"services": services}), place),
         ):
             pass
         assert caught.value.log == ("fatal: no settings",)
 
     def test_that_is_never_ready(self, settings: Any, place: Workspace, built: dict[str, str]) -> None:
         """A service that is not ready in time is named, with what it answers."""
-        ready = {"http": {"port": 9000, "path": "/api/health"}, "timeout": 1}
-        services = {"store": {"image": built["hostile"], "command": ["deaf"], "ready": ready}}
+        services = {"store": {"image": built["hostile"], "command": ["never"], "port": 9000}}
         with (
-            pytest.raises(CannotTell, match=r"not ready after 1 s: GET /api/health answers 503"),
-            container.start(settings(services=services), place),
+            pytest.raises(CannotTell, match=r"not ready after 1 s: no connection"),
+            container.start(settings(api={"services": services, "ready": {"timeout": 1}}), place),
         ):
             pass
 
@@ -481,8 +483,8 @@ class TestServices:
         self, engine: Any, settings: Any, place: Workspace, built: dict[str, str], run: str
     ) -> None:
         """A service that dies while the API runs is the reason that is given."""
-        services = {"store": {"image": built["hostile"], "ready": {"tcp": 9000}}}
-        with container.start(settings(services=services), place) as api:
+        services = {"store": {"image": built["hostile"], "port": 9000}}
+        with container.start(settings(api={"services": services}), place) as api:
             listening(api.base_url)
             engine.containers.get(inspected(engine, run, "-store")["Id"]).kill()
             end = time.monotonic() + 2
@@ -506,16 +508,19 @@ class TestServicesOfACommand:
     """Containers that an API needs that runs as a process of this machine, and hands on what it is asked."""
 
     @pytest.fixture
-    def forward(self, built: dict[str, str]) -> Callable[..., CommandBackend]:
+    def forward(self, built: dict[str, str]) -> Callable[..., Api]:
         """Return a function that makes settings of the API and its store."""
 
-        def make(**more: object) -> CommandBackend:
-            store = {"image": built["hostile"], "ready": {"tcp": 9000}, "env": {"RUN": "{run}"}, **more}
-            return CommandBackend.model_validate(
+        def make(*, ready: float = 60, **more: object) -> Api:
+            store = {"image": built["hostile"], "port": 9000, "env": {"RUN": "{run}"}, **more}
+            return Api.model_validate(
                 {
-                    "run": [sys.executable, "-c", FORWARD],
-                    "env": {"PORT": "{port}", "STORE": "http://{service.store}:9000"},
-                    "services": {"store": store, "second": {"image": built["hostile"], "ready": {"tcp": 9000}}},
+                    "command": {
+                        "run": [sys.executable, "-c", FORWARD],
+                        "env": {"PORT": "{port}", "STORE": "http://{service.store}:9000"},
+                    },
+                    "services": {"store": store, "second": {"image": built["hostile"], "port": 9000}},
+                    "ready": {"timeout": ready},
                 }
             )
 
@@ -548,11 +553,11 @@ class TestServicesOfACommand:
     def test_a_port_without_anybody(self, forward: Any, place: Workspace) -> None:
         """A service that never listens is not ready, though the engine takes connections in its place."""
         with pytest.raises(CannotTell, match="the service 'store' was not ready after 1 s"):
-            command.start(forward(command=["never"], ready={"tcp": 9000, "timeout": 1}), place).__enter__()
+            command.start(forward(command=["never"], ready=1), place).__enter__()
 
     def test_after_a_signal(self, engine: Any, gate: Gate, forward: Any, run: str) -> None:
         """A signal leaves nothing."""
-        api = {"command": forward().model_dump(mode="json"), "ready": {"timeout": 60}}
+        api = forward().model_dump(mode="json", exclude_unset=True)
         api["command"]["env"]["STORE"] = "http://{service.store}:1"  # never healthy
         process = gate.start(api)
         wait_for_container(engine, run, "-second")
@@ -571,7 +576,7 @@ class TestImages:
         context.mkdir()
         compile_program(HOSTILE, context / "program")
         (context / "Dockerfile").write_text('ARG X=1\nFROM scratch\nCOPY program /p\nENTRYPOINT ["/p"]\n')
-        made = ContainerBackend.model_validate({"build": {"context": "app", "args": {"X": "2"}}, "port": 9000})
+        made = Api.model_validate({"container": {"build": {"context": "app", "args": {"X": "2"}}, "port": 9000}})
         known: list[str] = []
         with container.start(made, replace(place, identified=known.append)) as api:
             assert listening(api.base_url).json()["write_tmp"] == "done"
@@ -581,7 +586,7 @@ class TestImages:
     def test_failing_build(self, place: Workspace) -> None:
         """A build that fails is shown with its last lines."""
         (place.root / "Dockerfile").write_text("FROM scratch\nCOPY missing /\n")
-        made = ContainerBackend.model_validate({"build": {}, "port": 9000})
+        made = Api.model_validate({"container": {"build": {}, "port": 9000}})
         with pytest.raises(CannotTell, match=r"api.container.build: the image could not be built") as caught:
             container.start(made, place).__enter__()
         assert "missing" in caught.value.log[-1]
@@ -592,14 +597,14 @@ class TestImages:
     )
     def test_nothing_to_build(self, place: Workspace, build: dict[str, str], message: str) -> None:
         """A context or Dockerfile that is not there is a usage error."""
-        made = ContainerBackend.model_validate({"build": build, "port": 9000})
+        made = Api.model_validate({"container": {"build": build, "port": 9000}})
         with pytest.raises(UsageError, match=message):
             container.start(made, place).__enter__()
 
     def test_context_that_leads_out(self, place: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
         """A context that is a link out of the repository is refused."""
         (place.root / "app").symlink_to(tmp_path_factory.mktemp("outside"))
-        made = ContainerBackend.model_validate({"build": {"context": "app"}, "port": 9000})
+        made = Api.model_validate({"container": {"build": {"context": "app"}, "port": 9000}})
         with pytest.raises(UsageError, match="not a directory of the repository"):
             container.start(made, place).__enter__()
 
@@ -607,7 +612,7 @@ class TestImages:
         """A registry that does not answer is tried three times."""
         pauses: list[int] = []
         monkeypatch.setattr(images, "_pause", pauses.append)
-        made = ContainerBackend.model_validate({"image": "localhost:1/none:1", "port": 9000})
+        made = Api.model_validate({"container": {"image": "localhost:1/none:1", "port": 9000}})
         with pytest.raises(CannotTell, match="could not be pulled in 3 attempts; the registry does not answer"):
             container.start(made, place).__enter__()
         assert pauses == [1, 2]
@@ -863,7 +868,7 @@ class TestRepeatedBuilds:
         with contextlib.ExitStack() as stack:
             for note in ("1", "2"):
                 self.context(place.root, built, f"LABEL root={place.root.name} note={note}")
-                settings = ContainerBackend.model_validate({"build": {"context": "."}, "port": 9000})
+                settings = Api.model_validate({"container": {"build": {"context": "."}, "port": 9000}})
                 listening(stack.enter_context(container.start(settings, place)).base_url)
                 made.append(len(self.ours(engine, place.root)))
         assert made == [1, 2]

@@ -216,7 +216,9 @@ def test_the_pull_request_that_brings_raggate_in(forge: Forge) -> None:
     assert "This pull request introduces raggate" in body
 
 
-LEAK = {"    pass_env: [NOTES_DISABLE]": "    pass_env: [NOTES_DISABLE, DEPLOY_KEY]\n    egress: true\n    user: '0:0'"}
+LEAK = {
+    "    pass_env: [NOTES_DISABLE]": "    pass_env: [NOTES_DISABLE, DEPLOY_KEY]\n    user: '0:0'\n  egress: true",
+}
 
 
 def leaking(made: Job) -> Job:
@@ -233,7 +235,7 @@ def leaking(made: Job) -> Job:
     ("event", "inputs", "message"),
     [
         ("pull_request_target", {"allow-first-run": "pass_env, egress, user"}, "pull_request_target is refused"),
-        ("pull_request", {"fail-on": "never"}, "api.container.egress, api.container.pass_env, api.container.user"),
+        ("pull_request", {"fail-on": "never"}, "api.egress, api.container.pass_env, api.container.user"),
         ("pull_request", {"allow-first-run": "pass_env"}, "allow-first-run: pass_env, egress, user"),
     ],
 )

@@ -178,7 +178,7 @@ class TestPlaceholders:
             | {"build": [[sys.executable, "-c", show, "{port}|{out}|{vault.work}"]]}
             | {"env": {**settings().env, "SHOWN": '{"a": {}} ${HOME} {{name}} {0} }{ {vault.personal}'}}
         )
-        with command.start(made, place) as api:
+        with command.start(Api(command=made), place) as api:
             port = api.base_url.rpartition(":")[2]
         shown = (place.out / "build.log").read_text()
         assert f"['{port}|{place.out}|{place.vaults['work']}']" in shown
@@ -200,7 +200,7 @@ class TestPlaceholders:
         made = CommandBackend.model_validate(settings().model_dump() | change)
         with (
             pytest.raises(UsageError, match=rf"^{key}: unknown placeholder {{vault.privat}}") as caught,
-            command.start(made, place),
+            command.start(Api(command=made), place),
         ):
             pass
         assert "{vault.personal}, {vault.work}" in caught.value.hint
@@ -217,7 +217,7 @@ class TestPlaceholders:
     def test_no_port_at_all(self, place):
         """A command that is not told its port is refused at once, for it could never be reached."""
         with pytest.raises(UsageError, match="cannot know where to listen"):
-            command.start(CommandBackend(run=["serve"]), place).__enter__()
+            command.start(Api(command=CommandBackend(run=["serve"])), place).__enter__()
 
 
 class TestRefusals:
@@ -240,7 +240,7 @@ class TestRefusals:
         (place.root / "script").write_text("#!/no/such/interpreter\n")
         (place.root / "script").chmod(0o755)
         with pytest.raises(UsageError, match=r"^api\.command\.run") as caught:
-            command.start(CommandBackend(run=run), place).__enter__()
+            command.start(Api(command=CommandBackend(run=run)), place).__enter__()
         assert why in caught.value.message
 
 
@@ -249,10 +249,10 @@ class TestServices:
 
     def refused(self, place, settings, services, **more):
         """Start it and give the error, with nothing having run."""
-        own = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], services=services, **more)
+        own = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], **more)
         nowhere = replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
         with pytest.raises((CannotTell, UsageError)) as caught:
-            command.start(own, nowhere).__enter__()
+            command.start(Api.model_validate({"command": own, "services": services}), nowhere).__enter__()
         assert not (place.root / "built").exists()
         return caught.value
 
@@ -260,14 +260,14 @@ class TestServices:
         """Without an engine nothing can be told, and the message says who needs one and what works without."""
         error = self.refused(place, settings, {"store": {"image": "x"}}, env={"A": "{port}{service.store}"})
         assert isinstance(error, CannotTell)
-        assert "no Docker socket at /nowhere/s, and `api.container` and `services` need an engine" in error.message
-        assert "`api.command` without `services`" in error.hint
+        assert "no Docker socket at /nowhere/s, and `api.container` and `api.services` need an engine" in error.message
+        assert "`api.command` without `api.services`" in error.hint
 
     @pytest.mark.parametrize(
         ("env", "own", "key"),
         [
             ({"A": "{service.stroe}"}, {}, r"api\.command\.env\.A: .*did you mean \{service\.store\}"),
-            ({}, {"A": "{port}"}, r"api\.command\.services\.store\.env\.A: unknown placeholder"),
+            ({}, {"A": "{port}"}, r"api\.services\.store\.env\.A: unknown placeholder"),
         ],
     )
     def test_unknown_placeholders(self, place, settings, env, own, key):
@@ -284,7 +284,7 @@ class TestBuild:
         """Build steps run one after the other in the working directory, and their output is kept."""
         (place.root / "sub").mkdir()
         steps = [["sh", "-c", "echo one > made; pwd"], ["sh", "-c", "cat made; echo two >&2"]]
-        with command.start(settings(code=SLEEP, build=steps, cwd="sub"), place):
+        with command.start(Api(command=settings(code=SLEEP, build=steps, cwd="sub")), place):
             lines = (place.out / "build.log").read_text().splitlines()
         first = ["$ sh -c 'echo one > made; pwd'", str(place.root / "sub")]
         assert lines == [*first, "$ sh -c 'cat made; echo two >&2'", "one", "two"]
@@ -293,7 +293,7 @@ class TestBuild:
         """A step that fails is named with its exit code and last output, and nothing after it runs."""
         steps = [["true"], ["sh", "-c", "echo undefined: foo; exit 7"], ["touch", "never"]]
         with pytest.raises(CannotTell, match=r"build step 2 of 3 \(`sh -c .*`\) exited with code 7") as caught:
-            command.start(settings(build=steps), place).__enter__()
+            command.start(Api(command=settings(build=steps)), place).__enter__()
         assert caught.value.log[-1] == "undefined: foo"
         assert not (place.root / "never").exists()
 
@@ -303,7 +303,7 @@ class TestBuild:
         begun = time.monotonic()
         steps = [["sleep", "0.3"], ["sh", "-c", "echo compiling; sleep 600 & sleep 600"]]
         with pytest.raises(CannotTell, match=r"build step 2 of 2 .* not finished after 0.6 s") as caught:
-            command.start(settings(build=steps), place).__enter__()
+            command.start(Api(command=settings(build=steps)), place).__enter__()
         assert 0.5 < time.monotonic() - begun < 3
         assert caught.value.log[-1] == "compiling"
 
@@ -314,7 +314,7 @@ class TestEnvironment:
     def test_allow_list(self, place, settings):
         """Only the named variables and the configured ones reach the API; stdin is empty."""
         code = "import os, json, sys, time; print(json.dumps(dict(os.environ))); print(repr(sys.stdin.read()))"
-        with command.start(settings(code=code), place) as api:
+        with command.start(Api(command=settings(code=code)), place) as api:
             assert eventually(api.died)
             seen, stdin = api.log_tail()
         environment = json.loads(seen)
@@ -343,7 +343,7 @@ class TestLog:
         """Only so many lines are kept in memory and so many bytes in the file, which says that it was cut."""
         monkeypatch.setattr(processes, "FILE_BYTES", 3 << 20)
         code = "import sys\nfor i in range(60_000): print(i, 'x' * 90)\nsys.stdout.write('the end')"
-        with command.start(settings(code=code), place) as api:
+        with command.start(Api(command=settings(code=code)), place) as api:
             assert eventually(api.died)
             assert api.log_tail()[-1] == "the end"
         written = (place.out / "api.log").read_bytes()
@@ -357,7 +357,7 @@ class TestLog:
         """What a process says right before it ends is there as soon as it is known to have ended."""
         code = "import os, sys; sys.stderr.write('panic'); sys.stderr.flush(); os.abort()"
         for _ in range(5):
-            with command.start(settings(code=code), place) as api:
+            with command.start(Api(command=settings(code=code)), place) as api:
                 while (ended := api.died()) is None:
                     pass
                 assert (ended.message, ended.signal) == ("was killed by SIGABRT", "SIGABRT")
@@ -409,14 +409,14 @@ class TestTeardown:
         """What a crashed API has left behind goes at the end, though it holds the API's output open."""
         orphan = f"subprocess.Popen([sys.executable, '-c', '{SLEEP}'], start_new_session=True)"
         code = f"import subprocess, sys; {orphan}; sys.exit(5)"
-        with command.start(settings(code=code), place) as api:
+        with command.start(Api(command=settings(code=code)), place) as api:
             assert eventually(api.died)
             assert api.died().message == "exited with code 5"
 
     @linux
     def test_a_child_without_the_mark(self, place, settings):
         """A child that has lost its environment goes with its process group, even when the API has ended before."""
-        with command.start(settings(code=FORGETFUL), place) as api:
+        with command.start(Api(command=settings(code=FORGETFUL)), place) as api:
             assert eventually(api.died)
             pid = int(api.log_tail()[-1])
             assert not gone(pid)
@@ -427,7 +427,7 @@ class TestTeardown:
         """In a process that is not raggate's own, its children in sessions of their own go on."""
         own = subprocess.Popen(["sleep", "600"], start_new_session=True)
         try:
-            with command.start(settings(code=SLEEP), place):
+            with command.start(Api(command=settings(code=SLEEP)), place):
                 pass
             assert own.poll() is None
         finally:
@@ -439,13 +439,13 @@ PARENT = """
     import json, sys, time
     from pathlib import Path
     from raggate.service.backends import command
-    from raggate.config.service_settings import CommandBackend
+    from raggate.config.service_settings import Api, CommandBackend
     from raggate.models.service import Workspace
     given = json.loads(sys.argv[1])
     place = Workspace(root=Path(given["root"]), out=Path(given["out"]), environment=given["environment"],
                   vaults={name: Path(path) for name, path in given["vaults"].items()})
     print("begin", flush=True)
-    with command.start(CommandBackend.model_validate(given["settings"]), place) as api:
+    with command.start(Api(command=CommandBackend.model_validate(given["settings"])), place) as api:
         from raggate.base.http_client import httpx
         while True:
             try:
@@ -461,7 +461,7 @@ PARENT = """
 PARENT_THAT_LEAVES = f"""{PARENT.partition('    print("begin"')[0]}
     import os, subprocess
     own = subprocess.Popen(["sleep", "600"], start_new_session=True)
-    with command.start(CommandBackend.model_validate(given["settings"]), place) as api:
+    with command.start(Api(command=CommandBackend.model_validate(given["settings"])), place) as api:
         while not api.died():
             time.sleep(0.01)
         pid = int(api.log_tail()[-1])

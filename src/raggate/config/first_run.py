@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from raggate.config.mapped_settings import Mapped
     from raggate.config.mcp_settings import Mcp
     from raggate.config.schema import Config
-    from raggate.config.service_settings import CommandBackend, Contained, Program
+    from raggate.config.service_settings import Api, CommandBackend, Program
 
 INPUT = "allow-first-run"
 """The action's input that allows settings."""
@@ -49,9 +49,6 @@ STRICT = FirstRun()
 
 def _requested(settings: Config) -> Iterator[tuple[str, str]]:
     """Yield each setting that is asked for, and the key where it stands."""
-    # who has such settings has loaded their models
-    from raggate.config.service_settings import Service
-
     api = settings.api
     for name in ("command", "program"):
         beside: CommandBackend | Program | None = getattr(api, name)
@@ -67,18 +64,19 @@ def _requested(settings: Config) -> Iterator[tuple[str, str]]:
         # its key is a variable of the job's, and goes wherever the change says
         if judge.provider or judge.api_key_env:
             yield "pass_env", f"judges.{key}"
-    if api.container is not None and api.container.egress:
-        yield "egress", "api.container.egress"
-    for key, container in api.containers().items():
-        if isinstance(container, Service):
-            yield "services", key
-        yield from _relaxed(container, key)
+    yield from _of_containers(api)
 
 
-def _relaxed(container: Contained, key: str) -> Iterator[tuple[str, str]]:
+def _of_containers(api: Api) -> Iterator[tuple[str, str]]:
+    # who has such settings has loaded their models
     from raggate.config.service_settings import DEFAULT_USER
 
-    if container.pass_env:
-        yield "pass_env", f"{key}.pass_env"
-    if container.user != DEFAULT_USER:
-        yield "user", f"{key}.user"
+    if api.egress:
+        yield "egress", "api.egress"
+    for key, container in api.containers().items():
+        if container is not api.container:
+            yield "services", key
+        if container.pass_env:
+            yield "pass_env", f"{key}.pass_env"
+        if container.user != DEFAULT_USER:
+            yield "user", f"{key}.user"

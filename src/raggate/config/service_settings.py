@@ -9,9 +9,9 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from operator import gt, lt
+from operator import lt
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -21,7 +21,6 @@ from raggate.config.effects import OTHER, SAME, Looser, more
 from raggate.config.values import (
     HttpUrl,
     ImageName,
-    MountPoint,
     PassedVariable,
     Port,
     RelativePath,
@@ -30,9 +29,12 @@ from raggate.config.values import (
     Text,
     TokenlessVariable,
     Variable,
+    WritablePlace,
 )
 
 DEFAULT_USER = "65534:65534"
+VAULTS = "/vaults"
+"""Where the API's container has copies of the vaults, each in a directory of its name."""
 BUILD_SECONDS = 1800
 """For a whole build: of an image, or of all commands of `api.command.build`."""
 
@@ -110,8 +112,13 @@ def _larger_memory(before: str, now: str) -> bool:
     return _in_bytes(now) > _in_bytes(before)
 
 
-class Contained(SettingsModel):
-    """What every container has: an image, words and variables, and limits of which each can be relaxed by name."""
+class Container(SettingsModel):
+    """A hardened container: the API's own, or that of a service it needs, such as a vector database.
+
+    In `env` and `command`, `{service.NAME}` stands for the host name of a service, and `{run}` for a name that no other
+    run has. The API's own also knows `{port}`, and in `{vault.NAME}` the path of a vault inside the container, where
+    its copy is read-only.
+    """
 
     image: ImageName | None = None
     """The image. An image on this machine is used as it is; any other is pulled, without credentials."""
@@ -124,12 +131,13 @@ class Contained(SettingsModel):
     pass_env: Annotated[list[PassedVariable], Looser(more)] = []
     """Names of variables to pass on from raggate's own environment. Those of the runner, Docker and proxies are
     refused."""
+    port: Port | None = None
+    """Port inside the container, on which it listens on all addresses, 0.0.0.0. The API's must be named. A service is
+    up when it accepts connections at its port, or without one as soon as it has started."""
     user: Annotated[UserName | None, SAME, Looser(lambda before, now: before != now != DEFAULT_USER)] = DEFAULT_USER
     """User and group of the process; null for the image's own."""
-    read_only: Annotated[bool, SAME, Looser(gt)] = True
-    """Make the root file system read-only."""
-    tmpfs: Annotated[list[MountPoint], SAME, Looser(more)] = ["/tmp"]  # noqa: S108 - inside the container
-    """Writable directories, in memory."""
+    writable: Annotated[list[WritablePlace], SAME, Looser(more)] = ["/tmp"]  # noqa: S108 - inside the container
+    """Directories that can be written: in memory, and empty at the start. `/` for the file system of the image."""
     memory: Annotated[str, Field(pattern=_MEMORY.pattern), SAME, Looser(_larger_memory)] = "512m"
     """Memory limit, swap included; beyond it the process is killed."""
 
@@ -140,54 +148,22 @@ class Contained(SettingsModel):
 
     def relaxed(self) -> list[str]:
         """Name every limit that differs from the default."""
-        kept = Contained.model_fields
-        names = ("pass_env", "user", "read_only", "tmpfs", "memory")
+        kept = Container.model_fields
         return [
             f"{name}: {_written(getattr(self, name))} (default {_written(kept[name].default)})"
-            for name in names
+            for name in ("pass_env", "user", "writable", "memory")
             if getattr(self, name) != kept[name].default
         ]
 
     @model_validator(mode="after")
-    def _one_image(self) -> Contained:
+    def _sound(self) -> Container:
         if (self.image is None) == (self.build is None):
             raise ValueError("expected exactly one of 'image' and 'build'")
         if self.memory_bytes < 6 << 20:
             raise ValueError("expected 'memory' of at least 6m")
+        if any(PurePosixPath(path).is_relative_to(VAULTS) for path in self.writable):
+            raise ValueError(f"expected 'writable' outside {VAULTS}, where the copies of the vaults are")
         return self
-
-
-class HttpReady(SettingsModel):
-    """An HTTP check: the service is up when this path answers 200 to 299."""
-
-    port: Port
-    """Port inside the container."""
-    path: Annotated[str, Field(pattern=r"^/")] = "/"
-    """The path."""
-
-
-class ServiceReady(SettingsModel):
-    """When a service is up. Without `tcp` and `http`: as soon as it has started."""
-
-    tcp: Port | None = None
-    """It is up when it accepts connections at this port."""
-    http: HttpReady | None = None
-    """It is up when it answers at this path."""
-    timeout: Seconds = 60
-    """Seconds it may take from the start."""
-
-    @model_validator(mode="after")
-    def _one_probe(self) -> ServiceReady:
-        if self.tcp is not None and self.http is not None:
-            raise ValueError("expected at most one of 'tcp' and 'http'")
-        return self
-
-
-class Service(Contained):
-    """A container that the API needs, such as a vector database. Its name is its host name."""
-
-    ready: Annotated[ServiceReady, SAME] = ServiceReady()
-    """When it is up; the API is started after that."""
 
 
 class CommandBackend(SettingsModel):
@@ -208,47 +184,8 @@ class CommandBackend(SettingsModel):
     """Environment variables of the commands, added to those of `pass_env`."""
     pass_env: Annotated[list[TokenlessVariable], Looser(more)] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables to pass on from raggate's own environment; everything else is withheld."""
-    services: dict[ServiceName, Service] = {}
-    """Containers started before all commands. The commands reach the ports that the image declares, and that of
-    `ready`."""
     stdio: bool = False
     """Talk to it over its standard input and output instead of a port. For MCP servers only."""
-
-
-class ContainerBackend(Contained):
-    """Start the API as a hardened container beside raggate.
-
-    In `env` and `command`, `{port}`, `{vault.NAME}` and `{service.NAME}` stand for the port, the path of a vault
-    inside the container, and the host name of a service; `{run}`, also for services, for a name that no other run has.
-    """
-
-    port: Port
-    """Port inside the container. The API must listen on it on all addresses, 0.0.0.0."""
-    vault_path: MountPoint = "/vaults"
-    """Where the copies of the vaults are mounted, read-only, each in a directory of its name."""
-    egress: Annotated[bool, SAME, Looser(lt)] = False
-    """Allow the API and its services to reach other networks."""
-    services: dict[ServiceName, Service] = {}
-    """Containers started before the API, on the same network."""
-
-    def relaxed(self) -> list[str]:
-        """Name every limit that differs from the default."""
-        egress = ["egress: true (the API reaches every network that this machine reaches)"] if self.egress else []
-        return super().relaxed() + egress
-
-    @model_validator(mode="before")
-    @classmethod
-    def _over_http(cls, section: object) -> object:
-        if isinstance(section, dict) and "stdio" in section:
-            raise ValueError("expected no 'stdio', which is of api.command; a container is spoken to over HTTP")
-        return section
-
-    @model_validator(mode="after")
-    def _sound(self) -> ContainerBackend:
-        vaults = PurePosixPath(self.vault_path)
-        if any(vaults.is_relative_to(path) or PurePosixPath(path).is_relative_to(vaults) for path in self.tmpfs):
-            raise ValueError("expected 'vault_path' outside the directories of 'tmpfs'")
-        return self
 
 
 class Readiness(SettingsModel):
@@ -270,9 +207,7 @@ class Program(SettingsModel):
     """A program that is run for the questions, as the adapter `kebab` does; nothing has to be brought up."""
 
     run: Annotated[list[Text], Field(min_length=1)] = ["kebab"]
-    """The words that start it, in the directory of raggate.yml."""
-    config: RelativePath | None = None
-    """Its configuration file, handed on with `--config`."""
+    """The words that start it in the directory of raggate.yml, such as `[kebab, --config, kebab.toml]`."""
     bulk: bool = True
     """Ask for retrieval in bulk."""
     env: dict[Variable, Text] = {}
@@ -286,8 +221,13 @@ class Api(SettingsModel):
 
     command: Annotated[CommandBackend | None, OTHER] = None
     """Start it as a child process."""
-    container: Annotated[ContainerBackend | None, OTHER] = None
-    """Start it as a hardened container."""
+    container: Annotated[Container | None, OTHER] = None
+    """Start it as a hardened container beside raggate."""
+    services: Annotated[dict[ServiceName, Container], OTHER] = {}
+    """Containers started before `command` or `container`, in this order. An API in a container reaches them by their
+    names; a command at the addresses `{service.NAME}`, at `port` and the ports that the image declares."""
+    egress: Annotated[bool, Looser(lt)] = False
+    """Allow a contained API and its services to reach other networks."""
     url: Annotated[HttpUrl | None, OTHER] = None
     """Use an API that is already running; raggate neither starts nor stops it."""
     program: Annotated[Program | None, OTHER] = None
@@ -295,18 +235,35 @@ class Api(SettingsModel):
     ready: Readiness = Readiness()
     """When it is ready."""
 
-    def containers(self) -> dict[str, Contained]:
+    def containers(self) -> dict[str, Container]:
         """Return every container that is to be started, by its key."""
-        containers: dict[str, Contained] = {} if self.container is None else {"api.container": self.container}
-        for name, backend in (("command", self.command), ("container", self.container)):
-            for service, settings in (backend.services if backend else {}).items():
-                containers[f"api.{name}.services.{service}"] = settings
-        return containers
+        own = {} if self.container is None else {"api.container": self.container}
+        return own | {f"api.services.{name}": service for name, service in self.services.items()}
+
+    def relaxed(self) -> list[str]:
+        """Name every limit of containers that differs from the default."""
+        egress = ["api.egress: true (the API reaches every network that this machine reaches)"] if self.egress else []
+        return egress + [f"{key}.{text}" for key, part in self.containers().items() for text in part.relaxed()]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _over_http(cls, section: Any) -> Any:
+        if isinstance(section, dict) and "stdio" in (section.get("container") or ()):
+            raise ValueError(
+                "container: expected no 'stdio', which is of api.command; a container is spoken to over HTTP"
+            )
+        return section
 
     @model_validator(mode="after")
     def _one_backend(self) -> Api:
         if sum(backend is not None for backend in (self.command, self.container, self.url, self.program)) != 1:
             raise ValueError("expected exactly one of 'command', 'container', 'url' and 'program'")
+        if self.container is not None and self.container.port is None:
+            raise ValueError("container: expected 'port', at which the API listens")
+        if self.egress and self.container is None:
+            raise ValueError("expected 'egress' with 'container' only; nothing else is kept from networks")
+        if self.services and self.command is None and self.container is None:
+            raise ValueError("expected 'services' with 'command' or 'container', which raggate starts")
         return self
 
 

@@ -100,12 +100,12 @@ def _no_token(name: str) -> str:
     return name
 
 
-def _mount_point(path: str) -> str:
+def _writable_place(path: str) -> str:
     pure = PurePosixPath(path)
     if not path.startswith("/") or ".." in pure.parts or any(sign in path for sign in ":,\\\0"):
         raise ValueError("expected an absolute path")
-    if len(pure.parts) < 2 or pure.parts[1] in {"proc", "sys", "dev"}:
-        raise ValueError("expected a directory other than /, /proc, /sys and /dev")
+    if len(pure.parts) > 1 and pure.parts[1] in {"proc", "sys", "dev"}:
+        raise ValueError("expected a directory other than /proc, /sys and /dev")
     return str(pure)
 
 
@@ -120,7 +120,7 @@ PathInRepository = Annotated[str, AfterValidator(_in_repository)]
 """May begin with `..`: a service's suite can depend on what lies beside the service."""
 HttpUrl = Annotated[str, AfterValidator(_http)]
 Text = Annotated[str, AfterValidator(_no_nul)]
-MountPoint = Annotated[str, AfterValidator(_mount_point)]
+WritablePlace = Annotated[str, AfterValidator(_writable_place)]
 ImageName = Annotated[str, AfterValidator(_image), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
 PassedVariable = Annotated[Variable, AfterValidator(_may_be_passed)]
 TokenlessVariable = Annotated[str, AfterValidator(_no_token)]

@@ -191,8 +191,6 @@ def _of_the_api(settings: Config) -> Iterator[str]:
     for part in settings.api.containers().values():
         if part.build is not None:
             yield part.build.context
-    if settings.api.program is not None and settings.api.program.config is not None:
-        yield settings.api.program.config
 
 
 def _attributes(base: sources.Source, paths: Iterable[str]) -> Iterator[str]:

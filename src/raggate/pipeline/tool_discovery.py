@@ -20,7 +20,7 @@ from raggate.base.numbers import setting
 from raggate.base.quote import cut, enumerated, quoted, suggestion
 from raggate.base.redact import Guarded
 from raggate.config.mapped_settings import ChunkFields
-from raggate.config.service_settings import CommandBackend
+from raggate.config.service_settings import Api, CommandBackend
 from raggate.gate.filled_fields import prefix_of
 from raggate.models.service import Workspace
 from raggate.service.adapters.mapped import filled_json
@@ -193,7 +193,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     Args:
         words: the command, as `api.command.run` has it.
     """
-    settings = CommandBackend(run=[*words], stdio=True)
+    settings = Api(command=CommandBackend(run=[*words], stdio=True))
     late = CannotTell(f"the MCP server was not looked at within {setting(SECONDS)} s", hint="Is it slow to start?")
     with dates.within(SECONDS, late), command.start(settings, workspace) as started:
         transport = PipeTransport(getattr(started, "pipes"))  # noqa: B009 - not of every started API

@@ -138,10 +138,10 @@ def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool
         path = quoted(tried[0], limit=200)
         return (
             f"It tried to write {path}, and its root file system is read-only. Name the directory in "
-            "`api.container.tmpfs` (it is then empty at every start), or set `api.container.read_only: false`."
+            "`api.container.writable` (it is then empty at every start), or `/` for all of it."
         )
     if ended.service is not None:
-        return "Its whole output is in the log of its name in the run directory; its limits are under `services`."
+        return "Its whole output is in the log of its name in the run directory; its limits are under `api.services`."
     if ended.code == 0:
         return "The command must stay in the foreground for as long as it serves."
     if ended.out_of_memory:
@@ -210,9 +210,9 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
         workspace.say(f"waiting for the API at {api.url}")
         yield Elsewhere(api.url)
         return
-    name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
+    name = next(name for name in BACKENDS if getattr(api, name) is not None)
     workspace.say(f"starting the API ({name})")
-    with (start or BACKENDS[name])(settings, workspace) as started:
+    with (start or BACKENDS[name])(api, workspace) as started:
         yield started
 
 

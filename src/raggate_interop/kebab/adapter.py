@@ -482,10 +482,9 @@ class _Asking(Guarded, Struct):
         if self._stop.is_set():
             return Failure(kind="aborted", message=self._why)
         settings, program = self._settings, self._program
-        config = ["--config", str(self._root / program.config)] if program.config else []
         bounds = Bounds(seconds=settings.timeout * questions, max_bytes=MAX_BODY_BYTES * questions, stop=self._stop)
         try:
-            return run([*program.run, *config, *words], given, bounds, cwd=self._root, environment=self._environment)
+            return run([*program.run, *words], given, bounds, cwd=self._root, environment=self._environment)
         except (OSError, ValueError) as error:
             return Failure(kind="connection", message=f"cannot run {cut(program.run[0])}: {error}")
 

@@ -34,11 +34,10 @@ NOTHING = {
 CONTAINER = {
     "pass_env": [([], ["TOKEN"])],
     "user": [("65534:65534", None)],
-    "read_only": [(True, False)],
-    "tmpfs": [(["/tmp"], ["/tmp", "/data"])],
+    "writable": [(["/tmp"], ["/tmp", "/data"]), (["/tmp"], ["/", "/tmp"])],
     "memory": [("512m", "1g")],
 }
-CONTAINERS = ("api.container", "api.container.services.*", "api.command.services.*")
+CONTAINERS = ("api.container", "api.services.*")
 LOOSER: dict[str, list[tuple[Any, Any]]] = {
     "questions": [(None, {"tags": ["smoke"]})],
     "questions.must_pass": [(True, False)],
@@ -51,7 +50,7 @@ LOOSER: dict[str, list[tuple[Any, Any]]] = {
     ],
     "when.paths": [([], ["src", "lib"]), (["src", "lib"], ["src"])],
     **{f"{place}.{key}": pairs for place in CONTAINERS for key, pairs in CONTAINER.items()},
-    "api.container.egress": [(False, True)],
+    "api.egress": [(False, True)],
     "api.command.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
     "api.program.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
     "ask.modes": [(["hybrid", "dense"], ["hybrid"])],
@@ -131,9 +130,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "questions": {"tags": ["smoke"]},
     "judges.canary": {"file": "golden/canary.jsonl"},
     "api.container": {"image": "api:1", "port": 80},
-    "api.container.services.*": {"image": "db:1"},
+    "api.services.*": {"image": "db:1"},
     "api.command": {"run": ["serve"]},
-    "api.command.services.*": {"image": "db:1"},
     "api.program": {"run": ["kebab"]},
     "ask.probes.principals.*": {"headers": {"X-User": "anna"}, "sees": []},
     "recheck": {"base": "ref"},
@@ -161,6 +159,8 @@ def config_with(key: str, value: object) -> tuple[str, Config]:
         named = f"{named}.{name}" if named else name
         inner = inner.setdefault(name, dict(NEEDED.get(path, {})))
     inner[last] = value
+    if "services" in root["api"] or "egress" in root["api"]:
+        root["api"]["container"] = NEEDED["api.container"]
     if not root["api"]:
         root["api"] = {"url": "http://127.0.0.1:1"}
     own = next((name for name in ("mapped", "mcp") if name in root["ask"]), "kebab" if "program" in root["api"] else "")
@@ -257,9 +257,9 @@ def test_a_principal_that_is_gone() -> None:
     ("key", "expected"),
     [
         *((key, True) for key in ("suite", "vault.work", "ask.modes", "ask.mapped.ask.path", "api.container.env.A")),
-        *((key, True) for key in ("api.container.services.db.image", "judges.models", "recheck.base", "questions")),
-        *((key, False) for key in ("out", "gate.tolerance", "api.container.memory", "api.container.services.db.user")),
-        *((key, False) for key in ("api.container.services.db.ready.tcp", "ask.timeout", "api.ready.timeout")),
+        *((key, True) for key in ("api.services.db.image", "judges.models", "recheck.base", "questions")),
+        *((key, False) for key in ("out", "gate.tolerance", "api.container.memory", "api.services.db.user")),
+        *((key, False) for key in ("ask.timeout", "api.ready.timeout")),
     ],
 )
 def test_what_measures_something_else_is_named(key: str, *, expected: bool) -> None:

@@ -12,9 +12,10 @@ from tables import each_row
 
 HEAD = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\n"
 CONTAINER = HEAD + "api: {container: {image: a, port: 1, %s}}\n"
-SERVICE = CONTAINER % "services: {db: {image: d, %s}}"
+API = HEAD + "api: {container: {image: a, port: 1}, %s}\n"
+SERVICE = API % "services: {db: {image: d, %s}}"
 COMMAND = HEAD + "api: {command: {run: [a], pass_env: [%s]}}\n"
-BESIDE = HEAD + "api: {command: {run: [a], services: {db: {image: d, %s}}}}\n"
+BESIDE = HEAD + "api: {command: {run: [a]}, services: {db: {image: d, %s}}}\n"
 PROGRAM = HEAD + "api: {program: {pass_env: [%s]}}\nask: {adapter: kebab}\n"
 MAPPED = (
     HEAD
@@ -36,14 +37,14 @@ def loaded(text: str) -> Config:
     ("text", "needed", "key"),
     [
         (CONTAINER % "pass_env: [KEY]", {"pass_env"}, "api.container.pass_env"),
-        (CONTAINER % "egress: true", {"egress"}, "api.container.egress"),
+        (API % "egress: true", {"egress"}, "api.egress"),
         (CONTAINER % "user: '0:0'", {"user"}, "api.container.user"),
         (CONTAINER % "user: null", {"user"}, "api.container.user"),
-        (SERVICE % "memory: 1g", {"services"}, "api.container.services.db"),
-        (SERVICE % "pass_env: [KEY]", {"services", "pass_env"}, "api.container.services.db.pass_env"),
-        (SERVICE % "user: null", {"services", "user"}, "api.container.services.db.user"),
-        (BESIDE % "memory: 1g", {"services"}, "api.command.services.db"),
-        (BESIDE % "pass_env: [KEY], user: null", {"services", "pass_env", "user"}, "api.command.services.db.user"),
+        (SERVICE % "memory: 1g", {"services"}, "api.services.db"),
+        (SERVICE % "pass_env: [KEY]", {"services", "pass_env"}, "api.services.db.pass_env"),
+        (SERVICE % "user: null", {"services", "user"}, "api.services.db.user"),
+        (BESIDE % "memory: 1g", {"services"}, "api.services.db"),
+        (BESIDE % "pass_env: [KEY], user: null", {"services", "pass_env", "user"}, "api.services.db.user"),
         (COMMAND % "KEY", {"pass_env"}, "api.command.pass_env"),
         (PROGRAM % "PATH, KEY", {"pass_env"}, "api.program.pass_env"),
         (MAPPED, {"pass_env"}, "ask.mapped.pass_env"),
@@ -71,8 +72,8 @@ def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None
 @each_row(
     "text",
     [
-        CONTAINER % "read_only: false, memory: 2g, tmpfs: [/tmp, /x], env: {A: b}",
-        CONTAINER % "user: '65534:65534', pass_env: [], services: {}, egress: false",
+        CONTAINER % "writable: [/], memory: 2g, env: {A: b}",
+        CONTAINER % "user: '65534:65534', pass_env: []",
         COMMAND % "PATH, HOME",
         PROGRAM % "PATH",
         HEAD + "api: {url: 'http://a:1'}\n",

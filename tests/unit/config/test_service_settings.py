@@ -10,33 +10,32 @@ from hypothesis import given, strategies as st
 
 from raggate.base.errors import UsageError
 from raggate.config import schema
-from raggate.config.service_settings import Api, ContainerBackend, Service
+from raggate.config.service_settings import Api, Container
 from tables import each_row
 
 
-def load(container: dict[str, Any]) -> ContainerBackend:
+def load(container: dict[str, Any], **api: Any) -> Api:
     """Read a configuration with a container."""
-    text = yaml.safe_dump({"vault": {"notes": "vault"}, "api": {"container": container}})
-    loaded = schema.load(text.encode(), "raggate.yml").api.container
-    assert loaded is not None
-    return loaded
+    text = yaml.safe_dump({"vault": {"notes": "vault"}, "api": {"container": container, **api}})
+    return schema.load(text.encode(), "raggate.yml").api
 
 
-def refusal(change: dict[str, Any]) -> str:
+def refusal(change: dict[str, Any], **api: Any) -> str:
     """Return the message with which a changed container is refused."""
     base = {"image": "api:1", "port": 9000}
     with pytest.raises(UsageError) as caught:
-        load({key: value for key, value in {**base, **change}.items() if value is not None})
+        load({key: value for key, value in {**base, **change}.items() if value is not None}, **api)
     return caught.value.message
 
 
 def test_defaults_are_the_hardened_profile() -> None:
     """Image and port are enough, and nothing is relaxed then."""
-    loaded = load({"image": "ghcr.io/acme/api@sha256:" + "0" * 64, "port": 9000})
-    assert (loaded.user, loaded.read_only, loaded.tmpfs) == ("65534:65534", True, ["/tmp"])
-    assert (loaded.memory_bytes, loaded.egress, loaded.vault_path) == (512 * 1024 * 1024, False, "/vaults")
-    assert (loaded.pass_env, loaded.env, loaded.services) == ([], {}, {})
-    assert loaded.relaxed() == []
+    api = load({"image": "ghcr.io/acme/api@sha256:" + "0" * 64, "port": 9000})
+    assert (api.egress, api.services, api.relaxed()) == (False, {}, [])
+    loaded = api.container
+    assert loaded is not None
+    assert (loaded.user, loaded.writable, loaded.memory_bytes) == ("65534:65534", ["/tmp"], 512 * 1024 * 1024)
+    assert (loaded.pass_env, loaded.env) == ([], {})
 
 
 @each_row(
@@ -55,7 +54,7 @@ def test_defaults_are_the_hardened_profile() -> None:
 )
 def test_names_of_images(name: str) -> None:
     """What the engine takes for a name or an id of an image is one."""
-    assert load({"image": name, "port": 9000}).image == name
+    assert Container(image=name).image == name
 
 
 @each_row(
@@ -77,7 +76,7 @@ def test_names_of_images(name: str) -> None:
 def test_what_cannot_be_said(key: str) -> None:
     """There is no key for privilege, host paths, devices or the host's namespaces."""
     assert f"unknown key 'api.container.{key}'" in refusal({key: "host"})
-    assert f"unknown key 'api.container.services.db.{key}'" in refusal({"services": {"db": {"image": "x", key: "a"}}})
+    assert f"unknown key 'api.services.db.{key}'" in refusal({}, services={"db": {"image": "x", key: "a"}})
 
 
 @each_row(
@@ -88,7 +87,7 @@ def test_what_cannot_be_said(key: str) -> None:
         ({"build": "."}, "api.container.build: expected a mapping, as in `build: {context: .}`; found '.'"),
         ({"build": "a: b"}, "as in `build: {context: 'a: b'}`; found 'a: b'"),
         ({"build": 3}, "api.container.build: expected a mapping; found 3"),
-        ({"port": None}, "key 'api.container.port' is missing"),
+        ({"port": None}, "container: expected 'port', at which the API listens"),
         ({"port": 0}, "greater than or equal to 1"),
         ({"image": "-v /:/host"}, "raggate.yml:3: api.container.image: expected the name of an image"),
         ({"image": "a:b:c"}, "raggate.yml:3: api.container.image: expected the name of an image"),
@@ -99,7 +98,6 @@ def test_what_cannot_be_said(key: str) -> None:
         ({"image": "a@b"}, "expected the name of an image"),
         ({"image": "a:1\n"}, "expected the name of an image"),
         ({"image": "a/" + "b" * 254}, "expected the name of an image"),
-        ({"services": {"db": {"image": "a:b:c"}}}, "api.container.services.db.image: expected the name of an image"),
         ({"pass_env": ["GITHUB_TOKEN"]}, "not the runner's, Docker's, a proxy's or raggate's"),
         ({"pass_env": ["INPUT_GITHUB-TOKEN"]}, "not the runner's"),
         ({"pass_env": ["INPUT_X"]}, "not the runner's"),
@@ -113,18 +111,12 @@ def test_what_cannot_be_said(key: str) -> None:
         ({"env": {"A": "x\0"}}, "without NUL"),
         ({"memory": "512"}, "expected text that matches"),
         ({"memory": "1m"}, "expected 'memory' of at least 6m"),
-        ({"tmpfs": ["/proc/x"]}, "other than /, /proc, /sys and /dev"),
-        ({"tmpfs": ["/"]}, "other than /"),
-        ({"tmpfs": ["/a:exec"]}, "expected an absolute path"),
-        ({"tmpfs": ["a"]}, "expected an absolute path"),
-        ({"tmpfs": ["/vaults/notes"]}, "outside the directories of 'tmpfs'"),
-        ({"vault_path": "/tmp/v"}, "outside the directories of 'tmpfs'"),
+        ({"writable": ["/proc/x"]}, "other than /proc, /sys and /dev"),
+        ({"writable": ["/a:exec"]}, "expected an absolute path"),
+        ({"writable": ["a"]}, "expected an absolute path"),
+        ({"writable": ["/vaults/notes"]}, "expected 'writable' outside /vaults"),
         ({"user": "a b"}, "expected text that matches"),
         ({"build": {"context": "../x"}, "image": None}, "relative path inside the repository"),
-        ({"services": {"api": {"image": "x"}}}, "its log would be raggate's own"),
-        ({"services": {"Db": {"image": "x"}}}, "expected text that matches"),
-        ({"services": {"db": {"image": "x", "ready": {"tcp": 1, "http": {"port": 2}}}}}, "at most one of"),
-        ({"services": {"db": {"image": "x", "imag": 1}}}, "did you mean 'image'?"),
         ({"imagee": "x"}, "did you mean 'image'?"),
     ],
 )
@@ -133,26 +125,40 @@ def test_refused(change: dict[str, Any], message: str) -> None:
     assert message in refusal(change)
 
 
+@each_row(
+    ("api", "message"),
+    [
+        ({"services": {"db": {"image": "a:b:c"}}}, "api.services.db.image: expected the name of an image"),
+        ({"services": {"api": {"image": "x"}}}, "its log would be raggate's own"),
+        ({"services": {"Db": {"image": "x"}}}, "expected text that matches"),
+        ({"services": {"db": {"image": "x", "imag": 1}}}, "did you mean 'image'?"),
+    ],
+)
+def test_refused_beside_a_container(api: dict[str, Any], message: str) -> None:
+    """A service is checked as the API is."""
+    assert message in refusal({}, **api)
+
+
+@each_row("key", [{"egress": True}, {"services": {"db": {"image": "x"}}}])
+def test_what_only_containers_have(key: dict[str, Any]) -> None:
+    """What only helps an API that raggate starts is refused with one that runs."""
+    with pytest.raises(ValueError, match=f"expected '{next(iter(key))}' with"):
+        Api.model_validate({"url": "http://a:1", **key})
+
+
 def test_relaxations_are_named() -> None:
     """Every limit that differs from the default is said with its key, its value and the default."""
-    loaded = load(
-        {
-            "image": "x",
-            "port": 1,
-            "user": None,
-            "read_only": False,
-            "memory": "2g",
-            "egress": True,
-            "services": {"db": {"image": "y", "tmpfs": ["/tmp", "/db"]}},
-        }
+    api = load(
+        {"image": "x", "port": 1, "user": None, "writable": ["/", "/tmp"], "memory": "2g"},
+        egress=True,
+        services={"db": {"image": "y", "writable": ["/tmp", "/db"]}},
     )
-    containers = Api(container=loaded).containers()
-    assert [f"{key}.{text}" for key, part in containers.items() for text in part.relaxed()] == [
+    assert api.relaxed() == [
+        "api.egress: true (the API reaches every network that this machine reaches)",
         "api.container.user: the image's own (default 65534:65534)",
-        "api.container.read_only: false (default true)",
+        "api.container.writable: [/, /tmp] (default [/tmp])",
         "api.container.memory: 2g (default 512m)",
-        "api.container.egress: true (the API reaches every network that this machine reaches)",
-        "api.container.services.db.tmpfs: [/tmp, /db] (default [/tmp])",
+        "api.services.db.writable: [/tmp, /db] (default [/tmp])",
     ]
 
 
@@ -169,7 +175,7 @@ def test_relaxations_are_named() -> None:
 def test_what_is_withheld_in_any_spelling(name: str) -> None:
     """No variable of the runner, of Docker or of a proxy can be handed on, however it is written."""
     with pytest.raises(ValueError, match="not the runner's"):
-        Service.model_validate({"image": "x", "pass_env": [name]})
+        Container.model_validate({"image": "x", "pass_env": [name]})
 
 
 @each_row(

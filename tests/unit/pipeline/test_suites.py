@@ -76,7 +76,7 @@ CONFIG = """\
 suite: a
 golden: golden.jsonl
 vault: {notes: vault}
-api: {container: {build: {context: api}, port: 80, services: {rerank: {build: {context: rerank}}}}}
+api: {container: {build: {context: api}, port: 80}, services: {rerank: {build: {context: rerank}}}}
 when: {paths: [src, ../../libs/search]}
 """
 FILES = {

@@ -599,15 +599,15 @@ def test_read_only(line: str, path: str | None) -> None:
     path = path or "/root/.cache/x"
     hint = why_it_ended(FAILED, ["starting", line], contained=True)
     assert f"{path!r}" in hint
-    assert "`api.container.tmpfs`" in hint
-    assert "tmpfs" not in why_it_ended(FAILED, [line])
-    assert "tmpfs" not in why_it_ended(FAILED, ["starting"], contained=True)
+    assert "`api.container.writable`" in hint
+    assert "writable" not in why_it_ended(FAILED, [line])
+    assert "writable" not in why_it_ended(FAILED, ["starting"], contained=True)
 
 
 def test_a_service_has_limits_of_its_own() -> None:
     """The end of a service is no reason to give the API more."""
     hint = why_it_ended(ProcessExit(message="was killed", out_of_memory=True, service="store"))
-    assert "under `services`" in hint
+    assert "under `api.services`" in hint
     assert "api.container" not in hint
 
 

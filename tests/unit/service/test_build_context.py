@@ -72,7 +72,7 @@ def test_the_history_is_named(root: Path, ignored: str, left: tuple[str, ...]) -
 def test_a_service_is_built_too(root: Path, backend: dict[str, dict[str, object]]) -> None:
     """The image of a service can carry them as well, beside a container and beside a process."""
     services = {"db": {"build": {"context": "."}}}
-    settings = Api.model_validate({name: {**own, "services": services} for name, own in backend.items()})
+    settings = Api.model_validate({**backend, "services": services})
     assert found(root, settings) == (GOLDEN, BASELINE)
 
 

@@ -7,27 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
 
+from raggate.config.service_settings import Api
 from raggate.models.service import Started, Workspace
 
-Start = Callable[[Any, Workspace], AbstractContextManager[Started]]
-"""Takes the backend's own settings and the place; on exit everything that was started is gone, whatever happened."""
+Start = Callable[[Api, Workspace], AbstractContextManager[Started]]
+"""Takes the settings and the place; on exit everything that was started is gone, whatever happened."""
 
 
 # each is loaded only for those who use it
 
 
-def _command(settings: Any, workspace: Workspace) -> AbstractContextManager[Started]:
+def _command(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
     from raggate.service.backends import command
 
-    return command.start(settings, workspace)
+    return command.start(api, workspace)
 
 
-def _container(settings: Any, workspace: Workspace) -> AbstractContextManager[Started]:
+def _container(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
     from raggate.service.backends import container
 
-    return container.start(settings, workspace)
+    return container.start(api, workspace)
 
 
 BACKENDS: dict[str, Start] = {

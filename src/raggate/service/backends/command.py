@@ -14,13 +14,12 @@ from msgspec import Struct
 from raggate.base.errors import CannotTell, SettingError, UsageError
 from raggate.base.quote import cut, quoted
 from raggate.base.redact import Guarded
-from raggate.config.service_settings import BUILD_SECONDS, CommandBackend, Service
+from raggate.config.service_settings import BUILD_SECONDS, Api, CommandBackend
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.group import Filler, Group
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
 
-KEY = "api.command"
 _MOST_PORTS = 32
 
 
@@ -29,9 +28,7 @@ STDIO_URL = "http://stdio"
 
 
 @contextmanager
-def started(
-    settings: Mapping[str, Service], workspace: Workspace
-) -> Iterator[tuple[dict[str, str], Callable[[], ProcessExit | None]]]:
+def started(api: Api, workspace: Workspace) -> Iterator[tuple[dict[str, str], Callable[[], ProcessExit | None]]]:
     """Start the services one after the other; on leaving, containers and network are gone, whatever happened.
 
     Where raggate runs in a container of the engine, it joins their network, and they have addresses there. Elsewhere
@@ -44,41 +41,42 @@ def started(
         UsageError: for an unknown placeholder, a service without ports, and an engine on another machine.
         CannotTell: when no engine answers, an image cannot be had, or a service is not up in time.
     """
+    settings = api.services
     if not settings:
         yield {}, lambda: None
         return
     host = workspace.environment.get("DOCKER_HOST", "")
-    with group.opened(group.services(KEY, settings, workspace), workspace) as made:
+    with group.opened(group.services(settings, workspace), api, workspace) as made:
         at = {name: networking.loopback(made.own, host) or "" for name in settings}
         service_images = {name: made.image(name) for name in settings}
         ports = {
-            name: _ports(made, name, settings[name], service_images[name]) if at[name] else () for name in settings
+            name: _ports(made, name, service.port, service_images[name]) if at[name] else ()
+            for name, service in settings.items()
         }
         made.connect(internal=True, published=any(at.values()))
         addresses = {
-            f"service.{name}": made.serve(name, service, service_images[name], at=at[name], ports=ports[name])
-            for name, service in settings.items()
+            f"service.{name}": made.serve(name, image, at=at[name], ports=ports[name])
+            for name, image in service_images.items()
         }
         yield addresses, made.lost
 
 
-def _ports(made: Group, name: str, service: Service, image: str) -> tuple[int, ...]:
+def _ports(made: Group, name: str, port: int | None, image: str) -> tuple[int, ...]:
     try:
         ports = set(images.declared_ports(made.client, image))
     except engine.engine_errors() as error:
-        raise CannotTell(f"{KEY}.services.{name}: its image cannot be looked up: {engine.reason(error)}") from None
-    ready = service.ready
-    ports |= {port for port in (ready.tcp, ready.http.port if ready.http else None) if port is not None}
+        raise CannotTell(f"api.services.{name}: its image cannot be looked up: {engine.reason(error)}") from None
+    ports |= set() if port is None else {port}
     if 0 < len(ports) <= _MOST_PORTS:
         return tuple(sorted(ports))
     raise UsageError(
-        f"{KEY}.services.{name}: its image declares {len(ports) or 'no'} TCP ports to connect to",
-        hint=f"Name its port by `ready: {{tcp: PORT}}`, or declare it in the image by EXPOSE, {_MOST_PORTS} at most.",
+        f"api.services.{name}: its image declares {len(ports) or 'no'} TCP ports to connect to",
+        hint=f"Name its `port`, or declare it in the image by EXPOSE, {_MOST_PORTS} at most.",
     )
 
 
 @contextmanager
-def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
+def start(api: Api, workspace: Workspace) -> Iterator[Started]:
     """Build and start the API; on leaving, everything that was started is gone, whatever happened.
 
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
@@ -90,13 +88,15 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
             executed. Nothing was measured.
         CannotTell: when a service does not come up, or a build step fails, cannot be executed, or takes too long.
     """
+    settings = api.command
+    assert settings is not None  # noqa: S101 - it is why this backend was chosen
     # before anything is started, so that a mistake costs nobody the time
-    names = {f"service.{name}": name for name in settings.services}
+    names = {f"service.{name}": name for name in api.services}
     if not _plan(settings, workspace, 0, names).cwd.is_dir():
         hint = "Name a directory of the repository, relative to the configuration."
         raise SettingError("api.command.cwd", f"{quoted(settings.cwd)} is not a directory", hint=hint)
     with (
-        started(settings.services, workspace) as (addresses, lost),
+        started(api, workspace) as (addresses, lost),
         Log(workspace.out / "api.log", workspace.secrets) as log,
         ProcessGroup(workspace.environment) as group,
     ):
@@ -109,11 +109,11 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
         if not settings.stdio:
             yield _Api(child, f"http://127.0.0.1:{port}", log, lost)
             return
-        api = _SpokenTo(child, log, lost)
+        spoken_to = _SpokenTo(child, log, lost)
         try:
-            yield api
+            yield spoken_to
         finally:
-            api.pipes.close()
+            spoken_to.pipes.close()
 
 
 class _Plan(Guarded, Struct, frozen=True, kw_only=True):

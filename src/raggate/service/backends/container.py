@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.quote import cut
-from raggate.config.service_settings import ContainerBackend
+from raggate.config.service_settings import VAULTS, Api
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, group, images, networking
@@ -22,26 +22,24 @@ from raggate.service.backends.group import Filler, Group, Part, Running
 _API = "api"
 
 
-def mounts(volumes: Mapping[str, str], vault_path: str, *, read_only: bool) -> list[Any]:
+def mounts(volumes: Mapping[str, str], *, read_only: bool) -> list[Any]:
     """Describe for the engine where the volumes go: each in a directory of its vault's name."""
     import docker
 
     return [
-        docker.types.Mount(
-            target=f"{vault_path}/{vault}", source=volume, type="volume", read_only=read_only, no_copy=True
-        )
+        docker.types.Mount(target=f"{VAULTS}/{vault}", source=volume, type="volume", read_only=read_only, no_copy=True)
         for vault, volume in volumes.items()
     ]
 
 
-def fill(client: Client, helper: str, vaults: Mapping[str, Path], vault_path: str) -> None:
+def fill(client: Client, helper: str, vaults: Mapping[str, Path]) -> None:
     """Copy the vaults into the volumes that the never-started container `helper` mounts."""
     for name, directory in vaults.items():
         try:
             with tempfile.TemporaryFile() as packed:
                 archive(directory, name, packed)
                 packed.seek(0)
-                client.put_archive(helper, f"{vault_path}/{name}", packed)
+                client.put_archive(helper, f"{VAULTS}/{name}", packed)
         except engine_errors() as error:
             raise CannotTell(f"vault {name!r} could not be copied into its volume: {reason(error)}") from None
 
@@ -85,7 +83,7 @@ def _link(path: Path, root: Path, name: str) -> str:
 
 
 @contextmanager
-def start(settings: ContainerBackend, workspace: Workspace) -> Iterator[Started]:
+def start(api: Api, workspace: Workspace) -> Iterator[Started]:
     """Start services and API; on leaving, every container, network and volume is gone, whatever happened.
 
     The API's output is in `api.log` of the run directory, that of a service in `<name>.log`, that of builds in
@@ -96,17 +94,19 @@ def start(settings: ContainerBackend, workspace: Workspace) -> Iterator[Started]
             containers cannot be reached.
         CannotTell: when no engine answers, an image cannot be had, or a container does not start.
     """
-    with group.opened(_parts(settings, workspace), workspace) as made:
+    settings = api.container
+    assert settings is not None  # noqa: S101 - it is why this backend was chosen
+    with group.opened(_parts(api, workspace), api, workspace) as made:
         networking.check_reachable(made.own, workspace.environment.get("DOCKER_HOST", ""))
         api_image = made.image(_API)
         workspace.identified(images.identity(made.client, settings, api_image))
-        service_images = {name: made.image(name) for name in settings.services}
-        made.connect(internal=not settings.egress)
-        mounts = _copied_vaults(made, workspace, settings.vault_path, api_image)
-        for name, service in settings.services.items():
-            made.serve(name, service, service_images[name])
-        api = made.started(_API, api_image, mounts)
-        yield _Api(f"http://{made.address(api) or 'api.invalid'}:{settings.port}", api, made)
+        service_images = {name: made.image(name) for name in api.services}
+        made.connect(internal=not api.egress)
+        mounts = _copied_vaults(made, workspace, api_image)
+        for name, image in service_images.items():
+            made.serve(name, image)
+        running = made.started(_API, api_image, mounts)
+        yield _Api(f"http://{made.address(running) or 'api.invalid'}:{settings.port}", running, made)
 
 
 class _Api:
@@ -124,25 +124,27 @@ class _Api:
         return self._api.log.tail()
 
 
-def _parts(settings: ContainerBackend, workspace: Workspace) -> dict[str, Part]:
+def _parts(api: Api, workspace: Workspace) -> dict[str, Part]:
+    settings = api.container
+    assert settings is not None  # noqa: S101 - it is why this backend was chosen
     values = {"port": str(settings.port), "run": workspace.run}
-    values |= {f"vault.{name}": f"{settings.vault_path}/{name}" for name in workspace.vaults}
-    values |= {f"service.{name}": name for name in settings.services}
-    api = group.part("api.container", settings, Filler(values), workspace)
-    return {_API: api, **group.services("api.container", settings.services, workspace)}
+    values |= {f"vault.{name}": f"{VAULTS}/{name}" for name in workspace.vaults}
+    values |= {f"service.{name}": name for name in api.services}
+    own = group.part("api.container", settings, Filler(values), workspace)
+    return {_API: own, **group.services(api.services, workspace)}
 
 
-def _copied_vaults(made: Group, workspace: Workspace, path: str, image: str) -> list[object]:
+def _copied_vaults(made: Group, workspace: Workspace, image: str) -> list[object]:
     """Make a volume of every vault, filled, and say how the API mounts them."""
     names = {vault: made.name(f"vault-{vault}") for vault in workspace.vaults}
     try:
         with signals.deferred():
             for volume in names.values():
                 made.client.create_volume(volume, labels=made.labels)
-        helper = made.never_started(image, "copy", mounts(names, path, read_only=False))
-        fill(made.client, helper, workspace.vaults, path)
+        helper = made.never_started(image, "copy", mounts(names, read_only=False))
+        fill(made.client, helper, workspace.vaults)
         with signals.deferred():
             made.client.remove_container(helper, force=True, v=True)
     except engine.engine_errors() as error:
         raise CannotTell(f"the vaults could not be copied for the API: {engine.reason(error)}") from None
-    return mounts(names, path, read_only=True)
+    return mounts(names, read_only=True)

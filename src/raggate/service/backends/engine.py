@@ -33,7 +33,7 @@ _PAUSE = 0.5
 _GRACE = 1
 _TRIES = 4
 _SOCKET = "unix:///var/run/docker.sock"
-_ELSEWHERE = "Or start the API yourself: `api.url` takes one that runs, `api.command` without `services` a process."
+_ELSEWHERE = "Or start the API yourself: `api.url` takes one that runs, `api.command` without `api.services` a process."
 Client = Any
 """A `docker.APIClient`; the library has no types."""
 
@@ -99,7 +99,7 @@ def _check_socket(host: str) -> None:
         is_socket = False
     if not is_socket:
         raise CannotTell(
-            f"there is no Docker socket at {cut(path)}, and `api.container` and `services` need an engine",
+            f"there is no Docker socket at {cut(path)}, and `api.container` and `api.services` need an engine",
             hint=f"Use a runner with Docker and hand its socket in, or set DOCKER_HOST. {_ELSEWHERE}",
         )
 

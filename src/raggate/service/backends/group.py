@@ -15,13 +15,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.base.certificates import checked_by
 from raggate.base.errors import CannotTell, UsageError
-from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, nearest
 from raggate.base.redact import Guarded
-from raggate.config.service_settings import Contained, Service, ServiceReady
+from raggate.config.service_settings import Api, Container
 from raggate.models.service import ProcessExit, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, images, networking
@@ -42,7 +40,7 @@ _PROBE_SECONDS = 2.0
 _SECOND_THOUGHT = 0.5
 
 
-def hardened(client: Client, settings: Contained, image: str, *, internal: bool) -> dict[str, Any]:
+def hardened(client: Client, settings: Container, image: str, *, internal: bool) -> dict[str, Any]:
     """Return what the host is told of a container, but for its network, ports and volumes.
 
     Args:
@@ -50,14 +48,15 @@ def hardened(client: Client, settings: Contained, image: str, *, internal: bool)
     """
     import docker
 
-    writable = list(settings.tmpfs)
-    if settings.read_only:
+    read_only = "/" not in settings.writable
+    writable = [path for path in settings.writable if path != "/"]
+    if read_only:
         # an image may declare volumes, which would be writable and as large as the disk
         writable += [path for path in declared_volumes(client, image) if path not in writable]
     return {
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
-        "read_only": settings.read_only,
+        "read_only": read_only,
         "tmpfs": dict.fromkeys(writable, _LAYER),
         "pids_limit": _MOST_PROCESSES,
         "mem_limit": settings.memory_bytes,
@@ -88,7 +87,7 @@ class Running:
         container: str,
         *,
         name: str,
-        settings: Contained,
+        settings: Container,
         log: Log,
         environment: Mapping[str, str],
     ) -> None:
@@ -189,12 +188,12 @@ class Part(Guarded, Struct, frozen=True, kw_only=True):
     """
 
     key: str
-    settings: Contained
+    settings: Container
     command: tuple[str, ...]
     environment: dict[str, str]
 
 
-def part(key: str, settings: Contained, filler: Filler, workspace: Workspace) -> Part:
+def part(key: str, settings: Container, filler: Filler, workspace: Workspace) -> Part:
     """Fill in the placeholders of a container."""
     passed = {name: workspace.environment[name] for name in settings.pass_env if name in workspace.environment}
     return Part(
@@ -205,28 +204,35 @@ def part(key: str, settings: Contained, filler: Filler, workspace: Workspace) ->
     )
 
 
-def services(key: str, settings: Mapping[str, Service], workspace: Workspace) -> dict[str, Part]:
-    """Return the services of the backend at `key` by name. They know each other by name, and the run."""
+def services(settings: Mapping[str, Container], workspace: Workspace) -> dict[str, Part]:
+    """Return the services by name. They know each other by name, and the run."""
     filler = Filler({f"service.{name}": name for name in settings} | {"run": workspace.run})
-    return {name: part(f"{key}.services.{name}", service, filler, workspace) for name, service in settings.items()}
+    return {name: part(f"api.services.{name}", service, filler, workspace) for name, service in settings.items()}
 
 
 @contextmanager
-def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
+def opened(parts: Mapping[str, Part], api: Api, workspace: Workspace) -> Iterator[Group]:
     """Connect to the engine for some containers; on leaving, containers, networks and volumes are gone.
 
     Every relaxed limit is said. The output of a container goes to `<name>.log` of the run directory.
     """
     labels = engine.labels(workspace.environment)
-    for member in parts.values():
-        for text in member.settings.relaxed():
-            workspace.say(f"relaxed: {member.key}.{text}")
+    for text in api.relaxed():
+        workspace.say(f"relaxed: {text}")
     with ExitStack() as stack:
         client = stack.enter_context(engine.connected(workspace.environment))
         own = networking.own(client)
         logs = {name: stack.enter_context(Log(workspace.out / f"{name}.log", workspace.secrets)) for name in parts}
         stack.callback(_undo, workspace, {engine.INSTANCE: labels[engine.INSTANCE]})
-        yield Group(client=client, own=own, parts=parts, workspace=workspace, labels=labels, logs=logs)
+        yield Group(
+            client=client,
+            own=own,
+            parts=parts,
+            workspace=workspace,
+            labels=labels,
+            logs=logs,
+            patience=api.ready.timeout,
+        )
 
 
 def _undo(workspace: Workspace, wanted: Mapping[str, str]) -> None:
@@ -246,6 +252,7 @@ class Group:
         workspace: where images are built, and who is told.
         labels: put on everything that is created.
         logs: where the output of each goes, by name.
+        patience: seconds in which a service must be up.
     """
 
     client: Client
@@ -254,6 +261,7 @@ class Group:
     workspace: Workspace
     labels: dict[str, str]
     logs: Mapping[str, Log]
+    patience: float
     _network: str = field(default="", init=False)
     _internal: bool = field(default=True, init=False)
     _services: dict[str, Running] = field(default_factory=dict, init=False)
@@ -338,7 +346,7 @@ class Group:
         """Return the address of a container in the network; None when it has none, as it has ended."""
         return networking.address(self.client, running.id, self._network)
 
-    def serve(self, name: str, service: Service, image: str, *, at: str = "", ports: tuple[int, ...] = ()) -> str:
+    def serve(self, name: str, image: str, *, at: str = "", ports: tuple[int, ...] = ()) -> str:
         """Start a service, wait until it is up, and give the address that raggate reaches it at.
 
         Raises:
@@ -346,7 +354,7 @@ class Group:
         """
         running = self._services[name] = self.started(name, image, at=at, ports=ports)
         address = at or self.address(running)
-        _wait_for(name, service.ready, running, address)
+        _wait_for(name, self.parts[name].settings.port, running, address, self.patience)
         return address or ""
 
     def lost(self) -> ProcessExit | None:
@@ -357,42 +365,36 @@ class Group:
         return None
 
 
-def _wait_for(name: str, ready: ServiceReady, service: Running, address: str | None) -> None:
+def _wait_for(name: str, port: int | None, service: Running, address: str | None, patience: float) -> None:
     """Wait until a service is up."""
-    end = time.monotonic() + ready.timeout
+    end = time.monotonic() + patience
     why = "it has no address"
     while True:
         signals.check()
         if (ended := service.ended()) is not None:
             raise CannotTell(f"the service {name!r} {ended.message} before it was ready", log=service.log.tail())
-        problem = _probe(ready, address) if address else why
+        problem = _probe(port, address) if address else why
         if problem is None:
             return
         if time.monotonic() >= end:
             raise CannotTell(
-                f"the service {name!r} was not ready after {setting(ready.timeout)} s: {problem}",
-                hint=f"It must listen on 0.0.0.0. Its whole output is in {name}.log of the run directory.",
+                f"the service {name!r} was not ready after {setting(patience)} s: {problem}",
+                hint="It must listen on 0.0.0.0, within `api.ready.timeout`. Its whole output is in "
+                f"{name}.log of the run directory.",
                 log=service.log.tail(),
             )
         time.sleep(_POLL)
 
 
-def _probe(ready: ServiceReady, address: str) -> str | None:
+def _probe(port: int | None, address: str) -> str | None:
     """Look once. Returns what is missing, None when it is up."""
+    if port is None:
+        return None
     try:
-        if ready.tcp is not None:
-            with socket.create_connection((address, ready.tcp), timeout=_PROBE_SECONDS) as connection:
-                return "it hangs up" if address.startswith("127.") and _hung_up(connection) else None
-        if ready.http is not None:
-            url = f"http://{address}:{ready.http.port}{ready.http.path}"
-            with (
-                httpx.Client(trust_env=False, timeout=_PROBE_SECONDS, verify=checked_by(url)) as client,
-                client.stream("GET", url) as response,
-            ):
-                return None if response.is_success else f"GET {cut(ready.http.path)} answers {response.status_code}"
-    except (OSError, httpx.HTTPError) as error:
+        with socket.create_connection((address, port), timeout=_PROBE_SECONDS) as connection:
+            return "it hangs up" if address.startswith("127.") and _hung_up(connection) else None
+    except OSError as error:
         return f"no connection ({cut(error) or type(error).__name__})"
-    return None
 
 
 def _hung_up(connection: socket.socket) -> bool:

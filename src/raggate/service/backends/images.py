@@ -15,7 +15,7 @@ from typing import Any
 from raggate.base.errors import CannotTell, SettingError
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, quoted
-from raggate.config.service_settings import BUILD_SECONDS, Build, Contained
+from raggate.config.service_settings import BUILD_SECONDS, Build, Container
 from raggate.models.service import Workspace
 from raggate.service import build_context, signals
 from raggate.service.backends.engine import Client, engine_errors, reason
@@ -42,7 +42,7 @@ _INSTEAD = (
 _RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
 
 
-def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspace) -> str:
+def obtain(client: Client, settings: Container, *, key: str, workspace: Workspace) -> str:
     """Return the id of the image.
 
     Args:
@@ -60,7 +60,7 @@ def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspac
     return image
 
 
-def identity(client: Client, settings: Contained, image: str) -> str:
+def identity(client: Client, settings: Container, image: str) -> str:
     """Name an image without doubt: by its name and digest if a registry has it, else by its id."""
     name = settings.image if settings.build is None else None
     if name is None or "@sha256:" in name:

@@ -53,7 +53,7 @@ def response(result: Result) -> Response:
 
 def test_bulk(ask: Any, log: Path, tmp_path: Path) -> None:
     """Hits become chunks with their rank, scores and ids; the process may only read, and gets no other environment."""
-    found = ask(cases("How is bread baked?", "nothing here"), program={"config": "my.toml"}, modes=["lexical"])
+    found = ask(cases("How is bread baked?", "nothing here"), words=("--config", "my.toml"), modes=["lexical"])
     assert [result.case_id for result in found] == ["q0", "q1"]
     chunks = response(found[0]).chunks
     assert [chunk.rel_path for chunk in chunks] == ["bread.md", "soup.md"]
@@ -67,7 +67,7 @@ def test_bulk(ask: Any, log: Path, tmp_path: Path) -> None:
     assert response(found[1]).answer is None
     assert told(log) == [
         {
-            "arguments": ["--config", str(tmp_path / "my.toml"), "search", "--bulk", "--json"],
+            "arguments": ["--config", "my.toml", "search", "--bulk", "--json"],
             "readonly": "1",
             "home": None,
         }

@@ -9,7 +9,6 @@ import docker
 import pytest
 
 from raggate.base.errors import CannotTell, UsageError
-from raggate.config.service_settings import Service
 from raggate.service.backends import command, images
 from tables import each_row
 
@@ -27,17 +26,17 @@ class FakeEngine:
         return {"Config": {"ExposedPorts": {name: {} for name in self.exposed} or None}}
 
 
-def ports(engine: FakeEngine, ready: dict[str, Any], image: str = "image") -> tuple[int, ...]:
+def ports(engine: FakeEngine, port: int | None = None, image: str = "image") -> tuple[int, ...]:
     """Choose the ports of a service."""
     made: Any = SimpleNamespace(client=engine)
-    return command._ports(made, "store", Service.model_validate({"image": "x", "ready": ready}), image)
+    return command._ports(made, "store", port, image)
 
 
 def test_ports_of_image_and_readiness() -> None:
     """What the image declares and what is looked at for readiness is published, each once."""
-    assert ports(FakeEngine("6334/tcp", "6333/tcp"), {}) == (6333, 6334)
-    assert ports(FakeEngine("6333/tcp"), {"http": {"port": 6333}}) == (6333,)
-    assert ports(FakeEngine("6333/tcp"), {"tcp": 80}) == (80, 6333)
+    assert ports(FakeEngine("6334/tcp", "6333/tcp")) == (6333, 6334)
+    assert ports(FakeEngine("6333/tcp"), 6333) == (6333,)
+    assert ports(FakeEngine("6333/tcp"), 80) == (80, 6333)
 
 
 @each_row("name", ["53/udp", "0/tcp", "65536/tcp", "99999/tcp", "/tcp", "80", "\u0661/tcp", "1/tcp\n", "-1/tcp"])
@@ -48,14 +47,14 @@ def test_what_is_no_port(name: str) -> None:
 
 def test_a_service_that_nothing_can_be_asked_of() -> None:
     """A service without a port is a mistake that says where to name one; a thousand ports are not published either."""
-    with pytest.raises(UsageError, match=r"api\.command\.services\.store: its image declares no TCP ports") as caught:
-        ports(FakeEngine(), {})
-    assert "ready: {tcp: PORT}" in caught.value.hint
+    with pytest.raises(UsageError, match=r"api\.services\.store: its image declares no TCP ports") as caught:
+        ports(FakeEngine())
+    assert "`port`" in caught.value.hint
     with pytest.raises(UsageError, match="declares 1000 TCP ports"):
-        ports(FakeEngine(*(f"{port}/tcp" for port in range(1, 1001))), {})
+        ports(FakeEngine(*(f"{port}/tcp" for port in range(1, 1001))))
 
 
 def test_an_image_that_is_gone() -> None:
     """An image that vanishes after it was found is said."""
     with pytest.raises(CannotTell, match="its image cannot be looked up"):
-        ports(FakeEngine(), {}, "gone")
+        ports(FakeEngine(), None, "gone")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from raggate.config.service_settings import ServiceReady
 from raggate.service.backends import group
 from tables import each_row
 
@@ -43,11 +42,11 @@ def listener(greet: Callable[[socket.socket], None]) -> Iterator[int]:
 def test_a_taken_connection(greet: Callable[[socket.socket], None], problem: str | None) -> None:
     """Who keeps the line or says something is up; who hangs up at once is the engine, with nobody behind it."""
     with listener(greet) as port:
-        assert group._probe(ServiceReady(tcp=port), "127.0.0.1") == problem
+        assert group._probe(port, "127.0.0.1") == problem
 
 
 def test_nobody() -> None:
     """Where nobody listens that is said."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert "no connection" in str(group._probe(ServiceReady(tcp=port), "127.0.0.1"))
+    assert "no connection" in str(group._probe(port, "127.0.0.1"))

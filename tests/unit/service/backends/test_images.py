@@ -14,7 +14,7 @@ import docker
 import pytest
 
 from raggate.base.errors import CannotTell
-from raggate.config.service_settings import ContainerBackend
+from raggate.config.service_settings import Container
 from raggate.models.service import Workspace
 from raggate.service.backends import images
 from tables import each_row
@@ -37,7 +37,7 @@ class Engine:
 
 def identity(digests: list[str] | None, **settings: Any) -> str:
     """Name the image of settings."""
-    made = ContainerBackend.model_validate({"port": 9000, **settings})
+    made = Container.model_validate({"port": 9000, **settings})
     return images.identity(Engine(digests), made, ID)  # type: ignore[arg-type]
 
 
@@ -132,7 +132,7 @@ def test_silent_build(client: Any, place: Workspace, events: Any, monkeypatch: p
     """A build that falls silent ends in time, and says so."""
     monkeypatch.setattr(images, "BUILD_SECONDS", 1)
     monkeypatch.setattr(Silent, "events", events)
-    settings = ContainerBackend.model_validate({"build": {}, "port": 9000}).build
+    settings = Container.model_validate({"build": {}, "port": 9000}).build
     assert settings is not None
     begun = time.monotonic()
     with pytest.raises(CannotTell, match=r"was not built after 1 s"):
@@ -146,7 +146,7 @@ def test_silent_pull(client: Any, place: Workspace, events: Any, monkeypatch: py
     """A pull of which nothing is heard is given up, not tried again, and its registry is named as a cause."""
     monkeypatch.setattr(Silent, "events", events)
     monkeypatch.setattr(images, "_SILENCE", 1.0)
-    settings = ContainerBackend.model_validate({"image": "registry.invalid/x:1", "port": 9000})
+    settings = Container.model_validate({"image": "registry.invalid/x:1", "port": 9000})
     with pytest.raises(CannotTell, match=r"registry\.invalid/x:1.*nothing was heard of it for 1 s") as caught:
         images.obtain(client, settings, key="api.container", workspace=place)
     assert "registry" in caught.value.hint
