@@ -19,7 +19,6 @@ from reviews import (
     HOSTILE,
     REVIEWS,
     foreign,
-    from_elsewhere,
     hostile,
     passing,
     regression,
@@ -128,14 +127,6 @@ def test_must_pass_question_that_was_lost_before() -> None:
     review = regression()
     page = comment.render_whole(replace(review, comparison=replace(review.comparison, flips=())))
     assert "- Must-pass question q07 (hybrid): nothing expected is within rank 5" in page
-
-
-def test_files_that_were_not_used() -> None:
-    """The page names the files that the commit's own were read in place of, if there are any."""
-    review = regression()
-    ignored = replace(review, run=from_elsewhere(review.run, ignored=("golden.jsonl", "notes/a.md")))
-    assert "Not used, because that commit's own files count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
-    assert "Not used" not in visible_lines(review)
 
 
 def test_refiled_and_released_cases() -> None:

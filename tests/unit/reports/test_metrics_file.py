@@ -62,22 +62,6 @@ def test_run_that_was_cut_short() -> None:
     assert rendered(run_of(good()))["complete"] is True
 
 
-def test_operations() -> None:
-    """How the calls went stands beside the means: counts, kinds of failures, rates, times and the index."""
-    value = rendered(run_of(worse()))
-    operations = value["operational_metrics"]
-    assert (operations["calls"], operations["failed"], operations["failures"]) == (26, 1, {"timeout": 1})
-    assert operations["error_rate"] == 0.0385
-    assert value["latency"] == {
-        "total_s": 1.5,
-        "client_ms": {"p50": 12.0, "p95": 12.0},
-        "retrieval_ms": {"p50": 4.0, "p95": 4.0},
-    }
-    assert value["indexing_coverage"]["docs_processed"] == 31
-    assert value["coverage_by_document_type"].keys() == {"md"}
-    assert value["cost"] == {}
-
-
 def test_without_operations() -> None:
     """A scorecard that does not know how the calls went leaves those parts out rather than making them up."""
     assert {"operational_metrics", "latency", "indexing_coverage", "coverage_by_document_type", "cost"}.isdisjoint(

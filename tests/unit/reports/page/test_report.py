@@ -24,7 +24,6 @@ from raggate.base.escape import plain
 from raggate.gate.evaluation import evaluate_run
 from raggate.models.golden import Selection, with_hash
 from raggate.models.scorecard import ListEntry
-from raggate.reports import plots
 from raggate.reports.page import details as listing, report
 from raggate.reports.page.details import Passages
 from raggate.reports.parts import header
@@ -193,16 +192,6 @@ class TestDetails:
         assert [detail["old"] for detail in details] == [None] * len(details)
 
 
-def test_what_to_do_next() -> None:
-    """What to do next stands below the verdict, its keys as code, and no reason that the first sentence has again."""
-    page = Elements(report.render(cannot_tell()))
-    assert (
-        "Next: read the end of api.log in the run directory for what the API says of it; raggate probe" in page.visible
-    )
-    assert "api.log" in page.texts["code"]
-    assert page.visible.count("the API exited with code 2") == 1
-
-
 def test_a_first_run_is_greeted() -> None:
     """Where only a baseline is missing the page does not begin with bad news, and says the steps to one."""
     page = Elements(report.render(review("introduced"))).visible
@@ -310,22 +299,6 @@ class TestPassages:
         passages = Passages(run_of([make_labelled(case, make_result("q1", now))]))
         entry = ListEntry(note=short_hash("a.md"), chunk=short_hash("old"), heading=heading_hash(path))
         assert passages.passages[passages.of_entry(entry)][1:] == [shown, None, False]
-
-
-def test_plots_are_from_worse_to_better() -> None:
-    """A fall is drawn left of the middle, within its interval, and the tolerance to the left of the middle too."""
-    rows = {row.delta.metric: (row, plot) for row, plot in report.deciding(regression())}
-    row, plot = rows["hit_at_5"]
-    assert (report.arrow(row.delta), report.tone(row)) == ("▼", "bad")
-    assert plot is not None
-    assert plot.interval is not None
-    low, high = plot.interval
-    assert 0 <= low < plot.change < high <= plots.CHANGE_WIDTH
-    assert plot.change < plots.CHANGE_WIDTH / 2
-    rising, plot = rows["false_abstention_rate"]
-    assert report.arrow(rising.delta) == "▼"
-    assert plot is not None
-    assert plot.change < plots.CHANGE_WIDTH / 2
 
 
 def test_values_over_all_questions() -> None:

@@ -56,14 +56,6 @@ def fitted(parts: list[Part], limit: int, elsewhere: str = "") -> str:
     return page(parts, len, limit, elsewhere=elsewhere)
 
 
-def test_what_fits_is_left_alone() -> None:
-    """A page within its limit has every part in full, in reading order, and no closing line."""
-    text = fitted([HELD, LATER, FULL], 5000)
-    assert [text.count(letter * 50) for letter in "wrt"] == [8, 9, 9]
-    assert text.index("www") < text.index("rrr") < text.index("ttt")
-    assert "Shortened" not in text
-
-
 def test_the_least_important_goes_first() -> None:
     """The part of the highest rank is shortened first, then left out but for its title, then the next one."""
     pages = [fitted([HELD, FULL, LATER], limit, elsewhere="over there") for limit in (1250, 1000, 800, 100)]
@@ -80,13 +72,6 @@ def test_of_equal_rank_the_last_goes_first() -> None:
     """Of parts that matter the same the one that stands last is shortened to its end before the others are."""
     equals = [replace(FULL, name=name) for name in ("first", "second")]
     assert fitted(equals, 900).endswith("fit: second.</sub>\n")
-
-
-def test_empty_parts_leave_no_trace() -> None:
-    """Parts without blocks make no gap and are not named."""
-    empty = Part(name="nothing", title="Nothing", rank=9, blocks=())
-    assert "othing" not in fitted([empty, HELD], 1)
-    assert fitted([empty, HELD], 1000) == fitted([HELD], 1000)
 
 
 @each_row(

@@ -70,34 +70,14 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
             id="empty-results",
         ),
         pytest.param(
-            make_operations(8, rates={"empty_result_rate": make_metric(0.0, 8)}),
-            "8 calls, 0 failed, 0 retried",
-            id="no-empty-result",
-        ),
-        pytest.param(
             make_operations(2, latency=TIMES),
             "2 calls, 0 failed, 0 retried · latency p50 12 ms, p95 31 ms · retrieval p50 4 ms, p95 9 ms",
             id="times",
         ),
         pytest.param(
-            make_operations(2, coverage={"docs_processed": 3}),
-            "2 calls, 0 failed, 0 retried · index 3 documents, ? chunks",
-            id="index-without-chunks",
-        ),
-        pytest.param(
-            make_operations(2, document_types={"md": {"documents": 3, "chunks": 9}}),
-            "2 calls, 0 failed, 0 retried",
-            id="one-type-of-document",
-        ),
-        pytest.param(
             make_operations(9, 5, failures={"aborted": 3, "status": 2}),
             "6 calls, 2 failed, 0 retried · 3 calls not made",
             id="stopped",
-        ),
-        pytest.param(
-            make_operations(2, coverage={"docs_processed": 2, "chunks_embedded": 1}),
-            "2 calls, 0 failed, 0 retried · index 2 documents, 1 chunk",
-            id="one-chunk",
         ),
         pytest.param(
             make_operations(2, coverage={"index_version": "1"}), "2 calls, 0 failed, 0 retried", id="index-not-counted"
@@ -161,15 +141,6 @@ class TestMainRows:
             ("hybrid", "ndcg_exp_at_1"),
         ]
 
-    def test_what_is_wrong_comes_first(self) -> None:
-        """Within a mode the rows that are wrong stand on top."""
-        rows = [row("a"), row("b", "better"), row("c", "worse"), row("d", "below floor"), row("e", "vanished")]
-        assert [item.delta.metric for item in formatting.main_rows(rows)] == ["c", "d", "e", "a", "b"]
-
-    def test_what_is_left_out(self) -> None:
-        """Slices and metrics that are not gated have no row."""
-        assert formatting.main_rows([row(slice="tag=x"), row(gated=False, status="not gated")]) == []
-
     def test_mode_that_is_gone(self) -> None:
         """A mode that is gone altogether has no rows, as one reason says all there is to say."""
         gone = [row(metric, "vanished", mode="bm25", current=None, baseline=0.5) for metric in ("a", "b")]
@@ -180,12 +151,6 @@ class TestMainRows:
         gone = row(status="vanished")
         gone = replace(gone, delta=replace(gone.delta, current=make_metric(None, 0, unscored=10)))
         assert formatting.main_rows([gone]) == [gone]
-
-
-def test_other_rows() -> None:
-    """Below the first table stand the metrics that moved and are not gated."""
-    moved, still = row("b", "not gated", gated=False), row("a", "not gated", gated=False, baseline=0.5, current=0.5)
-    assert formatting.other_rows([row("c", "worse"), moved, still, row("d", gated=False, slice="tag=x")]) == [moved]
 
 
 def sliced(name: str, status: Status, current: float = 0.5, *, n: int = 5, gated: bool = True) -> GatedMetric:
@@ -214,16 +179,6 @@ def test_better_slice_rows() -> None:
     assert formatting.slice_rows(rows, better=True) == [large, small]
 
 
-def test_measured() -> None:
-    """A run that nothing is compared with shows the values of all its cases, in natural order, where there are any."""
-    values = {"hit_at_10": 1.0, "hit_at_3": 0.5, "mrr_at_3": None}
-    scorecard = make_scorecard(make_case_score("q1", values, slices=("overall", "tag=x")))
-    assert [(mode, metric, value.value) for mode, metric, value in formatting.measured(scorecard)] == [
-        ("hybrid", "hit_at_3", 0.5),
-        ("hybrid", "hit_at_10", 1.0),
-    ]
-
-
 UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass", "composite-worse", "perhaps-worse")
 
 
@@ -246,11 +201,3 @@ def test_without_a_verdict_only_its_causes_are_told(outcome: Any) -> None:
     nothing_compared = replace(review, verdict=replace(verdict, rows=()))
     assert formatting.deciding(nothing_compared) == [cause, *worse]
     assert not formatting.left_out(nothing_compared)
-
-
-def test_with_a_verdict_everything_is_told() -> None:
-    """A regression keeps all of its reasons and warnings."""
-    review = regression()
-    assert formatting.deciding(review) == list(review.verdict.reasons)
-    assert formatting.warnings(review) == list(review.verdict.warnings)
-    assert not formatting.left_out(review)

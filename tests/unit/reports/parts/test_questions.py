@@ -32,18 +32,8 @@ from tables import each_row
             "complete at rank 2 → incomplete",
             id="incomplete",
         ),
-        pytest.param(
-            {"metric": "recall_all_at_5", "before": None, "after": 3}, "incomplete → complete at rank 3", id="complete"
-        ),
-        pytest.param({"metric": "recall_all_at_5", "before": 2, "after": 8}, "complete at rank 2 → 8", id="deeper"),
         pytest.param({"metric": "abstention_accuracy"}, "abstained → did not abstain", id="stopped-abstaining"),
-        pytest.param(
-            {"metric": "abstention_accuracy", "kind": "fixed"}, "did not abstain → abstained", id="abstains-again"
-        ),
         pytest.param({"metric": "false_abstention_rate"}, "did not abstain → abstained", id="refused"),
-        pytest.param(
-            {"metric": "false_abstention_rate", "kind": "fixed"}, "abstained → did not abstain", id="answers-again"
-        ),
     ],
 )
 def test_rank_change(fields: dict[str, Any], written: str) -> None:

@@ -40,34 +40,10 @@ def test_what_a_merge_breaks_stands_above_a_pass() -> None:
     assert [reason.code for reason in reasons.merging(review("breaks-the-gate"))] == ["baseline-outdated"]
 
 
-def test_a_cause_comes_first() -> None:
-    """Without a verdict the cause is the first sentence, and no numbers are given that say nothing."""
-    found = review("cannot-tell")
-    cause = reasons.first_cause(found)
-    assert cause is not None
-    assert reasons.sentence(cause) == "The API exited with code 2 after 2 of 24 calls."
-    assert header.number_lines(found) == []
-    assert reasons.first_cause(review("regression")) is None
-
-
 def decided(outcome: VerdictKind, *why: Reason) -> Review:
     """Return a review with another outcome, for these reasons."""
     passed = review("pass")
     return replace(passed, verdict=replace(passed.verdict, outcome=outcome, reasons=why))
-
-
-def test_advice_where_something_was_measured() -> None:
-    """What keeps a measured run from a verdict has advice that does not say that nothing could be measured."""
-    told = {
-        code: advice.next_step(decided("cannot tell", Reason(code, "words")))
-        for code in ("index-smaller", "field-vanished", "vanished", "removed-cases", "incomparable")
-    }
-    assert not any("measured" in step for step in told.values())
-    assert told["index-smaller"].startswith("find out what the index")
-    assert "`--allow-regression`" in told["index-smaller"]
-    assert "`--allow-regression`" in told["field-vanished"]
-    assert "`--allow-regression`" in told["vanished"]
-    assert told["removed-cases"].endswith("the check stays red until then.")
 
 
 def test_numbers_name_what_is_waived() -> None:
