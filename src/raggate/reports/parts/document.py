@@ -216,12 +216,13 @@ def _block(block: Block, links: Links | None, *, short: bool) -> str:
     most = min(block.most, _SHORT_ITEMS) if short else block.most
     if isinstance(block, Table):
         return _table(block, links, len(block.rows) if block.whole else most, width)
-    items = [_item(item[:2] if short else item, links, width) for item in block.items[:most]]
+    items = [markdown_item(item[:2] if short else item, links, width) for item in block.items[:most]]
     left = len(block.items) - most
     return "\n".join([*items, *([f"- … and {left} more {ELSEWHERE}"] if left > 0 else [])])
 
 
-def _item(lines: Sequence[Line], links: Links | None, width: int) -> str:
+def markdown_item(lines: Sequence[Line], links: Links | None = None, width: int = 1000) -> str:
+    """Set an item of a list as Markdown."""
     return "- " + "<br>\n  ".join(_line(own, links, width) for own in lines)
 
 
@@ -241,16 +242,6 @@ def _cell(cell: Cell, links: Links | None, width: int, *, number: bool) -> str:
     spans = (Span(cell, limit=120),) if isinstance(cell, str) else (cell,) if isinstance(cell, Span) else cell
     text = _line(spans, links, width)
     return text.replace(" ", "&nbsp;") if number else text
-
-
-def markdown(own: Line, links: Links | None = None) -> str:
-    """Set a line as Markdown."""
-    return _line(own, links, 1000)
-
-
-def markdown_item(lines: Sequence[Line], links: Links | None = None) -> str:
-    """Set an item of a list as Markdown."""
-    return _item(lines, links, 1000)
 
 
 def _line(spans: Line, links: Links | None, width: int) -> str:
