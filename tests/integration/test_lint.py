@@ -65,17 +65,3 @@ def test_the_hook_for_other_repositories(promoted: Project) -> None:
     assert (program, hook["language"], hook["pass_filenames"]) == ("raggate", "python", False)
     assert promoted.command(*arguments).code == 0
     assert all(re.search(hook["files"], name) for name in ("raggate.yml", "golden.jsonl", "a.md", "baselines/x.json"))
-
-
-def test_a_workflow_that_does_not_fit(promoted_once: Project, tmp_path: Path) -> None:
-    """A configuration in a folder of the repository is held against its workflows, and no others above it."""
-    project = promoted_once.copied(tmp_path / "top" / "service")
-    step = {"uses": "me/raggate@abc", "with": {"config": "service/raggate.yml", "api-image": "a"}}
-    text = yaml.safe_dump({"on": "push", "jobs": {"gate": {"steps": [step]}}})
-    for place in ("top", "."):
-        workflow = tmp_path / place / ".github" / "workflows" / "gate.yml"
-        workflow.parent.mkdir(parents=True)
-        workflow.write_text(text)
-    (tmp_path / "top" / ".git").mkdir()
-    unfit = [item for item in findings(project, code=0) if item["check"] == "unfit-workflow"]
-    assert [(item["path"], item["key"]) for item in unfit] == [("../.github/workflows/gate.yml", "api-image")]

@@ -49,11 +49,6 @@ def load(group: str, name: str) -> Any:
         ) from None
 
 
-def hint_for(group: str) -> str:
-    """Return what to do when a name is missing from a group: nothing, unless the whole group is missing."""
-    return "" if names(group) else f"No installed package adds any to {group}. {_INSTALL}"
-
-
 @cache
 def _entry_points() -> dict[str, dict[str, str]]:
     groups: dict[str, dict[str, str]] = {}

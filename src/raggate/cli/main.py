@@ -95,8 +95,6 @@ class Sections(click.Group):
         """Return a command. The message for one that is none names those that are spelled alike, of all."""
         if cmd_name in self.list_commands(ctx):
             self._load(cmd_name)
-        elif hint := plugins.hint_for(plugins.COMMANDS):
-            raise UsageError(f"no command {cmd_name!r}", hint=hint)
         else:
             self.loaded()
         return super().get_command(ctx, cmd_name)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Sequence
-
-from msgspec import Struct
 
 from raggate.base.errors import UsageError
 from raggate.base.quote import quoted
@@ -13,112 +12,66 @@ from raggate.base.quote import quoted
 MAX_LENGTH = 1000
 """Characters of an expression."""
 
-MAX_DEPTH = 50
-"""Parentheses and `not` within each other."""
-
 Fits = Callable[[Sequence[str]], bool]
 """Takes texts in lower case, and says whether an expression fits them."""
 
 _TOKEN = re.compile(r"""\s*(?:(?P<sign>[()])|"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<word>[^\s()"']+))""")
 _OPERATORS = frozenset(("and", "or", "not"))
+_KNOWN = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Name, ast.Load)
 _HINT = "Write words with and, or, not and parentheses; in quotes what has blanks: -k 'fees and not \"bank card\"'."
-
-
-class Token(Struct, frozen=True):
-    """A piece of an expression: its column from 1, its text, and whether it is searched for or an operator."""
-
-    column: int
-    text: str
-    searched: bool
 
 
 def compiled(expression: str) -> Fits:
     """Read an expression. Each word fits if one of the texts holds it, in whatever case.
 
-    `not` binds closest, then `and`, then `or`. An error names the column.
+    `not` binds closest, then `and`, then `or`, as in Python, whose parser reads it with a name in each word's place.
     """
-    if len(expression) > MAX_LENGTH:
-        raise UsageError(f"-k: {len(expression)} characters, expected at most {MAX_LENGTH}", hint=_HINT)
-    reader = _Reader(expression)
-    fits = reader.either(0)
-    if reader.token is not None:
-        raise reader.unexpected("'and', 'or' or the end")
-    return fits
+    words: list[str] = []
+    source = []
+    for text, searched in _tokens(expression):
+        source.append(f"w{len(words)}" if searched else text)
+        words += [text.casefold()] if searched else []
+    try:
+        tree = ast.parse(" ".join(source), mode="eval")
+    except (SyntaxError, MemoryError, RecursionError):
+        raise _problem(expression) from None
+    # two words in a row with parentheses would be a call
+    if not all(isinstance(node, _KNOWN) for node in ast.walk(tree)):
+        raise _problem(expression)
+    return lambda texts: _fits(tree.body, words, texts)
 
 
 def words_of(expression: str) -> list[str]:
     """Return the words that an expression searches for, in lower case."""
-    return [token.text.casefold() for token in _tokens(expression) if token.searched]
+    return [text.casefold() for text, searched in _tokens(expression) if searched]
 
 
-def _tokens(expression: str) -> list[Token]:
+def _tokens(expression: str) -> list[tuple[str, bool]]:
+    if len(expression) > MAX_LENGTH:
+        raise UsageError(f"-k: {len(expression)} characters, expected at most {MAX_LENGTH}", hint=_HINT)
     tokens, position, end = [], 0, len(expression.rstrip())
     while position < end:
         match = _TOKEN.match(expression, position)
-        if match is None:
-            start = position + len(expression[position:]) - len(expression[position:].lstrip())
-            raise _problem(expression, start + 1, "this quote is not closed")
-        kind = match.lastgroup or "word"
-        text = match[kind]
-        searched = kind != "sign" and not (kind == "word" and text in _OPERATORS)
-        column = match.start(kind) - (kind in {"double", "single"}) + 1
-        if searched and not text.strip():
-            raise _problem(expression, column, "there is nothing between the quotes")
-        tokens.append(Token(column, text, searched))
+        kind = (match.lastgroup or "word") if match else ""
+        text = match[kind] if match else ""
+        if match is None or not text.strip():
+            raise _problem(expression)
+        tokens.append((text, kind != "sign" and not (kind == "word" and text in _OPERATORS)))
         position = match.end()
     return tokens
 
 
-def _problem(expression: str, column: int, problem: str) -> UsageError:
-    return UsageError(f"-k {quoted(expression)}: column {column}: {problem}", hint=_HINT)
+def _problem(expression: str) -> UsageError:
+    return UsageError(f"-k {quoted(expression)}: not an expression of words", hint=_HINT)
 
 
-class _Reader:
-    def __init__(self, expression: str) -> None:
-        self._expression = expression
-        self._left = _tokens(expression)
-
-    @property
-    def token(self) -> Token | None:
-        return self._left[0] if self._left else None
-
-    def either(self, depth: int) -> Fits:
-        parts = [self._all(depth)]
-        while self._taken("or"):
-            parts.append(self._all(depth))
-        return parts[0] if len(parts) == 1 else lambda texts: any(part(texts) for part in parts)
-
-    def _all(self, depth: int) -> Fits:
-        parts = [self._single(depth + 1)]
-        while self._taken("and"):
-            parts.append(self._single(depth + 1))
-        return parts[0] if len(parts) == 1 else lambda texts: all(part(texts) for part in parts)
-
-    def _single(self, depth: int) -> Fits:
-        token = self.token
-        if token is not None and depth > MAX_DEPTH:
-            raise _problem(self._expression, token.column, f"more than {MAX_DEPTH} levels deep")
-        if self._taken("not"):
-            negated = self._single(depth + 1)
-            return lambda texts: not negated(texts)
-        if self._taken("("):
-            inner = self.either(depth)
-            if not self._taken(")"):
-                raise self.unexpected("')'")
-            return inner
-        if token is None or not token.searched:
-            raise self.unexpected("a word, 'not' or '('")
-        wanted = self._left.pop(0).text.casefold()
-        return lambda texts: any(wanted in text for text in texts)
-
-    def _taken(self, operator: str) -> bool:
-        taken = self.token is not None and not self.token.searched and self.token.text == operator
-        if taken:
-            self._left.pop(0)
-        return taken
-
-    def unexpected(self, expected: str) -> UsageError:
-        token = self.token
-        column = len(self._expression.rstrip()) + 1 if token is None else token.column
-        seen = "it ends here" if token is None else f"found {quoted(token.text)}"
-        return _problem(self._expression, column, f"expected {expected}; {seen}")
+def _fits(node: ast.expr, words: Sequence[str], texts: Sequence[str]) -> bool:
+    if isinstance(node, ast.BoolOp):
+        parts = (_fits(value, words, texts) for value in node.values)
+        return all(parts) if isinstance(node.op, ast.And) else any(parts)
+    if isinstance(node, ast.UnaryOp):
+        return not _fits(node.operand, words, texts)
+    if isinstance(node, ast.Name):
+        wanted = words[int(node.id.removeprefix("w"))]
+        return any(wanted in text for text in texts)
+    raise TypeError(node)

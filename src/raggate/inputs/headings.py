@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import combinations, pairwise
@@ -149,15 +148,6 @@ def _bare(text: str) -> str:
 def lines_of(text: str) -> list[str]:
     """Split a note into its lines as CommonMark does."""
     return _LINE_ENDING.split(text) if "\r" in text else text.split("\n")
-
-
-def line_with(text: str, snippet: str) -> int:
-    """Return the line, from 1, at which a snippet begins that stands in a note; the first where there are several."""
-    lines = lines_of(text)
-    end = bisect_left(range(len(lines)), x=True, key=lambda last: holds("\n".join(lines[: last + 1]), snippet)) + 1
-    # counted from the end, so that it grows
-    length = bisect_left(range(end), x=True, key=lambda size: holds("\n".join(lines[end - 1 - size : end]), snippet))
-    return end - length
 
 
 def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, form: Form) -> list[_Mark]:
@@ -398,7 +388,8 @@ def _missing(
         where = f"the section {quoted(wanted)} of {where}"
     for snippet in support.snippets:
         if not any(holds(text, snippet) for text in texts):
-            elsewhere = _elsewhere(snippet, [vault.texts[key] for key in keys]) if hints else ""
+            there = hints and any(holds(vault.texts[key], snippet) for key in keys)
+            elsewhere = "; the note has it in another section, so name that one" if there else ""
             return f"snippet {quoted(snippet, limit=80)} is not in {where}{elsewhere}"
     return None
 
@@ -415,11 +406,6 @@ def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
     }
     close = nearest(" > ".join(elements(wanted)), [*paths], cutoff=0.5)
     return f"; did you mean {quoted(paths[close])}?" if close else ""
-
-
-def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
-    line = next((line_with(text, snippet) for text in texts if holds(text, snippet)), None)
-    return "" if line is None else f", but in line {line} of the note; name the section that it is in"
 
 
 def _nearest(wanted: str, candidates: list[str]) -> str:

@@ -25,7 +25,6 @@ MOST_FOLDERS = 300
 """Directories that are looked into as a change has them otherwise than its base: each may be a request to the server,
 of which all jobs of a repository have a thousand an hour."""
 
-_LINE = re.compile(r"^suite:[ \t]*([\"']?)([A-Za-z0-9._-]+)\1[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -239,7 +238,5 @@ def _named(content: bytes) -> object:
     try:
         value = yamlio.parse(content, "").value
     except UsageError:
-        # no YAML at all: the line may be there all the same
-        line = _LINE.search(content.decode("utf-8-sig", "replace"))
-        return line[2] if line else None
+        return None
     return value.get("suite", Config.model_fields["suite"].default) if isinstance(value, dict) else None

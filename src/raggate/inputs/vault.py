@@ -10,6 +10,7 @@ from pathlib import Path
 from sys import getsizeof
 
 from raggate.base.errors import CannotTell, UsageError
+from raggate.base.numbers import counted
 from raggate.inputs.git_objects import MOST_LEVELS
 from raggate.inputs.headings import line_of
 from raggate.models.golden import Malformed, Support, Vault
@@ -20,8 +21,6 @@ MOST_NEW_BYTES = 256 << 20
 """Bytes of memory that the notes of a change may take beyond those of its base."""
 
 SKIPPED_DIRECTORIES = frozenset((".obsidian",))
-SHOWN_MALFORMED = 5
-"""Notes that are not UTF-8 and named one by one while a run goes on."""
 
 
 def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
@@ -50,11 +49,12 @@ def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
 
 
 def say_malformed(notes: Vault, say: Callable[[str], None]) -> None:
-    """Say which notes are not UTF-8, a line each for the first of them: an API may read such a note in another way."""
-    for (name, rel_path), place in [*notes.malformed.items()][:SHOWN_MALFORMED]:
-        say(f"note {name}/{rel_path} is {place}")
-    if len(notes.malformed) > SHOWN_MALFORMED:
-        say(f"{len(notes.malformed) - SHOWN_MALFORMED} more notes are not UTF-8; `raggate lint` lists all")
+    """Say how many notes are not UTF-8: an API may read such a note in another way."""
+    if notes.malformed:
+        (name, rel_path), place = next(iter(notes.malformed.items()))
+        more = len(notes.malformed) - 1
+        rest = f"; {counted(more, 'more note')} likewise, as `raggate lint` lists" if more else ""
+        say(f"note {name}/{rel_path} is {place}{rest}")
 
 
 def _malformed(content: bytes) -> Malformed | None:

@@ -76,11 +76,6 @@ CHECKS: dict[str, Check] = {
         "A waiver has expired, which makes the gate red.",
         "Remove the waiver, or renew it with a reason.",
     ),
-    "unfit-workflow": Check(
-        "warning",
-        "A workflow runs the action in a way that it refuses with this configuration.",
-        "Start the API by `api.container`. Or remove the input, or for code that you trust set `allow-command: true`.",
-    ),
     "broad-waiver": Check(
         "warning",
         "A waiver holds for more than a year, or waivers leave out most questions, so the gate judges little.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from raggate.base.files import read_file
 from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_waivers, suite_outlook
 from raggate.gate.waivers import check_cases
 from raggate.inputs.leaks import visible
-from raggate.inputs.lint import check_encoding, check_notes, check_questions, check_supports, check_workflows
+from raggate.inputs.lint import check_encoding, check_notes, check_questions, check_supports
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.lint import LintFinding, LintReport, Outlook, in_order
@@ -33,7 +32,6 @@ def lint(request: Request) -> LintReport:
         )
         with within(seconds, late):
             findings = [*_findings(inputs, baseline, request.config_name, _line_of(request))]
-            findings += check_workflows(inputs.config, *_workflows(request))
         outlook = suite_outlook(inputs.config, inputs.golden, baseline)
         return replace(_placed(request, findings, outlook), gate_line=_line_of(request)(("gate",)))
 
@@ -67,16 +65,6 @@ def _findings(
     yield from check_encoding(inputs.vault, settings.vault)
     yield from check_notes(golden, visible(inputs.vault, settings.private), settings.vault)
     yield from check_baseline(settings, golden, baseline, inputs.fingerprint(), at)
-
-
-def _workflows(request: Request) -> tuple[dict[str, bytes], str]:
-    """Read the workflows of the repository, and say where the configuration is in it. A commit's are not read."""
-    root = request.root
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    found = sorted((top / ".github" / "workflows").glob("*.y*ml")) if request.against is None else []
-    files = [file for file in found if file.is_file() and not file.is_symlink()]
-    config = (root / request.config_name).relative_to(top).as_posix()
-    return {os.path.relpath(file, root): read_file(file) for file in files}, config
 
 
 def _line_of(request: Request) -> Callable[[yamlio.Path], int]:

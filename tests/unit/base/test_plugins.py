@@ -8,11 +8,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from raggate.base import plugins
 from raggate.base.errors import UsageError
-from raggate.cli.main import cli, run_command
 from tables import each_row
 
 GROUPS = (plugins.COMMANDS, plugins.GOLDEN_FORMATS, plugins.ADAPTERS, plugins.METRICS_FILES, plugins.COMPAT)
@@ -60,18 +58,3 @@ def test_what_is_gone_is_told(value: str, path: Path) -> None:
     with pytest.raises(UsageError, match=f"the entry point a = {value} of raggate.adapters cannot be loaded") as error:
         plugins.load(plugins.ADAPTERS, "a")
     assert "pip install" in error.value.hint
-
-
-def test_a_command_without_any_entry_point(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A command of another package is refused with how to install it, where an old installation names none."""
-    assert plugins.names(plugins.COMMANDS) == ()
-    assert run_command(["no-such-command"]) == 2
-    shown = capsys.readouterr().err
-    assert "usage error: no command 'no-such-command'" in shown
-    assert "No installed package adds any to raggate.commands. Install raggate again" in shown
-    assert path.is_dir()
-
-
-def test_a_misspelled_command_is_no_matter_of_the_installation() -> None:
-    """Where other packages add commands, the message for one that is none says nothing of them."""
-    assert "Install" not in CliRunner().invoke(cli, ["no-such-command"]).output

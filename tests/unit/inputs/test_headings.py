@@ -246,14 +246,16 @@ SECTIONS = (
         pytest.param("# Costs", "before all", None, id="before-the-first-heading-under-the-title"),
         pytest.param("# a", "ten chairs", None, id="under-the-files-name"),
         pytest.param(None, "ten chairs", None, id="in-the-whole-note"),
-        pytest.param("# Costs", "ten chairs", 21, id="in-the-next-section"),
-        pytest.param("# Costs > ## Per year", "one euro", 12, id="in-the-section-before"),
-        pytest.param("# Rooms", "forty euro", 0, id="nowhere"),
+        pytest.param("# Costs", "ten chairs", True, id="in-the-next-section"),
+        pytest.param("# Costs > ## Per year", "one euro", True, id="in-the-section-before"),
+        pytest.param("# Rooms", "forty euro", False, id="nowhere"),
     ],
 )
 @each_row("ending", ["\n", "\r\n", "\r"])
-def test_snippets_stand_in_their_section(heading: str | None, snippet: str, elsewhere: int | None, ending: str) -> None:
-    """A snippet is looked for in its own section; where it stands elsewhere in the note, the line is told."""
+def test_snippets_stand_in_their_section(
+    heading: str | None, snippet: str, elsewhere: bool | None, ending: str
+) -> None:
+    """A snippet is looked for in its own section; whether it stands elsewhere in the note is told."""
     support = make_support("a.md", heading, snippets=(snippet,))
     notes = vault(a=SECTIONS.replace("\n", ending))
     if elsewhere is None:
@@ -261,7 +263,7 @@ def test_snippets_stand_in_their_section(heading: str | None, snippet: str, else
         return
     with pytest.raises(UsageError) as caught:
         check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3)), notes)
-    hint = f", but in line {elsewhere} of the note; name the section that it is in" if elsewhere else ""
+    hint = "; the note has it in another section, so name that one" if elsewhere else ""
     wanted = f"snippet {snippet!r} is not in the section {heading!r} of 'a.md'{hint}"
     assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
 

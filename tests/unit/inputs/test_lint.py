@@ -8,10 +8,8 @@ from pathlib import Path
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
-from raggate.config import schema
-from raggate.inputs.lint import alike, check_notes, check_questions, check_supports, check_workflows
+from raggate.inputs.lint import alike, check_notes, check_questions, check_supports
 from raggate.models.golden import Case, Support, Vault
-from tables import each_row
 from tries import tried
 
 OPEN = make_case("open", answerable=False, question="What is nowhere?", line=9)
@@ -121,56 +119,3 @@ def test_notes_without_a_question() -> None:
     ]
     # what the API calls by an id of its own may be any of them
     assert found_places(Support(rel_path="", doc_id="7"), notes) == []
-
-
-URL = '{url: "http://localhost:9"}'
-CONTAINER = "{container: {image: a, port: 9}}"
-COMMAND = "{command: {run: [a]}}"
-PATH = ".github/workflows/gate.yml"
-
-
-def refused(
-    api: str, inputs: str, *, on: str = "pull_request", uses: str = "me/raggate@abc"
-) -> list[tuple[str, int, str]]:
-    """Return what is found of a step with these inputs: file, line and key."""
-    text = f"on: {on}\njobs:\n  a:\n    steps:\n      - run: make\n      - uses: {uses}\n        with:\n{inputs}"
-    settings = schema.load(f"suite: s\nvault: {{a: a}}\napi: {api}\n".encode(), "raggate.yml")
-    findings = check_workflows(settings, {PATH: text.encode()}, "raggate.yml")
-    return [(item.path, item.line, item.key) for item in findings]
-
-
-@each_row(
-    ("api", "inputs", "options", "keys"),
-    [
-        (URL, "          k: v\n          api-image: a\n", {}, [(PATH, 9, "api-image")]),
-        (COMMAND, "          api-build: a\n", {"on": "push"}, [(PATH, 8, "api-build")]),
-        (COMMAND, "          config: raggate.yml\n", {"on": "[push, merge_group]"}, [(PATH, 7, "allow-command")]),
-        (COMMAND, "          k: v\n", {"on": "{pull_request: {branches: [main]}}"}, [(PATH, 7, "allow-command")]),
-        (COMMAND, "          k: v\n", {"on": "push"}, []),
-        (COMMAND, "          allow-command: true\n", {}, []),
-        (COMMAND, '          api-url: "http://localhost:1"\n', {}, []),
-        (CONTAINER, "          api-image: a\n", {}, []),
-        (URL, "          api-image: ${{ inputs.image }}\n", {}, []),
-        (URL, "          api-image: a\n          config: other.yml\n", {}, []),
-        (
-            URL,
-            "          api-image: a\n          config: |\n            other.yml\n            raggate.yml\n",
-            {},
-            [(PATH, 8, "api-image")],
-        ),
-        (URL, "          api-image: a\n", {"uses": "me/ungraggate@abc"}, []),
-        (URL, "          api-image: a\n          api-image: b\n", {}, []),
-    ],
-)
-def test_a_step_that_is_refused(
-    api: str, inputs: str, options: dict[str, str], keys: list[tuple[str, int, str]]
-) -> None:
-    """An image needs `api.container`, and a command on pull requests needs leave; other steps are not looked at."""
-    assert refused(api, inputs, **options) == keys
-
-
-@each_row("text", [b"jobs: {a: {steps: {}}}", b"jobs: [1]", b"[]", b"", b"on: 1\njobs: {a: 1}", b"\xff"])
-def test_a_workflow_of_another_shape(text: bytes) -> None:
-    """What GitHub does not run is no finding."""
-    settings = schema.load(f"suite: s\nvault: {{a: a}}\napi: {URL}\n".encode(), "raggate.yml")
-    assert not [*check_workflows(settings, {PATH: text}, "raggate.yml")]

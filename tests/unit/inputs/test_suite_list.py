@@ -177,11 +177,9 @@ def test_too_many_are_refused(repository: Path) -> None:
     ("content", "name"),
     [
         pytest.param("suite: small\nbogus: 1\n", "small", id="unknown-key"),
-        pytest.param("suite: small # ours\nvault: [\n", "small", id="no-yaml"),
         pytest.param("bogus: 1\n", "default", id="left-out"),
         pytest.param("suite: [1]\n", None, id="no-text"),
         pytest.param("", None, id="empty"),
-        pytest.param("vault: [\n", None, id="no-yaml-and-no-name"),
     ],
 )
 def test_name_of_a_broken_configuration(tmp_path: Path, content: str, name: str | None) -> None:
