@@ -272,7 +272,7 @@ def lint_page() -> str:
         "# What `raggate lint` checks",
         NOTE,
         "```sh\nraggate lint --strict\n```",
-        "`raggate lint` reads your files and the workflows that run the action. It starts nothing. It exits with 2 if "
+        "`raggate lint` reads your files and starts nothing. It exits with 2 if "
         "a check finds an error (with `--strict` also a warning), otherwise with 0. To run it before every commit with "
         "[pre-commit](https://pre-commit.com):",
         "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
