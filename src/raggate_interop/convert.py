@@ -76,28 +76,19 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 class Format(Protocol):
-    """A format as raggate cases see it. `native` is whatever its own module makes of a file."""
+    """A format as raggate cases see it. `native` is whatever its own module makes of a file.
 
-    def load(self, path: Path) -> tuple[Any, tuple[Note, ...]]:
-        """Read a file, and tell what of it no case holds."""
+    `load` also tells what no case holds of a file, `rows` what is said, by the id of the case. `asides` tells what the
+    format takes otherwise than raggate, though it comes back as it was. `save` writes `files`, whole or not at all.
+    """
 
-    def decode(self, native: Any) -> tuple[Case, ...]:
-        """Make cases."""
-
-    def encode(self, cases: Sequence[Case]) -> Any:
-        """Make of cases what the format can say of them."""
-
-    def rows(self, native: Any) -> Mapping[str, Row]:
-        """Return what is said, by the id of the case."""
-
-    def asides(self, cases: Sequence[Case]) -> Iterable[Note]:
-        """Tell what the format takes otherwise than raggate, though it comes back as it was."""
-
-    def save(self, native: Any, path: Path) -> None:
-        """Write the file, whole or not at all."""
-
-    def files(self, path: Path) -> tuple[Path, ...]:
-        """Name the files that `save` writes."""
+    def load(self, path: Path) -> tuple[Any, tuple[Note, ...]]: ...
+    def decode(self, native: Any) -> tuple[Case, ...]: ...
+    def encode(self, cases: Sequence[Case]) -> Any: ...
+    def rows(self, native: Any) -> Mapping[str, Row]: ...
+    def asides(self, cases: Sequence[Case]) -> Iterable[Note]: ...
+    def save(self, native: Any, path: Path) -> None: ...
+    def files(self, path: Path) -> tuple[Path, ...]: ...
 
 
 def rows_of(cases: Iterable[Case]) -> dict[str, Row]:
@@ -326,13 +317,7 @@ def _seed_line(case: Case) -> bytes:
 def convert(
     source: Path, target: Path, *, from_format: str, to_format: str, options: Options, strict: bool, overwrite: bool
 ) -> Converted:
-    """Convert a golden set. Every target is read back before it is put in its place.
-
-    Args:
-        from_format: a key of `FORMATS`, or `PRAGMATA`.
-        to_format: a key of `FORMATS`.
-        strict: write nothing when anything is lost; the notes say what.
-    """
+    """Convert a golden set. Every target is read back before it is put in its place; `strict` writes no lossy one."""
     writer = FORMATS[to_format](options)
     files = writer.files(target)
     for path in files:

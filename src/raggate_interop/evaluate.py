@@ -47,15 +47,9 @@ BATCH = 1000
 
 
 class Files(Struct, frozen=True, kw_only=True):
-    """What to score: judgements from `qrels` or `beir`, result lists from `run` or `lists`; one of each pair.
+    """What to score: judgements of a TREC file or a BEIR folder, and lists of a TREC run or of JSON lines.
 
-    Attributes:
-        qrels: a TREC qrels file.
-        beir: a BEIR folder, of which the judgements of `split` are read.
-        split: the name of the split.
-        run: a TREC run file.
-        lists: result lists as JSON lines.
-        keep_first: of a document that occurs twice for a query in qrels or run count the first, in place of an error.
+    `keep_first` counts the first of several entries of a document for a query, in place of an error.
     """
 
     qrels: Path | None = None
@@ -210,13 +204,7 @@ class Measures:
         return top, precisions / (top.relevant or 1)
 
     def _top(self, grades: tuple[int, ...], judged: tuple[tuple[int, int], ...], places: int) -> Top:
-        """Measure the first places of a list.
-
-        Args:
-            grades: all grades of the query in descending order.
-            judged: rank and grade of the judged documents up to the last cut-off, in the order of their ranks.
-            places: how many places up to there are filled.
-        """
+        """Measure the first places: all grades in descending order, rank and grade of the judged, places filled."""
         relevant = sum(grade > 0 for grade in grades)
         rest = iter(judged)
         rank, grade = next(rest, _END)
@@ -345,12 +333,7 @@ def _exact(values: list[float]) -> list[float]:
 
 
 class Totals:
-    """Sums over queries, and the values of each if they are to be kept.
-
-    Attributes:
-        counts: what the means are to cover, and what was odd about the lists.
-        per_query: the values of each query, if they are kept.
-    """
+    """Sums over queries, and the values of each if they are to be kept."""
 
     def __init__(self, measures: Measures, *, per_query: bool = False) -> None:
         """Begin with nothing."""

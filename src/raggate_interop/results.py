@@ -1,6 +1,6 @@
 """What the commands for other systems tell programs with `--json`. Frozen.
 
-The commands that print a document of another system tell that one, `SystemDocument`, whose keys are that system's.
+The commands that print a document or lines of another system tell these, `SystemDocument`, in that system's keys.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from raggate.labelling.label_file import Agreement
 from raggate.models.scorecard import MetricValue
 from raggate_interop.golden_rows import Note
 from raggate_interop.helloworld.compare import RunComparison
-from raggate_interop.kebab.sqlite import RunLine
 from raggate_interop.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
 
 __all__ = ["RunComparison"]
@@ -56,42 +55,6 @@ class Written(Struct, frozen=True, kw_only=True):
     entries: int
     failed: int = 0
     empty: int = 0
-
-
-class KebabRuns(Struct, frozen=True, kw_only=True):
-    """The runs of kebab.
-
-    Attributes:
-        runs: the runs, oldest first.
-    """
-
-    runs: tuple[RunLine, ...]
-
-
-class SubstrateBaseline(Struct, frozen=True, kw_only=True):
-    """A metrics file that was kept as a baseline.
-
-    Attributes:
-        baseline: the file.
-        key: its key.
-        written: false if it was the same already.
-    """
-
-    baseline: Path
-    key: str
-    written: bool
-
-
-class Lines(Struct, frozen=True, kw_only=True):
-    """The lines of a file.
-
-    Attributes:
-        file: the file, with --out.
-        lines: the lines as objects, without --out.
-    """
-
-    file: Path | None
-    lines: tuple[dict[str, Any], ...] | None
 
 
 class GradedAgreement(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raggate_interop.kebab.golden import GoldenFile
     from raggate_interop.kebab.metrics import Queries
     from raggate_interop.kebab.rows import StoredRun
-    from raggate_interop.results import KebabRuns, SystemDocument, Written
+    from raggate_interop.results import SystemDocument, Written
 
 _DEFAULT_GOLDEN = Path("fixtures/golden_queries.yaml")
 _SHOWN = 20
@@ -185,21 +185,21 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
 @kebab.command()
 @click.argument("database", type=FILE)
 @_JSON
-def runs(*, database: Path, as_json: bool) -> Answer[KebabRuns]:
+def runs(*, database: Path, as_json: bool) -> Answer[SystemDocument]:
     """List the runs of kebab's SQLite file, oldest first."""
     from msgspec.structs import asdict
 
     from raggate_interop.kebab.sqlite import open_store
-    from raggate_interop.results import KebabRuns
 
     with open_store(database) as store:
-        lines = store.runs()
+        lines = [asdict(run) for run in store.runs()]
     if as_json:
-        click.echo(dumps([asdict(run) for run in lines], pretty=True), nl=False)
-        return Answer(KebabRuns(runs=lines))
+        click.echo(dumps(lines, pretty=True), nl=False)
+        return Answer({"runs": lines})
     for run in lines:
-        click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {counted(run.queries, 'query', 'queries')}"))
-    return Answer(KebabRuns(runs=lines))
+        about = f"{run['run_id']}  {run['created_at']}  {run['suite']}  {counted(run['queries'], 'query', 'queries')}"
+        click.echo(log_line(about))
+    return Answer({"runs": lines})
 
 
 @kebab.command(name="import")

@@ -63,13 +63,10 @@ class Options(Struct, frozen=True, kw_only=True):
     """How to compare. The defaults are what their code does, but for spans, which it never got to.
 
     Attributes:
-        rules: how aggregates are computed.
-        strict_chunker_version: refuse runs of different chunkers.
         fallback: how hits are matched when chunkers differ: `auto` by spans when both runs carry them and else by
             document, `doc` by document always, as their code does.
         kinds: `code` calls every hit that became a miss a regression and every worse rank a loss; `spec` calls it a
             regression when the labelled chunk that was found is not found any more, and else a loss.
-        chunk_spans: where stored chunks stand, by chunk id.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -303,17 +300,12 @@ class KebabVerdict(Struct, frozen=True):
 
 
 def decide(report: Mapping[str, Any], *, max_drop: float = MAX_DROP) -> KebabVerdict:
-    """Decide on run b.
+    """Decide on run b of a CompareReport; no aggregate may get worse by more than `max_drop`.
 
-    Args:
-        report: a CompareReport with its `raggate` part.
-        max_drop: the largest change for the worse of an aggregate, absolute.
-
-    Returns:
-        `CANNOT_TELL` when run b was not measured well enough or no label can be matched, else `REGRESSION` when a
-        question that was answered is not any more or an aggregate of the common queries fell by more than allowed, else
-        `CANNOT_TELL` when run b lacks what run a has, was asked in other words or some labels cannot be matched, else
-        `PASS`.
+    `CANNOT_TELL` when run b was not measured well enough or no label can be matched, else `REGRESSION` when a question
+    that was answered is not any more or an aggregate of the common queries fell by more than allowed, else
+    `CANNOT_TELL` when run b lacks what run a has, was asked in other words or some labels cannot be matched, else
+    `PASS`.
     """
     unmeasured = _unmeasured(report)
     if unmeasured:
@@ -372,22 +364,14 @@ def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
 def _missing(report: Mapping[str, Any], max_drop: float) -> list[str]:
     common = report["raggate"]["common"]
     reasons = []
-    for names, one, several in (
-        (report["raggate"]["only_in_a"], "query of run a is not in run b", "queries of run a are not in run b"),
-        (
-            common["unanswered"],
-            "query has an answer in run a and none in run b",
-            "queries have an answer in run a and none in run b",
-        ),
-        (common["one_rank"], "query has several hits of one rank", "queries have several hits of one rank"),
-        (
-            common["reworded"],
-            "query was asked in other words than in run a",
-            "queries were asked in other words than in run a",
-        ),
+    for what, names in (
+        ("not in run b", report["raggate"]["only_in_a"]),
+        ("with an answer in run a and none in run b", common["unanswered"]),
+        ("with several hits of one rank", common["one_rank"]),
+        ("asked in other words than in run a", common["reworded"]),
     ):
         if names:
-            reasons.append(f"{counted(len(names), one, several)}, the first is {names[0]}")
+            reasons.append(f"{counted(len(names), 'query', 'queries')} {what}, the first is {names[0]}")
     if common["unmatchable"]:
         reasons.append(_unmatchable(common))
     for name in METRICS:

@@ -48,8 +48,6 @@ class Store:
 
     def runs(self) -> tuple[RunLine, ...]:
         """List the runs, oldest first."""
-        self._need("eval_runs", "run_id", "suite", "created_at")
-        self._need("eval_query_results", "run_id")
         rows = self._rows(
             "SELECT run_id, suite, created_at, (SELECT count(*) FROM eval_query_results q WHERE q.run_id = r.run_id)"
             " FROM eval_runs r ORDER BY created_at, run_id"
@@ -61,8 +59,6 @@ class Store:
 
     def run(self, run_id: str) -> StoredRun:
         """Read one run with its rows, ordered by query."""
-        self._need("eval_runs", *_RUN_COLUMNS)
-        self._need("eval_query_results", "run_id", "query_id", "result_json")
         records = self._rows(f"SELECT {', '.join(_RUN_COLUMNS)} FROM eval_runs WHERE run_id = ?", run_id)  # noqa: S608
         if not records:
             raise UsageError(
@@ -90,43 +86,25 @@ class Store:
 
     def has_index(self) -> bool:
         """Return whether the file tells what is indexed: it has the tables `documents` and `chunks`."""
-        return all(self._columns(table) for table in ("documents", "chunks"))
+        tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name IN ('documents', 'chunks')"
+        return len(self._rows(tables)) == 2
 
     def documents(self) -> dict[str, str]:
         """Map the id of every indexed document to its path."""
-        self._need("documents", "doc_id", "workspace_path")
         return {self._text(a): self._text(b) for a, b in self._rows("SELECT doc_id, workspace_path FROM documents")}
 
     def chunk_ids(self) -> frozenset[str]:
         """Return the id of every indexed chunk."""
-        self._need("chunks", "chunk_id")
         return frozenset(self._text(row[0]) for row in self._rows("SELECT chunk_id FROM chunks"))
 
     def spans(self, chunk_ids: Iterable[str]) -> dict[str, tuple[str, Any]]:
         """Map those of the chunks that are indexed to their document and their `source_spans_json`, parsed."""
-        self._need("chunks", "chunk_id", "doc_id", "source_spans_json")
         by_chunk = {}
         for chunk_id in sorted(set(chunk_ids)):
             query = "SELECT doc_id, source_spans_json FROM chunks WHERE chunk_id = ?"
             for doc_id, spans in self._rows(query, chunk_id):
                 by_chunk[chunk_id] = (self._text(doc_id), self._json(spans, "source_spans_json"))
         return by_chunk
-
-    def _columns(self, table: str) -> frozenset[str]:
-        # only a table is read: a view of the same name could compute for ever
-        if not self._rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table):
-            return frozenset()
-        return frozenset(row[1] for row in self._rows(f"PRAGMA table_info({table})"))
-
-    def _need(self, table: str, *columns: str) -> None:
-        existing = self._columns(table)
-        if not existing:
-            raise UsageError(
-                f"{self._name}: no table {table!r}", hint="Expected the SQLite file of kebab, in its data directory."
-            )
-        missing = [column for column in columns if column not in existing]
-        if missing:
-            raise UsageError(f"{self._name}: table {table!r} has no column {missing[0]!r}")
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, values).fetchall()
@@ -157,12 +135,7 @@ def is_store(path: Path) -> bool:
 
 @contextmanager
 def open_store(path: Path, *, seconds: float = SECONDS, busy: float = BUSY_SECONDS) -> Iterator[Store]:
-    """Open a file of kebab's; nothing is ever written to it.
-
-    Args:
-        seconds: how long it may be read in all.
-        busy: how long to wait for a lock.
-    """
+    """Open a file of kebab's for so many seconds in all, `busy` of them for a lock; nothing is ever written to it."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     end = time.monotonic() + seconds

@@ -47,14 +47,8 @@ LabelStatus = Literal["worse", "maybe worse", "slightly worse", "better", "same"
 class Judgment(Struct, frozen=True, kw_only=True):
     """One person's (or judge's) answers to all questions of a task about one unit.
 
-    Attributes:
-        task: what was judged.
-        record: the id of the query example (`record_uuid`).
-        annotator: who judged; None when the file does not say, or when several were consolidated.
-        labels: every label of the task.
-        place: `file:line` for messages.
-        calibration: whether it belongs to the set that several people judge, to see how far they agree.
-        votes: how many rows stand behind it, 1 before consolidation.
+    `annotator` is None when the file does not say, or when several were consolidated; `votes` tells of how many rows.
+    `calibration` marks the set that several people judge, to see how far they agree. `place` is `file:line`.
     """
 
     task: Task
@@ -173,11 +167,8 @@ class Joined(Struct, frozen=True, kw_only=True):
     """Stored labels applied to new result lists, per query key as the lists name it.
 
     Attributes:
-        k: the cut-off.
         values: `values[metric][query]`, None where the metric does not apply.
-        means: over the queries of `values` that have one.
-        unjudged: per query, the share of its first K chunks without a label.
-        unjudged_share: the same over all chunks of all scored queries; None when there are no chunks.
+        unjudged: per query, the share of its first K chunks without a label; `unjudged_share` over all of them.
         unlabelled: queries of the lists that nobody judged; they are not scored.
         absent: labelled queries that the lists do not have.
         failed: labelled queries whose call failed: misses, whose misleading rate is unknown.

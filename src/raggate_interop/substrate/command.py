@@ -19,7 +19,7 @@ from raggate.models.answer import Answer
 from raggate_interop.terminal import FILE, warn
 
 if TYPE_CHECKING:
-    from raggate_interop.results import Lines, SubstrateBaseline, SystemDocument
+    from raggate_interop.results import SystemDocument
     from raggate_interop.substrate.gate import Comparison
     from raggate_interop.substrate.metrics import Joined
     from raggate_interop.substrate.metrics_files import Shape, Table
@@ -168,13 +168,12 @@ def baseline() -> None:
 @click.option("--force", is_flag=True, help="Replace a baseline of this key.")
 def update(
     metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool
-) -> Answer[SubstrateBaseline]:
+) -> Answer[SystemDocument]:
     """Copy METRICS into the directory of baselines.
 
     The file is named by the corpus, queries and settings of its run record. What would change is shown; a baseline that
     exists already is replaced with --force alone.
     """
-    from raggate_interop.results import SubstrateBaseline
     from raggate_interop.substrate import gate, records
     from raggate_interop.substrate.metrics_files import read_shaped
     from raggate_interop.substrate.records import read_bytes
@@ -187,7 +186,7 @@ def update(
     if target.exists():
         if read_bytes(target) == data:
             click.echo(log_line(f"{target} is the same already"))
-            return Answer(SubstrateBaseline(baseline=target, key=name, written=False))
+            return Answer({"baseline": str(target), "key": name, "written": False})
         before, stored_shape = read_shaped(target)
         flat = (stored_shape != "seed", shape != "seed")
         _say_comparison(gate.compare(before, table, flat=flat))
@@ -197,14 +196,14 @@ def update(
         warn(f"{metrics} was measured with uncommitted changes")
     write_file(target, data)
     click.echo(log_line(f"wrote {target} for {name}"))
-    return Answer(SubstrateBaseline(baseline=target, key=name, written=True))
+    return Answer({"baseline": str(target), "key": name, "written": True})
 
 
 @substrate.command()
 @click.argument("directory", metavar="RUN", type=RUN)
 @choice("--form", "seed", "scripts", help="As their document specifies it, or as their scripts write it.")
 @click.option("--out", type=FILE, help="Write it here.")
-def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
+def trace(directory: Path, form: Any, out: Path | None) -> Answer[SystemDocument]:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""
     from raggate.pipeline import run_directory
     from raggate_interop.substrate.trace import as_scripts_write, trace_of
@@ -221,7 +220,7 @@ def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
 @substrate.command()
 @click.argument("directory", metavar="RUN", type=RUN)
 @click.option("--out", type=FILE, help="Write it here.")
-def results(directory: Path, out: Path | None) -> Answer[Lines]:
+def results(directory: Path, out: Path | None) -> Answer[SystemDocument]:
     """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
     from raggate_interop import export
     from raggate_interop.substrate.results import from_run, render_results
@@ -271,15 +270,13 @@ def _say_doubts(joined: Joined) -> None:
         warn(f"no results in mode {mode}, which queries ask for")
 
 
-def _give(text: str, out: Path | None) -> Answer[Lines]:
-    from raggate_interop.results import Lines
-
+def _give(text: str, out: Path | None) -> Answer[SystemDocument]:
     if out is None:
         click.echo(printable(text), nl=False)
-        return Answer(Lines(file=None, lines=tuple(loads(line) for line in text.splitlines())))
+        return Answer({"file": None, "lines": [loads(line) for line in text.splitlines()]})
     write_file(out, text.encode())
     click.echo(log_line(f"wrote {out}"))
-    return Answer(Lines(file=out, lines=None))
+    return Answer({"file": str(out), "lines": None})
 
 
 def _columns(names: Sequence[str]) -> str:

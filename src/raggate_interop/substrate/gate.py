@@ -89,9 +89,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     """How far a metric may get worse, and what else fails.
 
     Attributes:
-        threshold: for metrics without one of their own, at least 0.
-        thresholds: by metric.
-        strict: whether any change for the worse fails, as with thresholds of 0.
+        threshold: for metrics without one of their own in `thresholds`.
         vanished: whether what the baseline has and the current run does not is a failure.
         min_count: buckets of fewer queries on either side are shown and not judged.
         as_written: judge as their script: more is always better, no tolerance for float errors, the rest ignored.

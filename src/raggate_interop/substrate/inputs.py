@@ -9,10 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from raggate.base.errors import CannotTell, UsageError
-from raggate.models.golden import Golden, digest
 from raggate_interop import export
 from raggate_interop.substrate import gate, metrics as substrate_metrics, records
-from raggate_interop.substrate.golden import Document, QuerySet, read_corpus, to_cases
+from raggate_interop.substrate.golden import QuerySet, read_corpus
 from raggate_interop.substrate.metrics_files import Shape, Table, read_limits, read_targets
 from raggate_interop.substrate.records import read_lines
 from raggate_interop.substrate.results import from_run, read_results, with_texts
@@ -68,7 +67,7 @@ def scored(
     clusters = None
     if corpus is not None:
         documents = read_corpus(corpus)
-        rows = _with_texts(queries, rows, documents)
+        rows = with_texts(rows, documents)
         by_document = {name: document.frontmatter.get("cluster") for name, document in documents.items()}
         clusters = {name: str(cluster) for name, cluster in by_document.items() if cluster is not None}
     joined = substrate_metrics.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
@@ -148,8 +147,3 @@ def limits(
     if asked and all(limit.value is None for limit in checked):
         raise CannotTell("none of the limits asked for applies to a mode and difficulty of the metrics")
     return tuple(checked)
-
-
-def _with_texts(queries: QuerySet, rows: Sequence[Row], documents: Mapping[str, Document]) -> Sequence[Row]:
-    cases = to_cases(queries)
-    return with_texts(rows, Golden(name="queries.json", cases=cases, hash=digest(list(cases))), documents)

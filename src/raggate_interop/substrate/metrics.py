@@ -36,9 +36,7 @@ class Definitions(Struct, frozen=True, kw_only=True):
     """What may be defined in more than one way; the defaults are the specification's.
 
     Attributes:
-        cutoffs: the k of hit, MRR and nDCG.
-        k: how many results heading and duplicate rates look at.
-        diversity_k: how many results the diversity rate looks at.
+        k: how many results heading and duplicate rates look at; the diversity rate looks at `diversity_k`.
         heading: what `heading_dominance_rate` is: of queries, by the first result (`seed`); of results, by the share of
             the lexical score (`build_metrics`); of documents with several chunks, by their first (`heading_bias`).
         heading_threshold: the share of the lexical score from which `build_metrics` calls a result dominated.

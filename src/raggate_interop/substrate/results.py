@@ -1,4 +1,4 @@
-"""Result files of substrate: results.jsonl in and out, as checked rows and as a raggate run.
+"""Result files of substrate: results.jsonl in and out, as checked rows, and a run of raggate as rows.
 
 A row is one query in one mode: `{query, mode, difficulty, expected_docs, results: [{rank, doc_id, score, scores}]}`.
 Their scripts write nothing about the text of a result; what raggate adds for it stands in optional keys of an entry:
@@ -20,12 +20,11 @@ from typing_extensions import TypedDict
 from raggate.base.errors import UsageError
 from raggate.base.numbers import counted
 from raggate.base.quote import cut, quoted
-from raggate.config.imported import ImportedConfig
-from raggate.config.question_settings import asked_in, mode_name
+from raggate.config.question_settings import mode_name
 from raggate.models.baseline import Baseline, Restated, Slices
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Case
 from raggate.models.provenance import cutoffs_of
-from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
+from raggate.models.run import Chunk, LabelledResult, Response, Result, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.scoring.score import body_of, label
 from raggate_interop.json_shapes import Name, Number, Rank, check
@@ -112,99 +111,25 @@ def from_run(run: Run) -> tuple[dict[str, Any], ...]:
     return tuple(_row(item) for item in run.results)
 
 
-def with_texts(rows: Sequence[Row], golden: Golden, corpus: Mapping[str, Document]) -> list[Row]:
+def with_texts(rows: Sequence[Row], corpus: Mapping[str, Document]) -> list[Row]:
     """Return rows whose results tell `heading_only` and `body_text`, from the titles and bodies of the corpus.
 
     Results that tell them already, and documents that the corpus does not have, stay as they are.
     """
-    run = to_run(rows, golden, corpus=corpus)
-    labelled = {(item.case.question, item.result.mode): item for item in run.results}
-    stems = {stem(doc_id) for doc_id in corpus}
-    result = []
-    for row in rows:
-        item = labelled.get((row["query"], row["mode"]))
-        response = item.result.response if item else None
-        if item is None or response is None:
-            result.append(row)
-            continue
-        entries = [
-            {**_texts(chunk, heading_only=flag), **entry} if stem(entry["doc_id"]) in stems else entry
-            for chunk, flag, entry in zip(response.chunks, item.labels.heading_only, row["results"], strict=True)
-        ]
-        result.append({**row, "results": entries})
-    return result
+    by_stem = {stem(doc_id): document for doc_id, document in corpus.items()}
+    return [{**row, "results": list(_completed(row, by_stem))} for row in rows]
 
 
-def to_run(
-    rows: Sequence[Row],
-    golden: Golden,
-    *,
-    run_id: str = "imported",
-    started: str = "",
-    corpus: Mapping[str, Document] | None = None,
-) -> Run:
-    """Make a raggate run of rows, so that it can be scored and compared by raggate's own definitions.
-
-    A case that is for a mode of the rows and has no row there becomes a failed call. Document ids match with and
-    without `.md`, as in their scripts. Titles and texts come from the corpus; without it headings cannot be told.
-
-    Args:
-        golden: the cases; rows of other queries are left out.
-        started: when it began, ISO 8601.
-    """
-    by_key = {(row["query"], row["mode"]): row for row in rows}
-    modes = list(dict.fromkeys(row["mode"] for row in rows))
-    results = []
-    for mode in modes:
-        for case in golden.cases:
-            if asked_in(case.modes, mode):
-                row = by_key.get((case.question, mode))
-                results.append(_labelled(case, mode, row, corpus or {}))
-    return Run(
-        run_id=run_id,
-        suite="default",
-        started=started,
-        golden=golden,
-        results=tuple(results),
-        config=ImportedConfig(system="substrate"),
-        fingerprint={"adapter": "substrate", "modes": modes, "golden": golden.hash},
+def _completed(row: Row, corpus: Mapping[str, Document]) -> Iterator[Row]:
+    documents = [corpus.get(stem(entry["doc_id"]), Document(doc_id="")) for entry in row["results"]]
+    response = Response(
+        chunks=tuple(Chunk(chunk_id="", rel_path="", heading_path=one.title, text=one.body) for one in documents)
     )
-
-
-def _labelled(case: Case, mode: str, row: Row | None, corpus: Mapping[str, Document]) -> LabelledResult:
-    failure = Failure(kind="aborted", message="no row in results.jsonl") if row is None else None
-    entries: Sequence[Row] = row["results"] if row else ()
-    documents = (name for support in case.gold_supports if (name := support.doc_id or support.rel_path))
-    expected = {stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *documents)}
-    stems = {stem(doc_id): document for doc_id, document in corpus.items()}
-    chunks = tuple(_chunk(entry, expected, stems) for entry in entries)
-    response = None if failure else Response(chunks=chunks)
-    result = Result(case_id=case.id, mode=mode, response=response, failure=failure, retries=0, elapsed_ms=0.0)
-    item = label(case, result)
-    recorded = [entry.get("heading_only") for entry in entries]
-    flags = tuple(
-        computed if flag is None else flag for flag, computed in zip(recorded, item.labels.heading_only, strict=True)
-    )
-    return replace(item, labels=replace(item.labels, heading_only=flags))
-
-
-def _chunk(entry: Row, expected: Mapping[str, str], corpus: Mapping[str, Document]) -> Chunk:
-    name = stem(entry["doc_id"])
-    doc_id = expected.get(name, entry["doc_id"])
-    document = corpus.get(name)
-    scores = entry.get("scores") or {}
-    body = entry.get("body_text")
-    return Chunk(
-        chunk_id=entry.get("node_id") or "",
-        rel_path=doc_id,
-        doc_id=doc_id,
-        heading_path=document.title if document else "",
-        text=body if body is not None else (document.body if document else ""),
-        rank=entry["rank"],
-        score_final=entry.get("score"),
-        score_vector=scores.get("vector"),
-        score_lexical=scores.get("fts"),
-    )
+    result = Result(case_id="", mode=row["mode"], response=response, failure=None, retries=0, elapsed_ms=0.0)
+    item = label(Case(id="", question=row["query"], answerable=True), result)
+    flagged = zip(row["results"], documents, response.chunks, item.labels.heading_only, strict=True)
+    for entry, document, chunk, flag in flagged:
+        yield {**_texts(chunk, heading_only=flag), **entry} if document.doc_id else entry
 
 
 def _row(item: LabelledResult) -> dict[str, Any]:

@@ -77,8 +77,6 @@ class Ranking(NamedTuple):
     """What came back for one query, best first, each document once.
 
     Attributes:
-        query_id: the query.
-        ranks: the documents in the order that counts, each with its rank from 1.
         line: where the list begins in its file, from 1.
         repeated: how many entries were left out because the document stands further up.
         tied: scores in the same order, only where two of them are equal; else empty.

@@ -295,12 +295,7 @@ class Block(NamedTuple):
 
 
 def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
-    """Read a file in blocks of about 32 KiB. Blank lines, CRLF, tabs and a byte order mark are tolerated.
-
-    Args:
-        path: the file, which may be a pipe, or a stretch of one.
-        columns: what the columns are called, for messages; their number is the number expected.
-    """
+    """Read a file, which may be a pipe, in blocks. Blank lines, CRLF, tabs and a byte order mark are tolerated."""
     name, line = str(path), 1
     with open_binary(path) as stream:
         for chunk in _chunks(stream, name):

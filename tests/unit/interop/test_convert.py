@@ -213,57 +213,6 @@ def test_expected_documents_that_are_notes_go_to_helloworld_and_back(tmp_path: P
     assert [{key: query[key] for key in queries[0]} for query in again] == queries
 
 
-def test_sections_become_notes_in_a_queries_file_and_stay_cases(tmp_path: Path) -> None:
-    """A golden set of helloworld loses its headings in a queries.json, and no case when it comes back."""
-    source = write(tmp_path / "g.jsonl", *(make_case(f"q{number}") for number in range(3)))
-    go(source, tmp_path / "q.json", "helloworld", "substrate")
-    back = go(tmp_path / "q.json", tmp_path / "back.jsonl", "substrate", "helloworld")
-    assert back.written == 3
-    again = golden.load((tmp_path / "back.jsonl").read_bytes(), "back").cases
-    assert {case.gold_supports for case in again} == {(Support(rel_path="a.md"),)}
-
-
-def test_a_whole_note_is_met_by_any_of_its_sections(tmp_path: Path) -> None:
-    """A query that expects a note is answered by any section of it, in raggate and by helloworld."""
-    (tmp_path / "q.json").write_text(json.dumps([{"query": "What?", "expected_docs": ["a.md"]}]))
-    (case,), _ = read(tmp_path / "q.json", "substrate", Options())
-    result = make_result(case.id, make_chunk(heading_path="# Other > ## Deep"), make_chunk("c2", rel_path="b.md"))
-    assert score.label(case, result).labels.matches == ((0,), ())
-
-
-def test_an_anchor_becomes_a_document_and_what_it_said_beside_is_named(tmp_path: Path) -> None:
-    """A support in a queries.json is the note alone: heading, snippets and vault are listed per support."""
-    support = make_support("a.md", "# A", snippets=("x",), vault="work")
-    source = write(tmp_path / "g.jsonl", make_case("q1", gold_supports=(support,), must_pass=True))
-    conversion = go(source, tmp_path / "q.json", "raggate", "substrate")
-    assert json.loads((tmp_path / "q.json").read_text())["queries"][0]["expected_docs"] == ["a.md"]
-    assert summary(conversion) == [
-        ("q1", "must_pass", "dropped"),
-        ("q1", "gold_supports[0].heading_path", "dropped"),
-        ("q1", "gold_supports[0].snippets", "dropped"),
-        ("q1", "gold_supports[0].vault", "dropped"),
-    ]
-
-
-def test_beir_and_trec_hold_the_same(tmp_path: Path) -> None:
-    """Graded judgements go from BEIR to TREC and back byte by byte; a corpus that is there stays."""
-    beir = tmp_path / "beir"
-    (beir / "qrels").mkdir(parents=True)
-    (beir / "queries.jsonl").write_text('{"_id":"q1","text":"What?","metadata":{}}\n')
-    (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\n")
-    assert go(beir, tmp_path / "qrels", "beir", "trec").lost == ()
-    assert (tmp_path / "qrels").read_text() == "q1 0 d1 2\nq1 0 d2 1\n"
-    assert (tmp_path / "qrels.topics").read_text() == "q1\tWhat?\n"
-    back = tmp_path / "back"
-    back.mkdir()
-    (back / "corpus.jsonl").write_text("kept")
-    assert go(tmp_path / "qrels", back, "trec", "beir").lost == ()
-    for name in ("queries.jsonl", "qrels/test.tsv"):
-        assert (back / name).read_bytes() == (beir / name).read_bytes()
-    assert (back / "corpus.jsonl").read_text() == "kept"
-    assert sorted(path.name for path in back.iterdir()) == ["corpus.jsonl", "qrels", "queries.jsonl"]
-
-
 @pytest.mark.parametrize("unit", ["document", "chunk"])
 @pytest.mark.parametrize("grade", [1, 2])
 def test_a_graded_golden_set_scores_what_the_api_names(tmp_path: Path, unit: str, grade: int) -> None:
@@ -420,14 +369,6 @@ def test_the_command_lists_losses_and_strict_writes_nothing(tmp_path: Path) -> N
     with pytest.raises(UsageError, match="exists already"):
         run(*arguments)
     assert run(*arguments, "--force")[0] == 0
-
-
-def test_strict_is_content_with_filled_in_defaults(tmp_path: Path) -> None:
-    """A default made explicit is no loss: kebab to raggate with --strict writes the file and exits 0."""
-    (tmp_path / "g.yaml").write_text("- {id: a, query: A, expected_doc_ids: [d]}\n")
-    code, output = run(tmp_path / "g.yaml", tmp_path / "g", "--from", "kebab", "--to", "raggate", "--strict")
-    assert code == 0
-    assert "0 losses, 2 defaults filled in" in output
 
 
 def test_the_command_offers_every_format() -> None:

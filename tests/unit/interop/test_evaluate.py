@@ -169,17 +169,6 @@ def test_denominators() -> None:
     assert set(evaluation.per_query["empty"].values()) == {0.0, None}
 
 
-def test_judged_divides_by_filled_places() -> None:
-    """A list shorter than k is judged by what it holds."""
-    evaluation = evaluated({"q": "axb"}, {"q": {"a": 1, "b": 0}}, cutoffs=[2, 10])
-    assert (evaluation.metrics["judged_at_2"].value, evaluation.metrics["judged_at_10"].value) == (1 / 2, 2 / 3)
-
-
-def test_no_places_at_all() -> None:
-    """Where no list holds anything the share of judged places is null, not 0."""
-    assert evaluated({"q": ""}, {"q": {"a": 1}}).metrics["judged_at_1"] == Mean(None, 0)
-
-
 @each_row(
     ("lists", "qrels", "message"),
     [

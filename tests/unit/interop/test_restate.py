@@ -105,14 +105,6 @@ def test_means_over_other_questions_are_never_compared(held: Baseline, sentence:
     assert sentence in verdict.reasons[0].message
 
 
-def test_no_change_between_other_numbers_of_questions() -> None:
-    """The row shows both means and no change, and is not judged."""
-    verdict, row = judged(measured(27), buckets(50, n={"hit_at_5": 50}))
-    assert row is not None
-    assert (row.baseline.value, row.current.value, row.delta) == (0.70, pytest.approx(27 / 35), None)
-    assert {judgement.status for judgement in verdict.rows if judgement.delta == row} == {"not gated"}
-
-
 def test_failed_calls_of_helloworld_are_counted_in() -> None:
     """Their error rate tells of calls without a row: 49 rows and one failed call are of the same 50 questions."""
     failed = {"operational_metrics": {"error_rate": 1 / 99}}
@@ -215,10 +207,3 @@ def test_promotion_over_means_of_other_questions(held: Baseline) -> None:
         promote.propose(run, scorecard, held, GATE, promote.Terms.of("", "", allow_regression=False))
     allowed = promote.Terms.of("a baseline of our own", "", allow_regression=True)
     assert promote.propose(run, scorecard, held, GATE, allowed).reasons
-
-
-def test_promotion_asks_for_permission() -> None:
-    """Replacing such a file by a run that is worse by its definitions needs a permission."""
-    run = measured(27)
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 70.0 → 54.0%"):
-        promote.propose(run, score.score(run, [5]), notes(), GATE, promote.Terms.of("", "", allow_regression=False))

@@ -140,17 +140,6 @@ def test_compare_misses_questions(tmp_path: Path) -> None:
     assert (code, "only in the new run: 1 question: test_002" in out) == (0, True)
 
 
-def test_compare_names_missing_questions_of_stored_means(tmp_path: Path) -> None:
-    """Without a golden set it is told that the means are of other questions; a regression comes before a doubt."""
-    before = write_run(tmp_path, "a", aggregates=FLAT)
-    new = write_run(tmp_path, "b", rows=ROWS[:1], aggregates={**FLAT, "recall_at_k_avg": 1.0})
-    code, _, notes = run("compare", before, new)
-    assert (code, "means are over other questions on each side" in notes) == (3, True)
-    worse = write_run(tmp_path, "c", rows=ROWS[:1], aggregates={**FLAT, "recall_at_k_avg": 0.1})
-    assert run("compare", before, worse)[0] == 1
-    assert run("compare", before, worse, "--allow-regressions")[0] == 3
-
-
 def test_compare_needs_scores(tmp_path: Path) -> None:
     """Runs without a gated mean in common cannot be compared, and an eval set that has no case of a run is refused."""
     before = write_run(tmp_path, "a", aggregates={**OPERATIONAL, "mrr_avg": 0.9})
@@ -163,21 +152,6 @@ def test_compare_needs_scores(tmp_path: Path) -> None:
     golden = write_golden(tmp_path)
     halves = [write_run(tmp_path, name, rows=rows) for name, rows in (("c", ROWS[:1]), ("d", ROWS[1:]))]
     assert run("compare", *halves, "--golden", golden, "--allow-vanished")[0] == 3
-
-
-def test_compare_takes_rows_of_the_golden_set(tmp_path: Path) -> None:
-    """With a golden set rows of other cases are left out; a run without rows keeps its stored means, which is told."""
-    rows = [*ROWS, make_row("stranger", make_chunk_row())]
-    before, new = (write_run(tmp_path, name, rows=rows, aggregates=FLAT) for name in "ab")
-    unscored = write_golden(tmp_path, CASES[:1])
-    code, out, notes = run("compare", before, new, "--golden", unscored)
-    assert code == 0
-    assert "3 rows left out" in notes
-    assert "recall_at_k_avg                  1.0000 → 1.0000" in out
-    without = write_run(tmp_path, "c", rows=None, aggregates=FLAT)
-    _, out, notes = run("compare", without, new, "--golden", unscored)
-    assert "c: results.jsonl is missing or empty, so the means of metrics.json count" in notes
-    assert "recall_at_k_avg                  0.7000 → 1.0000" in out
 
 
 def raggate(*arguments: str | Path) -> int:
@@ -235,12 +209,6 @@ def test_import_and_export(tmp_path: Path) -> None:
     assert "hit_at_5" in out
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    """A target that holds something already is refused."""
-    with pytest.raises(UsageError, match="is not empty"):
-        run("import", write_run(tmp_path), "--golden", write_golden(tmp_path, CASES), "--out", tmp_path)
-
-
 def test_score_updates_the_run_in_place(tmp_path: Path) -> None:
     """--update writes every row's scores and the means as their scripts do; a second time it changes nothing."""
     golden, directory = write_golden(tmp_path), write_run(tmp_path, rows=[*ROWS, make_row("stranger")])
@@ -292,17 +260,6 @@ def test_a_run_without_texts_is_not_labelled_anew(tmp_path: Path, words: tuple[s
     places = {"run": tmp_path / "public", "out": tmp_path / "in"}
     with pytest.raises(UsageError, match=r"run .*: \d+ rows? without texts, in which no snippet can be found"):
         run(*(word.format(**places) for word in words), "--golden", golden)
-
-
-def test_export_redacts(tmp_path: Path) -> None:
-    """An exported run can leave its texts out too."""
-    golden = write_golden(tmp_path)
-    run("import", write_run(tmp_path), "--golden", golden, "--out", tmp_path / "in")
-    run("export", tmp_path / "in", "--out", tmp_path / "out", "--redact")
-    rows = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
-    assert {row["question"] for row in rows} == {"[redacted]"}
-    assert {chunk["text"] for row in rows for chunk in row["retrieved_chunks"]} == {"[redacted]"}
-    assert rows[0]["retrieval_metrics"]["recall_at_k"] == 1.0
 
 
 def test_export_compares_with_the_run_before(tmp_path: Path) -> None:

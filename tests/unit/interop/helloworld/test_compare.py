@@ -76,14 +76,6 @@ def test_the_rows_tell_what_they_were_scored_by() -> None:
     assert not comparison.comparable
 
 
-def test_questions_of_one_side() -> None:
-    """Questions with a row on one side alone are named in their order; a side without rows says nothing of them."""
-    before, new = side(rows=[make_row(name) for name in "dcba"]), side(rows=[make_row(name) for name in "bxc"])
-    comparison = compare(before, new)
-    assert (comparison.vanished, comparison.added) == (("d", "a"), ("x",))
-    assert (compare(before, side()).vanished, compare(side(), new).added) == ((), ())
-
-
 def test_settings_and_deltas() -> None:
     """Settings that differ are listed; a delta has its percent, which a baseline of 0 has not; one side is no delta."""
     before = side({**FLAT, "mrr_avg": 0.0, "latency": {"p50_ms": 100.0}}, k=5)
@@ -154,12 +146,3 @@ def test_thresholds_of_the_plan(metric: str, before: float, now: float, falls: b
     regressions, missing = check_regressions(compare(side({metric: before}), side({metric: now})))
     assert bool(regressions) is falls
     assert len(missing) == 2
-
-
-def test_an_empty_commit_is_missing() -> None:
-    """An empty commit hash counts as missing on its side, which is a doubt."""
-    before = side(eval_set_commit_hash="a")
-    new = RunFiles(run_id="r", config=CONFIG, metrics={"eval_set_commit_hash": ""})
-    assert [(invariant.name, invariant.level) for invariant in check_invariants(before, new)] == [
-        ("eval_set_commit_hash", "warn")
-    ]

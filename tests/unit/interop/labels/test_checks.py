@@ -64,16 +64,6 @@ def test_duplicates() -> None:
     ]
 
 
-def test_rows_without_annotator_are_not_repeated() -> None:
-    """Rows that name nobody may come from different people."""
-    assert checks.duplicates([make_generation(), make_generation()]) == ()
-
-
-def test_same_person_in_two_tasks() -> None:
-    """An annotator may judge one record in every task."""
-    assert checks.duplicates([make_generation(annotator="a"), make_grounding(annotator="a")]) == ()
-
-
 def test_panels() -> None:
     """A panel is complete when every retrieved chunk has a judgment; a discarded chunk has none."""
     rows = [

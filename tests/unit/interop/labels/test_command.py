@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run
 from label_builders import export_csv
-from raggate.base.errors import CannotTell, RaggateError, UsageError
+from raggate.base.errors import RaggateError, UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.labels import checks
 from raggate_interop.labels.command import labels
@@ -81,16 +81,6 @@ def test_score_table(file: Path) -> None:
     lines = {line.split()[0]: line.split() for line in output.splitlines()[1:]}
     assert lines["topical_precision_at_k"][1:] == ["0.5000", "[0.5000,", "0.5000]", "bootstrap", "n=12"]
     assert lines["sufficiency_hit_at_k"][1:] == ["1.0000", "[0.7575,", "1.0000]", "wilson", "n=12"]
-
-
-def test_labels_of_nobody_who_is_named(tmp_path: Path) -> None:
-    """A file that says of one judgment and not by whom has one judgment, by annotators that are not named."""
-    path = tmp_path / "one.csv"
-    path.write_bytes(export_csv("retrieval", [{"labels": "yyn", "annotator_id": ""}]))
-    assert run("score", "--task", "retrieval", path)[1].startswith(
-        "retrieval: 1 query, annotators not named, K inferred"
-    )
-    assert "1 judgment, annotators not named, 0 discarded; 1 of 1 retrieval panel known" in run("check", path)[1]
 
 
 def test_one_query_has_no_interval(tmp_path: Path) -> None:
@@ -398,18 +388,6 @@ def test_join_baseline_with_other_questions(file: Path, tmp_path: Path) -> None:
     code, output = run("join", ours, file, "--k", 1, "--baseline", theirs)
     assert code == 3
     assert "1 labelled queries of the baseline were not asked: Question 11?" in output
-
-
-def test_join_modes_and_stopped_runs(file: Path, tmp_path: Path) -> None:
-    """A mode that is not there and a run that did not ask all of its questions are refused."""
-    directory = write_run(tmp_path / "run", GOOD, mode="bm25")
-    assert run("join", directory, file, "--mode", "bm25", "--k", 1)[0] == 0
-    with pytest.raises(UsageError, match="the run has the modes bm25"):
-        run("join", directory, file, "--mode", "vector")
-    with pytest.raises(CannotTell, match="not all questions were asked: too many failures"):
-        run("join", write_run(tmp_path / "cut", GOOD, stopped="too many failures"), file)
-    with pytest.raises(UsageError, match=r"config\.json"):
-        run("join", tmp_path / "none", file)
 
 
 def test_join_needs_one_list_for_a_question(file: Path, tmp_path: Path) -> None:

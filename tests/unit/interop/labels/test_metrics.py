@@ -9,7 +9,7 @@ import pytest
 from label_builders import flags
 from raggate.models.judging import LABELS, Task
 from raggate_interop.labels import metrics
-from raggate_interop.labels.metrics import LABEL_METRICS, answer_value, dcg, grade, retrieval_values
+from raggate_interop.labels.metrics import LABEL_METRICS, answer_value, dcg, retrieval_values
 from raggate_interop.labels.models import METRICS
 from tables import each_row
 
@@ -47,11 +47,6 @@ def test_retrieval(chunks: str, k: int | None, expected: Sequence[float]) -> Non
     assert retrieval_values(ranked(chunks), k) == pytest.approx(dict(zip(NAMES, expected, strict=True)), abs=1e-15)
 
 
-def test_nothing_to_divide_by() -> None:
-    """An empty list has no inferred K, so no metric applies."""
-    assert retrieval_values([], None) == dict.fromkeys(NAMES)
-
-
 @each_row("k", [0, -1])
 def test_cut_off_out_of_range(k: int) -> None:
     """A cut-off below 1 is refused."""
@@ -75,12 +70,6 @@ def test_reference_numbers() -> None:
     assert dcg([1, 0, 2]) == 2.5
     assert dcg([2, 1, 0]) == pytest.approx(3.630930, abs=5e-7)
     assert dcg([0, 0, 0, 1]) == D4
-
-
-@each_row(("letters", "expected"), [("nnn", 0), ("ynn", 1), ("yyn", 2), ("nyn", 2), ("nny", 0)])
-def test_grade(letters: str, expected: int) -> None:
-    """Sufficient is 2 whatever else holds, on topic is 1, and misleading does not count."""
-    assert grade(flags("retrieval", letters)) == expected
 
 
 @each_row(

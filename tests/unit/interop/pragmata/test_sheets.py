@@ -219,13 +219,6 @@ def test_refused_exports(fields: dict[str, str], message: str) -> None:
     assert caught.value.message.startswith(message)
 
 
-def test_other_task_wanted() -> None:
-    """A file about another task is refused with the name of its task."""
-    with pytest.raises(UsageError, match="no labels of the task grounding") as caught:
-        read_sheet(scored(), "f.csv", task="grounding")
-    assert caught.value.hint == "This file is about retrieval."
-
-
 def test_long_fields() -> None:
     """A field may be as long as the limit and no longer; the limit of the process stays what it was."""
     before = csv.field_size_limit(4321)

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
 from raggate.base.errors import CannotTell, RaggateError, UsageError
-from raggate.models.golden import Support
 from raggate.pipeline import run_directory
 from raggate_interop.substrate.command import substrate
 from tables import each_row
@@ -119,12 +118,6 @@ def test_a_comparison_says_the_modes_of_its_files(tmp_path: Path) -> None:
     assert "bm25" not in output
 
 
-def test_a_file_that_cannot_be_written(files: tuple[Path, Path]) -> None:
-    """A place that cannot be written is a message, not a traceback."""
-    with pytest.raises(UsageError, match="cannot write"):
-        run("score", *files, "--out", files[0] / "below" / "a.json")
-
-
 def test_score_of_a_trace(files: tuple[Path, Path], tmp_path: Path) -> None:
     """A trace.jsonl gives the same metrics as the results it is of."""
     trace = [
@@ -132,16 +125,6 @@ def test_score_of_a_trace(files: tuple[Path, Path], tmp_path: Path) -> None:
         for rank, name in enumerate(("x", "a"), 1)
     ]
     assert run("score", files[0], put(tmp_path / "trace.jsonl", trace)) == run("score", *files)
-
-
-def test_score_of_a_run_directory(tmp_path: Path) -> None:
-    """A run directory of raggate is scored by a queries.json, heading metrics included."""
-    support = Support(rel_path="", doc_id="a")
-    case = make_case("q1", question="One?", gold_supports=(support,), expected_doc_ids=("a",))
-    run_directory.write(tmp_path / "run", make_run(make_labelled(case, make_result("q1", make_chunk(doc_id="a")))))
-    _, output = run("score", put(tmp_path / "queries.json", QUERIES), tmp_path / "run", "--json")
-    overall = json.loads(output[output.index("{") :])["by_retriever"]["hybrid"]["overall"]
-    assert (overall["hit_at_1"], overall["heading_dominance_rate"], overall["count"]) == (0.5, 0.0, 2)
 
 
 def test_nothing_to_score(tmp_path: Path) -> None:

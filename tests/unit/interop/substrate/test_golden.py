@@ -14,16 +14,13 @@ from builders import (
     make_case,
     make_chunk,
     make_failure,
-    make_golden,
     make_labelled,
     make_result,
     make_run,
     make_support,
 )
 from raggate.base.errors import UsageError
-from raggate.inputs import golden
 from raggate.models.golden import Support
-from raggate.scoring import score
 from raggate_interop.substrate import (
     golden as substrate_golden,
     metrics_files,
@@ -31,7 +28,7 @@ from raggate_interop.substrate import (
     results as substrate_results,
     trace,
 )
-from raggate_interop.substrate.golden import Document, Query, QuerySet, from_cases, to_cases
+from raggate_interop.substrate.golden import Document, Query, QuerySet, to_cases
 from tables import each_row
 
 QUERY = {"query": "Where?", "expected_docs": ["a.md"], "difficulty": "easy", "retriever_types": ["bm25"]}
@@ -125,36 +122,6 @@ def test_queries_become_cases() -> None:
     assert case.id.startswith("q-")
 
 
-def test_graded_queries_survive_the_golden_set_file() -> None:
-    """Graded documents become supports by their id, or as notes by their path, with a grade, which the file keeps."""
-    query = Query(query="Where?", expected_docs=("a.md",), relevance={"a.md": 3, "b": 1, "c.md": 0})
-    (case,) = to_cases(QuerySet(queries=(query,)))
-    assert case.gold_supports == (Support(rel_path="a.md", grade=3), Support(rel_path="", doc_id="b"))
-    assert golden.load(golden.write_case(case), "eval_set.jsonl").cases == (case,)
-    (back,) = from_cases([case])
-    assert (back.expected_docs, back.relevance) == (("a.md", "b"), {"a.md": 3, "b": 1})
-
-
-def test_every_converted_case_is_a_valid_one() -> None:
-    """Also a query that expects nothing, and one text in two modes, make a golden set that loads."""
-    queries = (
-        Query(query="Nothing?", expected_docs=()),
-        Query(query="Twice?", expected_docs=("a",), retriever_types=("bm25",), id="one"),
-        Query(query="Twice?", expected_docs=("b",), retriever_types=("vector",)),
-        Query(query="Who?", expected_docs=("a",), retriever_types=("bm25",), intent="navigational", scenario="s"),
-        Query(query="Who?", expected_docs=("b",), retriever_types=("vector",)),
-    )
-    cases = to_cases(QuerySet(queries=queries))
-    data = b"".join(golden.write_case(case) for case in cases)
-    assert golden.load(data, "eval_set.jsonl").cases == cases
-    assert [case.answerable for case in cases] == [False, True, True, True, True]
-    back = from_cases(cases)
-    assert [(query.query, query.expected_docs, query.retriever_types) for query in back] == [
-        (query.query, query.expected_docs, query.retriever_types) for query in queries
-    ]
-    assert (back[3].intent, back[3].scenario) == ("navigational", "s")
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -172,30 +139,8 @@ def test_results_that_are_refused(tmp_path: Path, rows: list[Any], message: str)
         substrate_results.read_results(put(tmp_path / "results.jsonl", rows))
 
 
-def test_results_become_a_run(tmp_path: Path) -> None:
-    """Rows become a run that raggate scores: ids match without .md, and a query without a row is a failed call."""
-    cases = to_cases(
-        QuerySet(
-            queries=(
-                Query(query="Where?", expected_docs=("a",), retriever_types=("bm25",)),
-                Query(query="Who?", expected_docs=("b",)),
-                Query(query="Not here?", expected_docs=("b",), retriever_types=("vector",)),
-            )
-        ),
-    )
-    rows = substrate_results.read_results(put(tmp_path / "results.jsonl", [ROW]))
-    run = substrate_results.to_run(rows, make_golden(*cases))
-    hit, failed = run.results
-    assert (hit.result.mode, hit.labels.matches) == ("bm25", ((0,),))
-    assert hit.result.response is not None
-    assert hit.result.response.chunks[0].score_lexical == 1.5
-    assert failed.result.failure is not None
-    assert score.score(run, (1,)).slices["bm25"]["overall"]["hit_at_1"].value == 0.5
-
-
 def test_corpus_tells_what_a_heading_is(tmp_path: Path) -> None:
     """With the corpus a result whose title meets the question and whose body does not is heading-only."""
-    cases = to_cases(QuerySet(queries=(Query(query="sourdough starter", expected_docs=("b",)),)))
     row = {"query": "sourdough starter", "mode": "fts", "results": []}
     row["results"] = [{"rank": rank, "doc_id": f"{name}.md"} for rank, name in enumerate("abc", 1)]
     corpus = {
@@ -203,7 +148,7 @@ def test_corpus_tells_what_a_heading_is(tmp_path: Path) -> None:
         "b": Document(doc_id="b", title="Bread", body="# Bread\n\nFeed the starter."),
     }
     rows = substrate_results.read_results(put(tmp_path / "results.jsonl", [row]))
-    (completed,) = substrate_results.with_texts(rows, make_golden(*cases), corpus)
+    (completed,) = substrate_results.with_texts(rows, corpus)
     assert [entry.get("heading_only") for entry in completed["results"]] == [True, False, None]
     assert [entry.get("body_text") for entry in completed["results"]] == ["\nNothing yet.", "\nFeed the starter.", None]
 
@@ -246,12 +191,6 @@ def test_a_run_with_two_lists_for_one_row_is_refused(second: str, modes: tuple[s
     ]
     with pytest.raises(UsageError, match=rf"q1 \({modes[0]}\) and {second} \({modes[1]}\) ask 'Same\?' in one mode"):
         substrate_results.from_run(make_run(*items))
-
-
-def test_an_api_without_texts_tells_nothing_about_headings() -> None:
-    """Where no chunk has a text, rows say neither heading_only nor body_text."""
-    run = make_run(make_labelled(make_case(), make_result("q1", make_chunk(text=""))))
-    assert substrate_results.from_run(run)[0]["results"][0].keys() == {"rank", "doc_id", "score", "scores", "node_id"}
 
 
 @pytest.mark.parametrize(
@@ -323,17 +262,6 @@ def test_thresholds_that_are_refused(tmp_path: Path, value: Any) -> None:
     """A threshold is a number from 0; anything else is refused rather than left out."""
     with pytest.raises(UsageError, match=r"thresholds\.json"):
         metrics_files.read_thresholds(put(tmp_path / "thresholds.json", value))
-
-
-def test_limits_and_targets(tmp_path: Path) -> None:
-    """Limits by mode and targets of a scenario manifest are read under raggate's names of the modes."""
-    limits = metrics_files.read_limits(put(tmp_path / "floors.json", {"fts": {"easy": {"hit_at_1": 0.7}}}))
-    assert limits == {"bm25": {"easy": {"hit_at_1": 0.7}}}
-    manifest = {"scenarios": {"s": {"name": "S", "metric_targets": {"fts": {"hit_at_3": 0.8}}}}}
-    targets = metrics_files.read_targets(put(tmp_path / "scenario_manifest.json", manifest))
-    assert targets == {"s": {"bm25": {"hit_at_3": 0.8}}}
-    with pytest.raises(UsageError, match="scenarios"):
-        metrics_files.read_targets(put(tmp_path / "scenario_manifest.json", {}))
 
 
 @given(st.text(min_size=1, max_size=400))

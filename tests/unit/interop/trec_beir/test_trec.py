@@ -60,16 +60,6 @@ def test_ids_are_only_split_at_ascii_white_space(file: Path) -> None:
     assert trec.read_qrels(file) == {"q\u00a01": {"a\u2028b": 1}, "q\x1c2": {"\x1f": 1}, "q3": {"\0": 1}}
 
 
-@pytest.mark.parametrize("size", [1, 1 << 20])
-def test_qrels_keep_their_order(file: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """The documents of a query come in the order of the file; of one judged twice the first place and grade count."""
-    monkeypatch.setattr(trec, "BLOCK_BYTES", size)
-    file.write_text("q 0 d3 1\nq 0 d1 2\nq 0 d2 0\np 0 d9 1\nq 0 d0 1\nq 0 d1 0\nq 0 d0 2\n")
-    qrels = trec.read_qrels(file, keep_first=True)
-    assert list(qrels["q"].items()) == [("d3", 1), ("d1", 2), ("d2", 0), ("d0", 1)]
-    assert list(qrels) == ["q", "p"]
-
-
 def test_qrels_may_be_scattered(file: Path) -> None:
     """A query whose lines stand apart comes in pieces, and whole when the file is read whole."""
     put(file, "q1 0 a 1\nq2 0 a 1\nq1 0 b -2\n")
@@ -102,12 +92,6 @@ def test_qrels_may_be_scattered(file: Path) -> None:
 def test_bad_qrels(file: Path, content: str | bytes, message: str) -> None:
     """A mistake is named with file and line."""
     assert refusal(file, content).startswith(message)
-
-
-def test_no_file(file: Path) -> None:
-    """A file that is not there is a usage error."""
-    with pytest.raises(UsageError, match=r".*: No such file or directory"):
-        trec.read_qrels(file)
 
 
 def test_duplicate_across_blocks(file: Path) -> None:
@@ -243,22 +227,6 @@ def test_scores_decide_the_order(tmp_path_factory: pytest.TempPathFactory, run: 
     }
     read = trec.read_run(file)
     assert {query_id: list(ranking.ranks) for query_id, ranking in read.items()} == expected
-
-
-@given(st.dictionaries(IDS, st.lists(IDS, unique=True, min_size=1, max_size=5), max_size=4))
-def test_run_round_trip(tmp_path_factory: pytest.TempPathFactory, lists: dict[str, list[str]]) -> None:
-    """A run is read in the order in which it was written, with ranks that agree."""
-    file = tmp_path_factory.mktemp("run") / "run"
-    trec.write_run(file, lists.items())
-    read = trec.read_run(file)
-    assert {query_id: list(ranking.ranks) for query_id, ranking in read.items()} == lists
-    assert not any(ranking.rank_disagrees for ranking in read.values())
-
-
-def test_ranked_documents_without_scores(file: Path) -> None:
-    """Falling scores keep the order of a list, in any tool."""
-    trec.write_run(file, [("q", ["b", "c", "a"])])
-    assert file.read_text() == "q Q0 b 1 3.0 raggate\nq Q0 c 2 2.0 raggate\nq Q0 a 3 1.0 raggate\n"
 
 
 @pytest.mark.parametrize("bad", ["", "a b", "a\tb", "a\n", "\ufeffa", "\ud800"])
