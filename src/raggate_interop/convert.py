@@ -36,24 +36,13 @@ from raggate_interop.trec_beir.golden_graded import Graded, Unit
 MAX_BYTES = 256 << 20
 
 SEED_KEYS = (
-    "id",
-    "question",
-    "answerable",
-    "expected_key_facts",
-    "gold_supports",
-    "required_support_groups",
-    "recency_conflict_rule",
-    "tags",
-    "vaults",
-    "folders",
-    "category",
-    "difficulty",
+    *("id", "question", "answerable", "expected_key_facts", "gold_supports", "required_support_groups"),
+    *("recency_conflict_rule", "tags", "vaults", "folders", "category", "difficulty"),
 )
 """The keys of helloworld's own eval_set.jsonl."""
 
 _SEED_SUPPORT = ("rel_path", "heading_path", "snippets")
 _TARGET = "the converted golden set"
-
 
 PRAGMATA = "pragmata"
 """What can only be read."""
@@ -237,12 +226,12 @@ class _Beir(_Graded):
     """Queries and judgements of a BEIR folder."""
 
     def load(self, path: Path) -> tuple[Graded, tuple[Note, ...]]:
-        native = golden_graded.read_beir(path, self.options.split)
+        native = Graded(queries=beir.read_queries(path), qrels=beir.read_qrels(path, self.options.split))
         return native, golden_graded.refused(native, self.options.unit)
 
     def save(self, native: Graded, path: Path) -> None:
         golden_graded.refuse_unjudged(native, self.options.unit)
-        golden_graded.write_beir(native, path, self.options.split)
+        beir.write_folder(path, self.options.split, queries=native.queries, qrels=native.qrels)
 
     def files(self, path: Path) -> tuple[Path, ...]:
         return (path / beir.QUERIES, path / "qrels" / f"{self.options.split}.tsv")

@@ -18,17 +18,8 @@ JUDGED_GOOD = 4.0
 JUDGED_BAD = 3.0
 
 CONFIGURATION = (
-    "k",
-    "rerank_weights",
-    "folder_mode",
-    "llm_model",
-    "embedding_model",
-    "judge_model",
-    "judge_prompt_version",
-    "judge_temperature",
-    "index_build_version",
-    "retriever_version",
-    "answerer_version",
+    *("k", "rerank_weights", "folder_mode", "llm_model", "embedding_model", "judge_model", "judge_prompt_version"),
+    *("judge_temperature", "index_build_version", "retriever_version", "answerer_version"),
 )
 """Keys of `config.json` whose differences are shown."""
 

@@ -33,7 +33,6 @@ _ANY_SPACES = re.compile(r"\s*+")
 _HEADER = re.compile(r"(?P<before>\s++|\A)citations?(?=(?P<first>\s*+)(?P<second>:\s*+)?)|\s++", _IGNORE)
 _HEADER_END = re.compile(r"\n\n|\n[a-z]|\Z", _IGNORE)
 
-
 Row = Mapping[str, Any]
 Cases = Mapping[str, Case]
 DEFAULT_K = 5

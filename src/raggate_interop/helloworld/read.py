@@ -68,10 +68,7 @@ class _Verdict(TypedDict, total=False):
 
 class _CacheLine(TypedDict, total=False):
     cache_key: Required[StrictStr]
-    judge_type: StrictStr
     result: Required[_Verdict]
-    tokens: StrictInt
-    cost_usd: StrictFloat
 
 
 class _Abstention(TypedDict, total=False):

@@ -243,13 +243,14 @@ def import_run(
 def export(*, directory: Path, out: Path, mode: str | None) -> Answer[Written]:
     """Write a raggate run as a per_query.jsonl of kebab."""
     from raggate.base.files import write_file
-    from raggate_interop.export import whole
+    from raggate_interop.export import only_mode, whole
     from raggate_interop.kebab import inputs
     from raggate_interop.kebab.rows import write_rows
+    from raggate_interop.kebab.run import to_rows
     from raggate_interop.results import Written
 
     run = whole(directory)
-    rows = inputs.rows_of(run, mode)
+    rows = to_rows(run, only_mode(run, mode))
     refuse_existing(out)
     write_file(out / inputs.ROWS, write_rows(rows))
     failed = sum(row["error"] is not None for row in rows)

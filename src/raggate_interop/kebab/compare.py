@@ -43,17 +43,10 @@ Match = Literal["exact", "fallback_doc", "fallback_doc_span"]
 Report = dict[str, Any]
 
 SETTINGS = (
-    "chunker_version",
-    "embedding",
-    "llm",
-    "prompt_template_version",
-    "eval_k",
-    "score_gate",
-    "rrf_k",
-    "index_version",
+    *("chunker_version", "embedding", "llm", "prompt_template_version"),
+    *("eval_k", "score_gate", "rrf_k", "index_version"),
 )
 """Keys of `config_snapshot_json` whose differences are told."""
-
 
 MAX_DROP = 0.05
 MAX_ERROR_RATE = 0.02

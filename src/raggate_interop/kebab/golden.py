@@ -22,7 +22,6 @@ SHOWN_PROBLEMS = 10
 
 Unlabelled = Literal["refuse-to-guess", "refusal", "skip"]
 
-
 _TEXTS = ("id", "query", "lang")
 _OPTIONAL = ("difficulty", "group")
 _LISTS = ("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden")

@@ -11,7 +11,6 @@ from raggate.base.files import read_file
 from raggate.base.quote import cut, quoted
 from raggate.models.golden import Golden, digest
 from raggate.models.run import Run
-from raggate_interop import export
 from raggate_interop.kebab import golden as kebab_golden, run as kebab_run
 from raggate_interop.kebab.golden import GoldenFile, Unlabelled
 from raggate_interop.kebab.metrics import ChunkSpans, Queries, Rules, read_spans
@@ -102,11 +101,6 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
         raise UsageError(f"{asked.name}: no query is left that says what a right answer is")
     measured = Golden(name=asked.name, cases=tuple(cases), hash=digest(cases))
     return kebab_run.to_run(run, measured, k=k)
-
-
-def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:
-    """Make rows of a raggate run, of one retrieval mode."""
-    return kebab_run.to_rows(run, export.only_mode(run, mode))
 
 
 def _split(source: str) -> tuple[Path, str]:

@@ -21,7 +21,6 @@ POOL = 50
 
 VariantClass = Literal["Ok", "MisRanked", "Missing", "NoExpected"]
 
-
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
 _ROWS = (
     *((f"hit@{k}", "hit_at_k", str(k)) for k in CUTOFFS),

@@ -25,7 +25,6 @@ _Rank = Annotated[int, Field(strict=True, ge=1)]
 
 class _Citation(TypedDict, total=False):
     path: StrictStr
-    kind: StrictStr
 
 
 class _CitedPath(TypedDict, total=False):
@@ -62,8 +61,6 @@ class _Hit(TypedDict, total=False):
     retrieval: _Retrieval | None
     index_version: StrictStr | None
     chunker_version: StrictStr | None
-    score_kind: StrictStr | None
-    stale: StrictBool | None
 
 
 class _Row(TypedDict, total=False):

@@ -39,23 +39,14 @@ UNKNOWN = "unknown"
 _RUN_ID = re.compile(r"run_(0[0-9a-f]{11})7[0-9a-f]{19}")
 VERSIONS = ("chunker_version", "index_version")
 
-
 NO_TIME = "1970-01-01T00:00:00Z"
 """Stands for a time that is not known."""
 MODES = {"lexical": "lexical", "bm25": "lexical", "vector": "vector", "hybrid": "hybrid"}
 """kebab's modes by raggate's names of them."""
 _KINDS = {"lexical": "bm25", "vector": "cosine", "hybrid": "rrf"}
-_REASONS = frozenset(
-    (
-        "score_gate",
-        "llm_self_judge",
-        "no_index",
-        "no_chunks",
-        "llm_stream_aborted",
-        "multi_hop_decompose_failed",
-        "nli_verification_failed",
-        "nli_model_unavailable",
-    )
+_REASONS = (
+    *("score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"),
+    *("multi_hop_decompose_failed", "nli_verification_failed", "nli_model_unavailable"),
 )
 _MAX_COUNT = (1 << 32) - 1
 
@@ -147,11 +138,40 @@ def _result(case: Case, row: dict[str, Any] | None, mode: str) -> Result:
 
 
 def _response(row: dict[str, Any]) -> Response:
-    chunks = tuple(chunk_of(hit) for hit in row["hits_top_k"])
-    versions = _agreed([row])
+    chunks = tuple(map(_chunk, row["hits_top_k"]))
+    response = Response(chunks=chunks, coverage=_agreed([row]) or None)
     answer = row.get("answer")
-    response = Response(chunks=chunks) if answer is None else answer_of(answer, chunks)
-    return replace(response, coverage=versions or None)
+    if answer is None:
+        return response
+    cited = (item["citation"] for item in answer["citations"])
+    return replace(
+        response,
+        answer=answer["answer"],
+        references=tuple(
+            Reference(vault="", rel_path=one["path"], heading_path=one.get("section") or "", chunk_index=0)
+            for one in cited
+        ),
+        # an answer that is not grounded abstains
+        abstained=not answer["grounded"],
+        abstain_reason=answer.get("refusal_reason"),
+        grounded=answer["grounded"],
+    )
+
+
+def _chunk(hit: dict[str, Any]) -> Chunk:
+    scores = hit.get("retrieval") or {}
+    return Chunk(
+        chunk_id=hit["chunk_id"],
+        rel_path=hit.get("doc_path", ""),
+        # headings have no levels there, so each counts as one deeper than the one before
+        heading_path=written(tuple(hit.get("heading_path") or ())),
+        text=hit.get("snippet", ""),
+        rank=hit["rank"],
+        score_final=scores.get("fusion_score"),
+        score_vector=scores.get("vector_score"),
+        score_lexical=scores.get("lexical_score"),
+        doc_id=hit["doc_id"],
+    )
 
 
 def _agreed(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
@@ -163,44 +183,6 @@ def _agreed(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
         if len(values) == 1 and isinstance(only := values.pop(), str) and only != UNKNOWN:
             agreed[name] = only
     return agreed
-
-
-def chunk_of(hit: dict[str, Any]) -> Chunk:
-    """Make a chunk of a hit. Its headings have no levels, so each counts as one deeper than the one before."""
-    scores = hit.get("retrieval") or {}
-    return Chunk(
-        chunk_id=hit["chunk_id"],
-        rel_path=hit.get("doc_path", ""),
-        heading_path=written(tuple(hit.get("heading_path") or ())),
-        text=hit.get("snippet", ""),
-        rank=hit["rank"],
-        score_final=scores.get("fusion_score"),
-        score_vector=scores.get("vector_score"),
-        score_lexical=scores.get("lexical_score"),
-        doc_id=hit["doc_id"],
-    )
-
-
-def answer_of(answer: dict[str, Any], chunks: tuple[Chunk, ...]) -> Response:
-    """Make a response of an answer and the chunks retrieved for it; one that is not grounded abstains."""
-    cited = [item["citation"] for item in answer["citations"]]
-    grounded = answer["grounded"]
-    return Response(
-        chunks=chunks,
-        answer=answer["answer"],
-        references=tuple(
-            Reference(
-                vault="",
-                rel_path=citation.get("path", ""),
-                heading_path=str(citation.get("section") or ""),
-                chunk_index=0,
-            )
-            for citation in cited
-        ),
-        abstained=not grounded,
-        abstain_reason=answer.get("refusal_reason"),
-        grounded=grounded,
-    )
 
 
 def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:

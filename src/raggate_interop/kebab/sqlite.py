@@ -26,7 +26,6 @@ BUSY_SECONDS = 2.0
 _STEPS = 10_000  # of SQLite's machine, between looks at the clock
 _RUN_COLUMNS = ("run_id", "suite", "config_snapshot_json", "aggregate_json", "commit_hash", "created_at")
 
-
 _NO_SIDE_FILE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 

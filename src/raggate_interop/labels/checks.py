@@ -162,27 +162,17 @@ def _violation(rule: str, judgment: Judgment, message: str, *, unusual: bool = F
     )
 
 
-class Selection(Struct, frozen=True, kw_only=True):
-    """Which judgments count: none by those in `without`.
+def selected(judgments: Sequence[Judgment], without: Sequence[str], *, production: bool) -> tuple[Judgment, ...]:
+    """Return the judgments of one task that count: none by those in `without`.
 
-    Where some rows are of the calibration set, others only count with `production`.
+    The calibration set is what several people were asked to judge, to see how far they agree. Where some are marked as
+    belonging to it, others only count with `production`.
     """
-
-    without: tuple[str, ...] = ()
-    production: bool = False
-
-
-def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgment, ...]:
-    """Return the judgments of one task that count.
-
-    The calibration set is what several people were asked to judge, to see how far they agree. Where no judgment is
-    marked as belonging to it, all count.
-    """
-    calibrated = not selection.production and any(judgment.calibration for judgment in judgments)
+    calibrated = not production and any(judgment.calibration for judgment in judgments)
     return tuple(
         judgment
         for judgment in judgments
-        if (judgment.calibration or not calibrated) and judgment.annotator not in selection.without
+        if (judgment.calibration or not calibrated) and judgment.annotator not in without
     )
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from raggate.labelling.label_file import Labels
     from raggate.models.judging import Task
     from raggate.scoring.intervals import Interval, Sampling
-    from raggate_interop.labels.checks import Selection
     from raggate_interop.labels.models import Joined, Judgment, LabelDelta, LabelScores, MetricScore, TaskAgreement
     from raggate_interop.results import AgreementShown, GradedAgreement, LabelsChecked, LabelsJoined, LabelsScored
 
@@ -42,7 +41,6 @@ RESAMPLES = click.option(
     help="How many resamples a bootstrap draws.",
 )
 SEED = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
-
 
 LABEL_FILE = ".labels.jsonl"
 """How the files end that `raggate label` writes."""
@@ -104,7 +102,7 @@ def agreement(
     from raggate_interop.results import AgreementShown
 
     bootstrap = sampling(settings)
-    selection = checks.Selection(**settings)
+    without: tuple[str, ...] = settings["without"]
     own = [path for path in files if path.name.endswith(LABEL_FILE)]
     others = [path for path in files if path not in own]
     if out is not None and own:
@@ -113,12 +111,12 @@ def agreement(
     labels = {path: label_file.read(read_file(path), str(path)) for path in own}
     people = {name for units in labels.values() for votes in units.values() for name in votes}
     people |= {judgment.annotator for sheet in sheets for judgment in sheet.judgments if judgment.annotator is not None}
-    checks.check_names(people, selection.without)
-    graded = [_graded(path, units, selection) for path, units in labels.items()]
+    checks.check_names(people, without)
+    graded = [_graded(path, units, without) for path, units in labels.items()]
     agreements = []
     for task in dict.fromkeys(sheet.task for sheet in sheets):
         judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
-        chosen = checks.selected(judgments, selection)
+        chosen = checks.selected(judgments, **settings)
         of_all = "" if len(chosen) == len(judgments) else f"{len(chosen)} of "
         click.echo(f"{task}: {of_all}{counted(len(judgments), 'judgment')}{_why(chosen, judgments)}")
         if chosen:
@@ -133,14 +131,12 @@ def agreement(
     return Answer(shown, ExitCode.PASS if compared else ExitCode.CANNOT_TELL)
 
 
-def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement:
+def _graded(path: Path, labels: Labels, without: Sequence[str]) -> GradedAgreement:
     """Return how far people agree whose grades `raggate label` has written."""
     from raggate.labelling.label_file import agreement, of_same_words
     from raggate_interop.results import GradedAgreement
 
-    chosen = [
-        {name: vote for name, vote in votes.items() if name not in selection.without} for votes in labels.values()
-    ]
+    chosen = [{name: vote for name, vote in votes.items() if name not in without} for votes in labels.values()]
     agreed = agreement(part for votes in chosen for part in of_same_words(votes))
     people = len({name for votes in chosen for name in votes})
     click.echo(log_line(f"{path}: {counted(agreed.passages, 'passage')} graded by several of {people} annotators"))

@@ -22,7 +22,6 @@ ChunkLabels = Mapping[str, bool]
 Ranked = Sequence[ChunkLabels | None]
 """The chunks of one query in rank order; None is a chunk nobody judged, which counts as neither good nor bad."""
 
-
 _NO_CHUNK = "no judged chunk while K is inferred."
 _NO_OTHER = "none."
 _CONDITION = {"conditional_fabrication_rate": "source_cited"}

@@ -13,7 +13,6 @@ from raggate.scoring.intervals import Interval
 
 TASKS: tuple[Task, ...] = get_args(Task)
 
-
 METRICS: dict[Task, tuple[str, ...]] = {
     "retrieval": (
         "topical_precision_at_k",
@@ -39,7 +38,6 @@ METRICS: dict[Task, tuple[str, ...]] = {
     ),
 }
 """The metrics of each task, by the names of the score reports; `raggate_interop.labels.metrics` defines them."""
-
 
 LabelStatus = Literal["worse", "maybe worse", "slightly worse", "better", "same", "vanished"]
 

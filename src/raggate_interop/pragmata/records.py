@@ -25,7 +25,6 @@ _FLAT = ("chunk_text", "chunk_id", "doc_id", "chunk_rank")
 _GROUP = ("record_id", "group")
 _RANK = re.compile(r"[0-9]{1,9}\Z")
 
-
 MISLEADING = "misleading"
 
 

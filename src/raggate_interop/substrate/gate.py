@@ -24,7 +24,6 @@ Limits = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 _HITS = ("hit_at_1", "hit_at_3", "hit_at_5", "hit_at_10")
 
-
 HEADING_BIAS_THRESHOLDS: Mapping[str, float] = {
     "heading_only_hit_rate": 0.20,
     "duplicate_doc_rate": 0.30,

@@ -27,7 +27,6 @@ CUTOFFS = (1, 3, 5, 10)
 DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 _ROUNDED = 6
 
-
 LEXICAL = ("fts", "retrieval")
 """Channels that heading words dominate."""
 

@@ -23,7 +23,6 @@ from raggate_interop.json_shapes import check, json_lines
 
 MAX_BYTES = 256 << 20
 
-
 _MAX_NAME = 255
 """Bytes that a file name may have."""
 _READABLE = 80

@@ -33,7 +33,6 @@ STORED_TEXT = 200
 _SCHEMA_MODES = {"bm25": "fts"}
 """Modes that the schema has another word for."""
 
-
 _NO_CHUNK = Chunk(chunk_id="", rel_path="", heading_path="", text="")
 
 

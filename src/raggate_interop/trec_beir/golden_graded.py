@@ -18,7 +18,7 @@ from raggate.base.quote import quoted
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case, Support
 from raggate_interop.golden_rows import Note, note
-from raggate_interop.trec_beir import beir, trec
+from raggate_interop.trec_beir import trec
 from raggate_interop.trec_beir.rankings import open_binary, write_whole
 
 Unit = Literal["document", "chunk"]
@@ -60,16 +60,6 @@ def write_trec(graded: Graded, qrels: Path, topics: Path) -> None:
         for name, text in graded.queries.items():
             stream.write(f"{name}\t{text}\n".encode())
     trec.write_qrels(qrels, graded.qrels.items())
-
-
-def read_beir(folder: Path, split: str) -> Graded:
-    """Read queries and judgements of a BEIR folder; the corpus is not read."""
-    return Graded(queries=beir.read_queries(folder), qrels=beir.read_qrels(folder, split))
-
-
-def write_beir(graded: Graded, folder: Path, split: str) -> None:
-    """Write queries and judgements of a BEIR folder; a corpus that is there stays as it is, and none is written."""
-    beir.write_folder(folder, split, queries=graded.queries, qrels=graded.qrels)
 
 
 def to_cases(graded: Graded, unit: Unit) -> tuple[Case, ...]:

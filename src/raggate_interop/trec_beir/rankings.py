@@ -28,7 +28,6 @@ MAX_GRADE = 1000
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 
-
 QUERY_KEYS = ("query_id", "qid", "id")
 LIST_KEYS = ("doc_ids", "docs", "results")
 ENTRY_KEYS = ("doc_id", "docid", "id")

@@ -26,7 +26,6 @@ _RANK = re.compile(r"[+-]?[0-9]{1,18}")
 _MANY = 500
 """So many scores are worth loading the parser of JSON; the last block of a longer file, or a short file, has fewer."""
 
-
 BLOCK_BYTES = 1 << 15  # what a block splits into still fits into the cache of a core; 1 MiB is three times slower
 MAX_LINE_BYTES = 1 << 20
 _LINE_END = "\0"
