@@ -66,21 +66,6 @@ def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     assert promoted.compared() == promoted.verdict()
 
 
-def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project) -> None:
-    """Unchanged first answers pass, and that the second ones differ is told and kept."""
-    done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
-    assert done.code == 0, done.out + done.err
-    assert "6 asked twice, 6 of 6 ranked differently" in done.out
-    everywhere(promoted, done.out, "asked twice, 6 of 6 questions came back with other chunks or in another order")
-    assert "(0 of 6 in the baseline's run)" in codes(promoted)["noise"]
-    found = metrics(promoted)["repeated"]
-    assert (found["asked"], found["differ"], found["share"], len(found["questions"])) == (6, 6, 1, 6)
-    assert promoted.verdict()["repeated"]["differ"] == 6
-    assert promoted.command("promote", str(promoted.last_run())).code == 0
-    stored = json.loads((promoted.root / "baselines" / "small.json").read_text())
-    assert stored["fingerprint"]["repeated"]["differ"] == 6
-
-
 def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_path: Path) -> None:
     """Three answers to each of six questions, of which the first alone is right: a third, told with all its figures."""
     project, done = thrice_once[0].copied(tmp_path), thrice_once[1]
