@@ -173,7 +173,7 @@ FAULTS = [
     ),
     Fault(
         "another embedding",
-        "Most likely cause: the same chunks have other vector scores, in an index of the same size; it fits ",
+        "Most likely cause: the same chunks have other vector scores (in an index of the same size); it fits ",
         "demoted",
         "fell among the 10 chunks returned; score 0.",
         patch=(("vector.go", "gramMax    = 5", "gramMax    = 3"), ("vector.go", "vectorSize = 512", "vectorSize = 24")),

@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.field, pytest.mark.timeout(1800)]
 
 NAME = "hybrid"
 SHOWN, FAULT = blocks(NAME)
-OTHER_VECTORS = "the same chunks have other vector scores in modes hybrid and vector, in an index of the same size"
-OTHER_WORDS = "the same chunks have other lexical scores in modes hybrid and lexical, in an index of the same size"
+OTHER_VECTORS = "the same chunks have other vector scores (in an index of the same size) in modes hybrid and vector"
+OTHER_WORDS = "the same chunks have other lexical scores (in an index of the same size) in modes hybrid and lexical"
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from builders import (
     make_scorecard,
 )
 from raggate.base.errors import UsageError
-from raggate.config.gate_settings import Gate
+from raggate.config.gate_settings import Gate, Rule
 from raggate.config.schema import Config
 from raggate.gate import baseline, promote
 from raggate.gate.completeness import obstacles
@@ -215,6 +215,14 @@ def test_creeping(drops: float, now: float, total: float | None) -> None:
     """A metric creeps when accepted drops and this change's own add up to more than its tolerance."""
     rows = [classify_row(make_delta(0.8, now), Gate())]
     found = list(creeping(rows, {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}, GATE))
+    assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
+
+
+@each_row(("drops", "now", "total"), [(0.0, 0.66, None), (0.03, 0.66, None), (0.03, 0.76, 0.07)])
+def test_what_falls_beyond_its_floor_at_once_did_not_creep(drops: float, now: float, total: float | None) -> None:
+    """A value beyond its floor has crept there only if none of its steps was larger than the tolerance."""
+    row = classify_row(make_delta(0.8, now), Gate(metrics={"hit_at_5": Rule(floor=0.78)}))
+    found = list(creeping([row], {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}, GATE))
     assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
 
 

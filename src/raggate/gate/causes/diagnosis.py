@@ -96,8 +96,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
 
     Changes of one sort in several modes are one. `facts` are the numbers of one mode, empty where there are none.
-    `of` and `condition` are said before and after what changed, once for all modes. `by_score`: it is one that only
-    scores decide. `cases` are the questions that it can explain, None for all.
+    `by_score`: it is one that only scores decide. `cases` are the questions that it can explain, None for all.
     """
 
     what: str
@@ -105,8 +104,6 @@ class Change(Struct, frozen=True, kw_only=True):
     sort: Sort
     facts: str = ""
     mode: str | None = None
-    of: str = ""
-    condition: str = ""
     by_score: bool = False
     cases: frozenset[str] | None = None
 
@@ -209,9 +206,8 @@ def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator
     elif not others:
         others = ["final"]
     if others:
-        words = f"other {' and '.join(others)} scores"
-        of, where = "the same chunks have ", f", in an index {same_size}"
-        yield Change(what=words, fits=_RANKED, sort="scores", mode=mode, of=of, condition=where)
+        what = f"the same chunks have other {' and '.join(others)} scores"
+        yield Change(what=what, facts=f"in an index {same_size}", fits=_RANKED, sort="scores", mode=mode)
 
 
 def _other_weights(lists: ListEvidence) -> list[str]:
@@ -307,11 +303,11 @@ def _alike(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> str:
 
 
 def _in_words(changes: Sequence[Change], modes: int) -> Iterator[str]:
-    same: dict[tuple[str, str, str], list[Change]] = {}
+    same: dict[str, list[Change]] = {}
     for change in changes:
-        same.setdefault((change.of, change.words, change.condition), []).append(change)
-    for (of, words, condition), alike in same.items():
-        yield of + words + _where(alike, modes) + condition
+        same.setdefault(change.words, []).append(change)
+    for words, alike in same.items():
+        yield words + _where(alike, modes)
 
 
 def _where(changes: Sequence[Change], modes: int) -> str:
@@ -330,7 +326,7 @@ def _as_one(changes: Sequence[Change], modes: int) -> str:
         else:
             where = _where(same, modes) or " in all modes"
             parts.append(f"{what}{where} ({cut(same[0].mode, limit=40)}: {same[0].facts})")
-    return changes[0].of + " and ".join(parts) + changes[0].condition
+    return " and ".join(parts)
 
 
 def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int, these: str) -> str:

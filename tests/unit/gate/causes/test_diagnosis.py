@@ -109,7 +109,7 @@ def test_what_is_no_part_of_it() -> None:
         pytest.param(
             ("demoted", "demoted"),
             {"lists": {"rescored": {"final": True, "vector": True, "lexical": False}}},
-            "the same chunks have other vector scores, in an index of the same size; it fits all 2",
+            "the same chunks have other vector scores (in an index of the same size); it fits all 2",
             id="another-model",
         ),
         pytest.param(
@@ -241,8 +241,8 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
         pytest.param(
             ("demoted", "demoted"),
             {"lists": {"rescored": {"final": True, "vector": True, "lexical": True}, "weights": WEIGHTS}},
-            "No single cause shows, as several changes fit equally: the same chunks have other vector scores, in an "
-            "index of the same size; the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0).",
+            "No single cause shows, as several changes fit equally: the same chunks have other vector scores (in an "
+            "index of the same size); the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0).",
             id="other-weights-and-other-scores",
         ),
         pytest.param(
