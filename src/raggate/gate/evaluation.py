@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -20,27 +20,15 @@ from raggate.models.comparison import Comparison, Finding, Flip
 from raggate.models.golden import Selection
 from raggate.models.provenance import cutoffs_of
 from raggate.models.run import Run
-from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
+from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.models.waiver import WaiverStatus
-from raggate.scoring.score import SliceMeans, directions, first_answers
+from raggate.scoring.score import SliceMeans, directions
 
 _NO_QUESTIONS = "the baseline has no single questions, and a part of them cannot be held against means of all"
 
 NO_CONTEXT = ReportContext()
 """Nothing is known beside the scores."""
-
-
-def with_traces(run: Run, scores: Sequence[CaseScore], *several: Iterable[Flip]) -> list[tuple[Flip, ...]]:
-    """Add to questions the trace id of their first answer, where one was sent; gives each group back.
-
-    `scores` are those of the run.
-    """
-    groups = [tuple(flips) for flips in several]
-    shown = {(flip.mode, flip.case_id) for flips in groups for flip in flips}
-    results = (item.result for item in first_answers(run, shown))
-    ids = {(result.mode, result.case_id): result.trace_id for result in results}
-    return [tuple(replace(flip, trace_id=ids.get((flip.mode, flip.case_id))) for flip in flips) for flips in groups]
 
 
 def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, ...]:
@@ -166,7 +154,4 @@ def _explained(review: Review, flip_at: int) -> Review:
     fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
     diagnosis = diagnose(review.run, review.comparison, review.verdict, fallen)
     misses = find_misses(review.run, review.comparison, flip_at)
-    scores, flipped = review.scorecard.cases, review.comparison.flips
-    flipped, fallen, misses = with_traces(review.run, scores, flipped, fallen, misses)
-    comparison = replace(review.comparison, flips=flipped)
-    return replace(review, comparison=comparison, fallen=fallen, diagnosis=diagnosis, misses=misses)
+    return replace(review, fallen=fallen, diagnosis=diagnosis, misses=misses)

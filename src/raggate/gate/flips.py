@@ -224,6 +224,7 @@ def _described(kind: Literal["broke", "fixed", "fell", "missed", "absent"], aske
         displaced_by=None if risen is None else of_chunk(risen[1]),
         must_pass=case.must_pass,
         support=supports[0] if supports else None,
+        trace_id=item.result.trace_id,
     )
 
 

@@ -12,14 +12,13 @@ from builders import (
     make_chunk,
     make_chunks,
     make_failure,
-    make_flip,
     make_labelled,
     make_result,
     make_run,
     make_support,
 )
 from raggate.gate.compare import compare
-from raggate.gate.evaluation import find_misses, with_traces
+from raggate.gate.evaluation import find_misses
 from raggate.models.comparison import Flip
 from raggate.models.run import LabelledResult, Run
 from raggate.scoring.score import score
@@ -84,17 +83,3 @@ def test_a_run_that_stopped_tells_none() -> None:
 
 
 ID = "4bf92f3577b34da6a3ce929d0e0e4736"
-
-
-def asked(trace_id: str | None, mode: str) -> LabelledResult:
-    return make_labelled(result=replace(make_result("q1"), mode=mode, trace_id=trace_id))
-
-
-def test_each_question_gets_its_own() -> None:
-    """Question and mode name the trace; one without has none, and groups stay apart."""
-    run = make_run(asked(ID, "hybrid"), asked(None, "bm25"))
-    first = make_flip("q1", mode="hybrid")
-    second, third = make_flip("q1", mode="bm25"), make_flip("q2", mode="hybrid")
-    broke, fell = with_traces(run, (), [first, second], [third])
-    assert [flip.trace_id for flip in (*broke, *fell)] == [ID, None, None]
-    assert broke == (replace(first, trace_id=ID), second)

@@ -228,11 +228,13 @@ def test_order() -> None:
 
 def test_each_mode_flips_on_its_own() -> None:
     """A question asked in two modes flips in the one in which it broke, by that mode's answer."""
-    items = [answered(make_case(), *chunks, mode=mode) for mode, chunks in (("bm25", [GOLD]), ("hybrid", OTHERS[:2]))]
+    answers = {"bm25": [GOLD], "hybrid": OTHERS[:2]}
+    items = [answered(make_case(), *chunks, mode=mode, trace_id=f"trace-{mode}") for mode, chunks in answers.items()]
     ranks = {"bm25": 1, "hybrid": None}
     pairs = [(make_case_score(mode=mode), make_case_score(mode=mode, rank=rank)) for mode, rank in ranks.items()]
     found = find_flips(make_run(*items), pairs, 5)
     assert [(item.mode, item.why) for item in found] == [("hybrid", "not among the 2 chunks returned")]
+    assert found[0].trace_id == "trace-hybrid"
 
 
 ABSTAINED = make_response(GOLD, abstained=True, abstain_reason="low_confidence")
