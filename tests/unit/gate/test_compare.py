@@ -119,6 +119,13 @@ def test_refiled_cases() -> None:
     assert compared(before, now).golden == GoldenChanges(refiled=("q1",))
 
 
+def test_released_cases() -> None:
+    """A case that was must-pass and is no more is released; the other way round is nothing to tell."""
+    must, free = (make_scorecard(make_case_score(must_pass=is_must)) for is_must in (True, False))
+    assert compared(must, free).golden == GoldenChanges(released=("q1",))
+    assert compared(free, must).golden == GoldenChanges()
+
+
 def test_cases_that_were_not_asked() -> None:
     """Cases of the golden set that a run that was cut short did not come to are neither removed nor relabelled."""
     golden = tuple(make_case(name, hash=f"hash-{name}") for name in ("q1", "q2", "q3"))
