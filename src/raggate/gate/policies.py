@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 
 from msgspec.structs import replace
 
@@ -132,55 +132,36 @@ def with_evidence(
     """
     gated = [row for row in rows if row.gated and row.delta.slice == OVERALL]
     sizes = {_metric(row): _size(row, comparison) for row in gated}
-    few = small_metrics(sizes, gate)
-    certain = {_metric(row) for row in gated if gross(row) or _lost_whole(row)}
-    asking = not small_suite(sizes, gate)
-
-    def chances() -> Mapping[Metric, float]:
-        names: dict[str, list[str]] = {}
-        for row in gated:
-            names.setdefault(row.delta.mode, []).append(row.delta.metric)
-        return metric_chances(comparison, names, left_out)
-
-    excuses, proven = unproven(
-        {_metric(row) for row in rows if _exceeds(row)} - certain,
-        gate.policy,
-        few,
-        {test.mode for test in tests if asking and not supported(test)},
-        chances,
-    )
+    over = {_metric(row) for row in rows if _exceeds(row)} - {
+        _metric(row) for row in gated if gross(row) or _lost_whole(row)
+    }
+    unsupported = set() if small_suite(sizes, gate) else {test.mode for test in tests if not supported(test)}
+    excuses: dict[Metric, Unproven] = {}
+    if gate.policy != "threshold":
+        excuses.update((metric, "no evidence") for metric in over if metric[0] in unsupported)
+        excuses.update((metric, "few cases") for metric in over & small_metrics(sizes, gate))
+    # the composite does not see a metric that is no part of it, and gains of others can cover one that is
+    alone = _chances(gated, comparison, left_out) if excuses else {}
+    proven = {metric: alone[metric] for metric in excuses if alone.get(metric, 1.0) < ALPHA}
     return tuple(
-        replace(row, unproven=excuses.get(_metric(row), ""), own_p=proven.get(_metric(row))) if _exceeds(row) else row
+        replace(
+            row,
+            unproven="" if _metric(row) in proven else excuses.get(_metric(row), ""),
+            own_p=proven.get(_metric(row)),
+        )
+        if _exceeds(row)
+        else row
         for row in rows
     )
 
 
-def unproven(
-    over: AbstractSet[Metric],
-    policy: str,
-    few: AbstractSet[Metric],
-    unsupported: AbstractSet[str],
-    chances: Callable[[], Mapping[Metric, float]],
-) -> tuple[dict[Metric, Unproven], dict[Metric, float]]:
-    """Return which of the metrics that are worse than allowed only warn, and why.
-
-    Args:
-        policy: `gate.policy`.
-        few: the gated metrics of too few questions to be judged alone.
-        unsupported: the modes whose test is no evidence for a tolerance that is exceeded.
-        chances: gives the p-value of each gated metric's own test, adjusted for their number; called where it decides.
-
-    Returns:
-        Those, and the others that would but for their own test, with its p-value.
-    """
-    if policy == "threshold":
-        return {}, {}
-    excuses: dict[Metric, Unproven] = {metric: "no evidence" for metric in over if metric[0] in unsupported}
-    excuses |= dict.fromkeys(over & few, "few cases")
-    # the composite does not see a metric that is no part of it, and gains of others can cover one that is
-    alone = chances() if excuses else {}
-    proven = {metric: alone[metric] for metric in excuses if alone.get(metric, 1.0) < ALPHA}
-    return {metric: excuse for metric, excuse in excuses.items() if metric not in proven}, proven
+def _chances(
+    gated: Sequence[GatedMetric], comparison: Comparison, left_out: AbstractSet[tuple[str, str]]
+) -> Mapping[Metric, float]:
+    names: dict[str, list[str]] = {}
+    for row in gated:
+        names.setdefault(row.delta.mode, []).append(row.delta.metric)
+    return metric_chances(comparison, names, left_out)
 
 
 def small_metrics(sizes: Mapping[Metric, int], gate: Gate) -> frozenset[Metric]:
