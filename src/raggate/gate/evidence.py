@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set as AbstractSet
 from math import fsum
-from typing import NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,6 @@ from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, imp
 from raggate.models.verdict import CompositeTest
 from raggate.scoring.metrics import METRICS
 
-Key = TypeVar("Key")
 Moves = tuple[Sequence[float], Sequence[str | None] | None]
 """Of some questions by how much each changed, and its group; no groups where each stands alone."""
 
@@ -232,11 +231,13 @@ def metric_chances(
     metrics: Mapping[str, Sequence[str]],
     left_out: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> dict[tuple[str, str], float]:
-    """Return how likely by chance alone each metric of a mode falls as it did; see `chances_alone`.
+    """Return how likely by chance alone each metric of a mode falls as it did: one-sided, adjusted for their number.
 
     It is over the questions that have a value on both sides, as the fall itself is.
     """
-    return chances_alone(move for mode, names in metrics.items() for move in _moves(comparison, mode, names, left_out))
+    moves = (move for mode, names in metrics.items() for move in _moves(comparison, mode, names, left_out))
+    chances = {metric: paired_test(changes, groups).p for metric, (changes, groups) in moves}
+    return dict(zip(chances, holm([*chances.values()]), strict=True))
 
 
 def _moves(
@@ -252,16 +253,6 @@ def _moves(
                 moves.append(improvement(directions[name], was, now))
                 groups.append(new.group)
         yield (mode, name), (moves, groups)
-
-
-def chances_alone(changes: Iterable[tuple[Key, Moves]]) -> dict[Key, float]:
-    """Test each of several metrics by itself, over the questions it applied to.
-
-    Returns:
-        One-sided p-values, adjusted by Holm's method for being so many.
-    """
-    chances = {metric: paired_test(moves, groups).p for metric, (moves, groups) in changes}
-    return dict(zip(chances, holm([*chances.values()]), strict=True))
 
 
 def _drop(metric: str, pairs: Sequence[ScoredPair]) -> float:
