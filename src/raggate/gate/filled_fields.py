@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import chain
-
-from msgspec import Struct
 
 from raggate.base.field_paths import joined, parse
 from raggate.base.numbers import counted
@@ -16,7 +14,7 @@ from raggate.config.schema import Config
 from raggate.gate.headings import unsplit
 from raggate.inputs.headings import heading_paths
 from raggate.models.golden import Vault
-from raggate.models.run import Chunk, LabelledResult, Response
+from raggate.models.run import LabelledResult, Response
 from raggate.models.smoke_test import FilledField, SmokeTest
 
 _SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
@@ -24,31 +22,18 @@ _NO_ANSWER = "answers cannot be scored, as none came"
 _OWN_ID = "made by raggate of everything else"
 
 
-class _Part(Struct, frozen=True):
-    read: Callable[[Chunk], object]
-    cost: str = ""
-
-
 _OF_CHUNKS = {
-    "rel_path": _Part(
-        lambda chunk: chunk.rel_path, "no question finds the note of its labels, unless they are ids of documents"
-    ),
-    "heading_path": _Part(
-        lambda chunk: chunk.heading_path, "labels that name a heading never match; only labels of whole notes can"
-    ),
-    "text": _Part(
-        lambda chunk: chunk.text,
-        "labels with snippets never match, and whether a text is in its note is not checked",
-    ),
-    "score": _Part(
-        lambda chunk: chunk.score_final, "whether scores fall down the list is not checked, and they explain no loss"
-    ),
-    "score_vector": _Part(lambda chunk: chunk.score_vector),
-    "score_lexical": _Part(lambda chunk: chunk.score_lexical),
-    "id": _Part(lambda chunk: chunk.chunk_id),
-    "doc_id": _Part(lambda chunk: chunk.doc_id),
-    "vault": _Part(lambda chunk: chunk.vault),
+    "rel_path": ("rel_path", "no question finds the note of its labels, unless they are ids of documents"),
+    "heading_path": ("heading_path", "labels that name a heading never match; only labels of whole notes can"),
+    "text": ("text", "labels with snippets never match, and whether a text is in its note is not checked"),
+    "score": ("score_final", "whether scores fall down the list is not checked, and they explain no loss"),
+    "score_vector": ("score_vector", ""),
+    "score_lexical": ("score_lexical", ""),
+    "id": ("chunk_id", ""),
+    "doc_id": ("doc_id", ""),
+    "vault": ("vault", ""),
 }
+"""A field -> the part of a chunk that it is, and what it costs that no chunk tells it."""
 
 
 def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
@@ -77,9 +62,9 @@ def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
 
 def _of_chunks(response: Response, settings: Config) -> Iterator[FilledField]:
     chunks = response.chunks
-    for name, part in _OF_CHUNKS.items():
-        values = [value for chunk in chunks if (value := part.read(chunk)) not in (None, "")]
-        cost = _SEVERAL_VAULTS if name == "vault" and len(settings.vault) > 1 else part.cost
+    for name, (part, usual) in _OF_CHUNKS.items():
+        values = [value for chunk in chunks if (value := getattr(chunk, part)) not in (None, "")]
+        cost = _SEVERAL_VAULTS if name == "vault" and len(settings.vault) > 1 else usual
         yield FilledField(
             name=name,
             source=_source(name, settings),

@@ -129,21 +129,20 @@ def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
     has no chunk is missing as well.
     """
     index = _index(comparison)
+    lost: list[tuple[str, str]] = []
     if index is not None and index.documents and index.lost > 0:
-        was, is_now = index.documents
-        purpose = "" if promoting else f"; if notes are left out on purpose, promote a run without them, {_ALLOWED}"
-        message = (
-            f"the index has {counted(is_now, 'document')} of the same notes, {was} in the baseline's run, and what it "
-            f"lacks is found by no question; {_GROWING}{purpose}"
-        )
-        yield Reason("index-smaller", message)
+        now = counted(index.documents[1], "document")
+        words = f"the index has {now} of the same notes, {index.documents[0]} in the baseline's run, and what it lacks"
+        lost.append((words, "if notes are left out on purpose, promote a run without them"))
     if index is not None and index.hollowed > 0:
-        purpose = "" if promoting else f"; if they have nothing to be found, promote a run of this index, {_ALLOWED}"
-        message = (
-            f"{counted(index.hollowed, 'more document')} of the index without any chunk than in the baseline's run, of "
-            f"the same notes, and what has none is found by no question; {_GROWING}{purpose}"
+        more = counted(index.hollowed, "more document")
+        words = (
+            f"{more} of the index without any chunk than in the baseline's run, of the same notes, and what has none"
         )
-        yield Reason("index-smaller", message)
+        lost.append((words, "if they have nothing to be found, promote a run of this index"))
+    for words, way in lost:
+        purpose = "" if promoting else f"; {way}, {_ALLOWED}"
+        yield Reason("index-smaller", f"{words} is found by no question; {_GROWING}{purpose}")
 
 
 def chunks(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
