@@ -328,6 +328,20 @@ def test_a_server_that_does_not_agree_is_not_called(greeting: Callable[[int], ht
     assert "tools/call" not in server.methods()
 
 
+def test_a_server_without_a_handshake_must_speak_a_known_version() -> None:
+    """What a server lists without the version that needs no handshake ends before any tool is called."""
+
+    def answer(message: dict[str, Any], _: httpx.Request) -> httpx.Response | None:
+        if message["method"] == "initialize":
+            return said(b"a header is missing", 400)
+        return said(result(supportedVersions=["1999-01-01"]), number=message["id"])
+
+    server = Scripted(answer)
+    with pytest.raises(Missed, match="the server speaks"):
+        in_session(server, call)
+    assert "tools/call" not in server.methods()
+
+
 def test_a_list_of_tools_may_have_pages_but_not_for_ever() -> None:
     """All pages are read, each asked with the cursor of the one before; one that never ends is told so."""
 
