@@ -32,13 +32,18 @@ CHANCE = 0.01
 
 
 class _Column:
-    """One metric of every case of a mode, in their order, and where it fell and rose."""
+    """One metric of every case of a mode, in their order, and where it fell and rose.
 
-    def __init__(self, pairs: Sequence[Pair], metric: str, direction: Direction) -> None:
-        self.before, self.after = ([pair[side].values.get(metric) for pair in pairs] for side in (0, 1))
+    `others` are the places of the cases of which any value differs.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], others: Sequence[int], metric: str, direction: Direction) -> None:
+        self.before = [old.values.get(metric) for old, _ in pairs]
+        self.after = self.before.copy()
+        for at in others:
+            self.after[at] = pairs[at][1].values.get(metric)
         self.same = self.before == self.after
-        sides = range(0) if self.same else range(len(pairs))
-        moved = {at: move for at in sides if (move := self._move(at)) != 0.0}
+        moved = {at: move for at in others if (move := self._move(at)) != 0.0}
         self.changes = {at: oriented(direction, move) for at, move in moved.items()}
         self.fell = [at for at, change in self.changes.items() if change < -EPSILON]
         self.rose = [at for at, change in self.changes.items() if change > EPSILON]
@@ -56,6 +61,7 @@ class PairedCases:
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._pairs = pairs
+        self._others = [at for at, (old, new) in enumerate(pairs) if old.values != new.values]
         self._columns: dict[tuple[str, Direction], _Column] = {}
         self._slices: dict[str, list[int]] = {}
         for at, (_, new) in enumerate(pairs):
@@ -71,7 +77,7 @@ class PairedCases:
         mode, name, metric = place
         column = self._columns.get((metric, like.direction))
         if column is None:
-            column = self._columns[metric, like.direction] = _Column(self._pairs, metric, like.direction)
+            column = self._columns[metric, like.direction] = _Column(self._pairs, self._others, metric, like.direction)
         places, members = self._slices.get(name, []), self._members.get(name, frozenset())
         known = places if column.whole else [at for at in places if column.before[at] is not None]
         both = known if column.same else [at for at in known if column.after[at] is not None]
@@ -123,7 +129,7 @@ def _in_direction(direction: Direction, gain: Interval | None) -> Interval | Non
 
 
 def _mean(side: Sequence[float | None], places: Sequence[int], cases: int, like: MetricValue) -> MetricValue:
-    known = [value for at in places if (value := side[at]) is not None]
+    known = [value for value in map(side.__getitem__, places) if value is not None]
     mean = sum(known) / len(known) if known else None
     return MetricValue(value=mean, n=len(known), unscored=cases - len(known), direction=like.direction)
 

@@ -132,7 +132,7 @@ def compare_directory(
         trusted_inputs.check_names(policy, str(policy_file))
         waivers.check_cases(policy, measured.golden, str(policy_file))
     if baseline_file is not None:
-        baseline: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings)
+        baseline: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings, (directory, stored))
     else:
         baseline = kept_baseline(directory, measured, settings)
     scorecard = scoring.score(measured, settings.score.k)
@@ -274,11 +274,13 @@ def kept_baseline(directory: Path, run: Run, settings: RunConfig) -> Baseline | 
     return replace(baseline, source=name, commit=run.provenance.baseline_commit)
 
 
-def _baseline_on_disk(path: Path, name: str, settings: RunConfig) -> Baseline:
+def _baseline_on_disk(path: Path, name: str, settings: RunConfig, beside: tuple[Path, Run] | None = None) -> Baseline:
+    """Read a baseline file or a run directory; `beside` is a run that may ask the same questions."""
     if not path.is_dir():
         content = read_file(path, most_bytes=MOST_BYTES)
         return baseline_file.read(content, name, scoring.directions(settings.score.k), path.parent)
-    other = run_directory.read(path)
+    known = beside is not None and run_directory.same_questions(path, beside[0])
+    other = run_directory.read(path, cases=beside[1].golden if beside and known else None)
     settings = other.config
     scorecard = scoring.score(other, settings.score.k)
     unfit: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -182,13 +183,16 @@ def _stored(path: Path, shown: Path) -> bytes:
     return read_file(path, HINT, name=shown, follow=False)
 
 
-def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
+def read(
+    directory: Path, *, named: Path | None = None, config: RunConfig | None = None, cases: Golden | None = None
+) -> Run:
     """Read a run directory.
 
     Args:
         directory: where it is; nothing in it is trusted.
         named: what messages call it in its place; `Path()` for its files alone.
         config: the configuration that counts in place of the one in the directory, of which then nothing is taken.
+        cases: its questions, where they are known.
     """
     named = directory if named is None else named
     if _SHARD.fullmatch(directory.name) and not (directory / "config.json").exists():
@@ -198,7 +202,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         )
     config_path = named / "config.json"
     stored = _read_config(directory, config_path)
-    cases = _cases(directory, named / "golden.jsonl")
+    cases = cases or _cases(directory, named / "golden.jsonl")
     rows_name, rows = result_rows.packed_lines(directory, HINT, named=named)
     first, later = result_rows.read(rows, rows_name, cases)
     try:
@@ -227,6 +231,13 @@ def _own_account(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a run says of itself, beside its questions and answers, as fields of `Run`."""
     words = {name: stored[name] for name in _Words.__annotations__ if name in stored}
     return {**convert(words, _Words), "fingerprint": _fingerprint(stored["fingerprint"])}
+
+
+def same_questions(one: Path, other: Path) -> bool:
+    """Return whether two run directories hold the same questions, byte for byte."""
+    own, others = one / "golden.jsonl", other / "golden.jsonl"
+    plain = all(path.is_file() and not path.is_symlink() for path in (own, others))
+    return plain and filecmp.cmp(own, others, shallow=False)
 
 
 def _cases(directory: Path, shown: Path) -> Golden:
