@@ -92,7 +92,7 @@ class _Gating:
     def evaluate(self) -> int:
         """Judge all of them, and return the exit code of the worst."""
         suites_of_step = self._listed() if self._several else (self._only(),)
-        self.outcomes = suites.check_each(suites_of_step, self._check, say)
+        self.outcomes = suites.check_each(suites_of_step, self._judged, say)
         return worst(outcome.code for outcome in self.outcomes)
 
     def _listed(self) -> tuple[SuiteFile, ...]:
@@ -115,8 +115,8 @@ class _Gating:
         event = self._step.event
         bases.check(event.base_ref, event.default_branch, self._inputs["bases"])
 
-    def _check(self, suite: SuiteFile) -> SuiteOutcome:
-        """Judge one suite. Whatever goes wrong for it is how it ended, and keeps none of the others from a verdict."""
+    def _judged(self, suite: SuiteFile) -> SuiteOutcome:
+        # whatever goes wrong for one is how it ended, and keeps none of the others from a verdict
         return self._alone(suite, lambda: self._shown(suite))
 
     def _alone(self, suite: SuiteFile, work: Callable[[], T]) -> T | SuiteOutcome:

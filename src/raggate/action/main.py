@@ -75,7 +75,9 @@ def step() -> int:
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         try:
-            code = _run(runner, state)
+            os.chdir(runner.workspace)
+            code, failed = console.guarded(lambda: _perform(runner, state), runner.environment, steps.fence)
+            state.error = failed or state.error
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     except KeyboardInterrupt:
@@ -101,13 +103,6 @@ def post() -> NoReturn:
             _say_crash(error)
             code = int(ExitCode.INTERNAL)
     sys.exit(code)
-
-
-def _run(runner: Runner, state: StepState) -> int:
-    os.chdir(runner.workspace)
-    code, error = console.guarded(lambda: _perform(runner, state), runner.environment, steps.fence)
-    state.error = error or state.error
-    return code
 
 
 def _perform(runner: Runner, state: StepState) -> int:

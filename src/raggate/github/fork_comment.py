@@ -10,7 +10,6 @@ retrieved has to be believed, as the code that retrieved it is the pull request'
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -240,7 +239,7 @@ def evaluate(
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with load_trusted(base, accept) as inputs:
             waivers.check_cases(inputs.config, inputs.golden, name)
-            files = (left or partial(_downloaded, repository, fork))(inputs.config.suite)
+            files = (left or _directories(repository, fork))(inputs.config.suite)
             if artifacts.RESULTS not in files:
                 claim = untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite)
                 return _without_verdict(claim, trusted, name)
@@ -276,9 +275,9 @@ def _first_run(fork: ForkRun) -> RunFailure:
     )
 
 
-def _downloaded(repository: Repository, fork: ForkRun, suite: str) -> Mapping[str, bytes]:
+def _directories(repository: Repository, fork: ForkRun) -> Callable[[str], Mapping[str, bytes]]:
     runs = untrusted_run.runs_of(repository, fork.run, fork.artifact)
-    return runs.of_suite(suite) if fork.several else runs.only(suite)
+    return runs.of_suite if fork.several else runs.only
 
 
 def _reviewed(

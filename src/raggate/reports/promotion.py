@@ -204,7 +204,8 @@ def _accepts(proposal: BaselineCandidate) -> Part:
 
 
 def _values(proposal: BaselineCandidate, context: PromotionContext) -> Part:
-    rows = sorted(proposal.rows, key=_worst_first)
+    rows = sorted(proposal.rows, key=lambda row: (-abs(row.change.delta or 0.0), row.change.mode, row.change.metric))
+    rows.sort(key=lambda row: [*_MARKS].index(_kind(row)))
     several = len({row.change.mode for row in rows}) > 1
     head = ("metric", "before", "after", "change", "questions")
     table = Table(head, [_row(row, several=several) for row in rows], ("before", "after", "change"), most=SHOWN)
@@ -239,10 +240,6 @@ def _cases_of(row: MetricChange) -> str:
         return figures.moved(row.change)
     counts = f"{row.before.n} → {row.after.n}" if row.before.n else str(row.after.n)
     return f"{counts}; shared {figures.moved(row.change)}" if row.shared else counts
-
-
-def _worst_first(row: MetricChange) -> tuple[object, ...]:
-    return ([*_MARKS].index(_kind(row)), -abs(row.change.delta or 0.0), row.change.mode, row.change.metric)
 
 
 def _kind(row: MetricChange) -> str:

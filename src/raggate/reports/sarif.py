@@ -135,21 +135,17 @@ def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
         if not isinstance(config, Config) or line < 1:
             continue
         rule, _ = RULES[flip.kind]
+        first = f"{plain(flip.case_id, limit=100)} ({plain(flip.mode)}): {plain(flip.question)}"
         red = review.verdict.exit_code != 0 and review.verdict.is_red(flip)
         yield {
             "ruleId": rule,
             "ruleIndex": _ORDER.index(rule),
             "level": "error" if red else "note",
-            "message": {"text": _message(flip)},
+            "message": {"text": " · ".join([first, plain(questions.rank_change(flip)), *about(flip)])},
             "locations": [location(f"{prefix}{config.golden}", line)],
             **_note(flip, review, prefix),
             "partialFingerprints": {"raggateQuestion/v1": digest(f"{rule}\0{flip.mode}\0{flip.case_id}")},
         }
-
-
-def _message(flip: Flip) -> str:
-    first = f"{plain(flip.case_id, limit=100)} ({plain(flip.mode)}): {plain(flip.question)}"
-    return " · ".join([first, plain(questions.rank_change(flip)), *about(flip)])
 
 
 def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:

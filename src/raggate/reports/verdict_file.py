@@ -12,7 +12,6 @@ from raggate.base.jsonio import as_dict, pieces
 from raggate.base.numbers import rounded, rounded_or_none
 from raggate.models import public_verdict as public
 from raggate.models.comparison import Cause, Diagnosis, Flip, GoldenChanges, to_stored
-from raggate.models.golden import Selection
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
 from raggate.reports.parts import evidence, formatting
@@ -62,12 +61,14 @@ def _review(review: Review) -> dict[str, Any]:
     verdict, comparison = review.verdict, review.comparison
     baseline = comparison.baseline
     repeated = Repeated.of(review.scorecard.fingerprint)
+    part = review.run.selection
+    partial = part and {"asked": list(part.asked), "of": part.of, "selection": _line(part.words)}
     return {
         "schema": SCHEMA,
         "suite": review.run.suite,
         "run_id": review.run.run_id,
         "verdict": verdict.outcome,
-        **({"partial": _part(part)} if (part := review.run.selection) is not None else {}),
+        **({"partial": partial} if partial else {}),
         "exit_code": verdict.exit_code,
         "headline": _line(verdict.headline),
         "reasons": [_clause(reason) for reason in formatting.deciding(review)],
@@ -121,10 +122,6 @@ def _failure(failure: RunFailure) -> dict[str, Any]:
         "hint": plain(failure.hint, limit=1000, middle=True),
         "log": [plain(line) for line in failure.log],
     }
-
-
-def _part(part: Selection) -> dict[str, Any]:
-    return {"asked": list(part.asked), "of": part.of, "selection": _line(part.words)}
 
 
 def _line(text: str) -> str:

@@ -89,7 +89,8 @@ def annotation(
     """Build the one-line log command that makes an annotation of the step, or of a line of a file of the repository."""
     place = {} if path is None else {"file": path, "line": str(line or 1)}
     properties = {**place, "title": title[:_TITLE_CHARACTERS]}
-    written = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
+    safe = {name: escaped(value).replace(":", "%3A").replace(",", "%2C") for name, value in properties.items()}
+    written = ",".join(f"{name}={value}" for name, value in safe.items())
     return f"::{level} {written}::{escaped(message[:_MESSAGE_CHARACTERS])}"
 
 
@@ -113,7 +114,3 @@ def mask(values: Iterable[str]) -> list[str]:
 def escaped(text: str) -> str:
     """Escape the data of a log command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escaped_property(text: str) -> str:
-    return escaped(text).replace(":", "%3A").replace(",", "%2C")

@@ -151,6 +151,7 @@ def _review(review: Review) -> str:
 
 def _values(review: Review) -> dict[str, object]:
     verdict = review.verdict
+    steps = advice.first_steps(review) if header.greeting(review) else [*filter(None, [advice.next_step(review)])]
     return {
         "review": review,
         "tone": _TONES.get(verdict.outcome, "warn"),
@@ -160,7 +161,7 @@ def _values(review: Review) -> dict[str, object]:
         "likely": reasons.likely(review),
         "facts": list(_facts(review)),
         "merging": [reasons.sentence(reason) for reason in reasons.merging(review)],
-        "steps": [step.split("`") for step in _steps(review)],
+        "steps": [step.split("`") for step in steps],
         "notes": notes(review),
         "left_out": formatting.left_out(review),
         "deciding": deciding(review),
@@ -179,23 +180,13 @@ def _values(review: Review) -> dict[str, object]:
         "trend_size": (plots.WIDTH, plots.HEIGHT),
         "lists": list(_lists(review)),
         "rank_change": questions.rank_change,
-        "address": _address,
+        "address": lambda case_id: quote(plain(case_id), safe="", errors="replace"),
         "name": metric_title,
         "promotion": formatting.promotion_note(review),
         "plot_width": plots.CHANGE_WIDTH,
         "most": MOST_QUESTIONS,
         "total": len(review.run.results),
     }
-
-
-def _steps(review: Review) -> list[str]:
-    """Say what to do next, in one step where a verdict says it, in several after a first run."""
-    return advice.first_steps(review) if header.greeting(review) else [*filter(None, [advice.next_step(review)])]
-
-
-def _address(case_id: str) -> str:
-    """Write an id as the part of an address by which the script finds the question."""
-    return quote(plain(case_id), safe="", errors="replace")
 
 
 def _facts(review: Review) -> Iterator[tuple[str, str]]:

@@ -99,12 +99,10 @@ def slice_rows(rows: Sequence[GatedMetric], *, better: bool = False) -> list[Gat
 
     Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
     """
-    shown = [row for row in of_parts(rows) if (_much_better(row) if better else row.status == "worse")]
+    shown = [row for row in of_parts(rows) if row.status == ("better" if better else "worse")]
+    if better:
+        shown = [row for row in shown if abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON]
     return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
-
-
-def _much_better(row: GatedMetric) -> bool:
-    return row.status == "better" and abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
 
 
 def measured(scorecard: Scorecard) -> list[tuple[str, str, MetricValue]]:

@@ -128,20 +128,18 @@ def sentence(reason: Reason) -> str:
 
 def likely(review: Review) -> str:
     """Return the sentence that names the most likely cause, or says that none shows; empty where nothing got worse."""
-    unsaid = review.diagnosis is None or review.verdict.outcome == "pass" or formatting.undecided(review)
-    return "" if unsaid or review.diagnosis is None else review.diagnosis.likely
+    return "" if (diagnosis := _told(review)) is None else diagnosis.likely
+
+
+def _told(review: Review) -> Diagnosis | None:
+    return None if review.verdict.outcome == "pass" or formatting.undecided(review) else review.diagnosis
 
 
 def changes(review: Review) -> list[str]:
     """Say what changed as a whole, as far as the sentence on the likely cause does not say it."""
-    diagnosis = _shown_diagnosis(review)
-    if diagnosis is None:
-        return []
-    return [change for change in diagnosis.changes if change not in diagnosis.likely][:SHOWN]
-
-
-def _shown_diagnosis(review: Review) -> Diagnosis | None:
-    return None if review.verdict.outcome == "pass" or formatting.undecided(review) else review.diagnosis
+    diagnosis = _told(review)
+    changes = diagnosis.changes if diagnosis is not None else ()
+    return [change for change in changes if change not in likely(review)][:SHOWN]
 
 
 def group(flip: Flip) -> str:
