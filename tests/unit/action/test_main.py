@@ -103,12 +103,7 @@ def test_what_makes_the_step_red(tmp_path: Path, code: int, choice: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "suite"),
-    [
-        ("suite: small\nbogus: 1\n", "small"),
-        ("vault: [\nsuite: small\n", "small"),
-        ("[", "raggate.yml"),
-    ],
+    ("content", "suite"), [("suite: small\nbogus: 1\n", "small"), ("vault: [\nsuite: small\n", "raggate.yml")]
 )
 def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(tmp_path: Path, content: str, suite: str) -> None:
     """What ends before the suite is known is told under the name that the configuration gives it, else its file's."""
