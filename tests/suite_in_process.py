@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from msgspec.structs import replace
 from builders import make_chunk, make_failure
 from project import Project, make_project
 from raggate.base.numbers import lot
+from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
+from raggate.models.service import IndexState
 from raggate.pipeline import result_rows
+from raggate.pipeline.asking import Booted, Place
 from raggate.pipeline.request import Request, Voice, unheard
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
@@ -98,6 +102,14 @@ class FakeAdapter:
         place = {"vault": "work", "rel_path": f"Notes/{word}.md", "heading_path": f"# {word.title()} > ## First"}
         text = f"{question} {word} ## \u202e {'x' * 300}"
         return make_chunk(f"c{rank}", **place, rank=rank, text=text, score_final=1 / rank)
+
+
+@contextmanager
+def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
+    """Bring up an API that answers in this process."""
+    place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
+    up: Any = FakeAdapter({})
+    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
 
 
 def asked_by(project: Project, **fields: Any) -> Request:

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
@@ -19,13 +18,10 @@ import pytest
 import raggate
 from project import Project
 from raggate.base.numbers import lot
-from raggate.inputs.trusted import Inputs
-from raggate.models.service import IndexState
 from raggate.pipeline import asking, check
-from raggate.pipeline.asking import Booted, Place
-from raggate.pipeline.request import Request, RunFailed
+from raggate.pipeline.request import RunFailed
 from raggate.service import signals
-from suite_in_process import Api, FakeAdapter, asked_by, make_suite
+from suite_in_process import asked_by, booted, make_suite
 
 # a file that was being opened when the signal came
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -35,14 +31,6 @@ TRIED = int(os.environ.get("RAGGATE_INTERRUPTS", "12"))
 
 WATCHED = (f"{Path(raggate.__file__).parent}/pipeline/", signals.__file__, contextlib.__file__)
 Line = tuple[str, int]
-
-
-@contextmanager
-def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
-    """Bring up an API that answers in this process."""
-    place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
-    up: Any = FakeAdapter({})
-    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import re
 import shutil
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +20,11 @@ from raggate.base.errors import ExitCode
 from raggate.base.jsonio import JsonObject
 from raggate.gate import promote
 from raggate.inputs import sources
-from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Choice
-from raggate.models.service import IndexState
 from raggate.pipeline import asking, check, claimed_run, result_rows, shards
-from raggate.pipeline.asking import Booted, Place
-from raggate.pipeline.request import CheckResult, Request, RunFailed
+from raggate.pipeline.request import CheckResult, RunFailed
 from raggate.pipeline.shards import Shard
-from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
-
-
-@contextmanager
-def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
-    """Bring up an API that answers in this process."""
-    place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
-    up: Any = FakeAdapter({})
-    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
+from suite_in_process import SMALL, asked_by, booted, contents, make_suite
 
 
 @pytest.fixture(scope="module")
