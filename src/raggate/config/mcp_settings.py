@@ -14,11 +14,12 @@ from raggate.config.mapped_settings import (
     json_template,
     leaves,
 )
-from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, names
+from raggate.config.service_settings import PLACEHOLDER, SentVariable, SettingsModel, check_headers, names
 from raggate.config.values import Text
 
 ToolName = Annotated[Text, Field(min_length=1, max_length=200)]
-Mark = Annotated[Text, Field(min_length=1, max_length=1000)]
+READINGS = ("json", "blocks")
+"""Ways to read the text of a result, beside a template."""
 
 
 def _no_placeholders(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -27,28 +28,31 @@ def _no_placeholders(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-class Between(SettingsModel):
-    """The part of a text block between two marks."""
+def cut_by(template: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return what a block begins with, and its parts in order: each with its name and what stands behind it."""
+    pieces, owners = [""], list[str]()
+    position = 0
+    for match in PLACEHOLDER.finditer(template):
+        pieces[-1] += template[position : match.start()]
+        position = match.end()
+        if match[1] is None:
+            pieces[-1] += match[0][0]
+        else:
+            owners.append(match[1])
+            pieces.append("")
+    pieces[-1] += template[position:]
+    return pieces[0], list(zip(owners, pieces[1:], strict=True))
 
-    after: Mark | None = None
-    """The mark before it. Default: the start of the block."""
-    before: Mark | None = None
-    """The mark after it. Default: the end of the block."""
 
-    @model_validator(mode="after")
-    def _marked(self) -> Between:
-        if self.after is None and self.before is None:
-            raise ValueError("expected at least one of 'after' and 'before'")
-        return self
-
-
-class Blocks(SettingsModel):
-    """Read each text block as one hit, in the list `$`: as a mapping if it is one in JSON, otherwise as text."""
-
-    starts_with: Mark | None = None
-    """The start of a block that is a hit. Other blocks, such as a headline, are left out. Default: all are hits."""
-    parts: dict[Text, Between] = {}
-    """Cut each block into a mapping with these keys. A part that is a mapping or a list in JSON is read as that."""
+def _reading(written: str) -> str:
+    if written in READINGS:
+        return written
+    named = list(names(written))
+    if not named or len(set(named)) < len(named) or not all(named):
+        raise ValueError('expected `json`, `blocks`, or names of the parts of a block, such as "File: {path}\\n{text}"')
+    if not all(behind for _, behind in cut_by(written)[1][:-1]):
+        raise ValueError("expected something between two parts, which tells where the first one ends")
+    return written
 
 
 class IndexTool(IndexFields):
@@ -76,11 +80,11 @@ class Mcp(SettingsModel):
     """Headers of every request over HTTP. For variables of `pass_env` they may use `{env.NAME}`."""
     pass_env: Annotated[list[SentVariable], Looser(more)] = []
     """Variables of raggate's own environment that headers may use. The server sees them, and may repeat them."""
-    text: bool = False
-    """Read the JSON in the text of the result even when there is structured content."""
-    blocks: Blocks | None = None
-    """Read each text block of the result as one hit. Default: read `structuredContent`, or without it the JSON in the
-    only text block."""
+    text: Annotated[Text, Field(max_length=1000), AfterValidator(_reading)] | None = None
+    """How the text of a result is read. `json`: as JSON, even when there is structured content. `blocks`: each text
+    block is one hit of the list `$`, a mapping if it is one in JSON. A template such as `"File: {path}\\n{text}"`: each
+    block that begins so is one hit with these parts; others, such as a headline, are left out. Default: read
+    `structuredContent`, or without it the JSON in the only text block."""
     index: IndexTool | None = None
     """The state of its index. Default: complete as soon as the server lists the tool."""
     response: ResponseFields
@@ -94,8 +98,6 @@ class Mcp(SettingsModel):
             raise ValueError(f"headers: expected none that the protocol sets, found {own!r}")
         if self.response.stream is not None:
             raise ValueError("response.stream: expected none, as a result of a tool is one value")
-        if self.text and self.blocks is not None:
-            raise ValueError("expected at most one of 'text' and 'blocks'")
         if not any("question" in names(leaf) for leaf in leaves(self.arguments) if isinstance(leaf, str)):
             raise ValueError("expected {question} in 'arguments'")
         return self

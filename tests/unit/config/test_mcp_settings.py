@@ -44,8 +44,8 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
     [
         ({"arguments": {"query": "{quesion}"}}, {}, "did you mean {question}"),
         ({"arguments": {"query": "key"}}, {}, "expected {question} in 'arguments'"),
-        ({"text": True, "blocks": {}}, {}, "at most one of 'text' and 'blocks'"),
-        ({"blocks": {"parts": {"path": {}}}}, {}, "at least one of 'after' and 'before'"),
+        ({"text": "xml"}, {}, "expected `json`, `blocks`, or names of the parts of a block"),
+        ({"text": "{path}{text}"}, {}, "expected something between two parts"),
         ({"headers": {"Mcp-Session-Id": "x"}}, {}, "expected none that the protocol sets"),
         ({"headers": {"X-Key": "{env.KEY}"}}, {}, "expected 'KEY' in 'pass_env' as well"),
         ({"index": {"tool": "status"}}, {}, "at least one of 'documents', 'chunks' and 'indexing'"),

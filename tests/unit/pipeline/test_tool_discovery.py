@@ -111,19 +111,16 @@ def test_a_server_is_recognised(path: str, url: str, place: dict[str, str]) -> N
                 "content": [{"type": "text", "text": json.dumps(hit)} for hit in HITS],
                 "structuredContent": {"result": [{"text": "two notes"}]},
             },
-            {"blocks": {}, "response": {"chunks": {**READ, "list": "$"}}},
+            {"text": "blocks", "response": {"chunks": {**READ, "list": "$"}}},
         ),
         (
             {"content": [{"type": "text", "text": json.dumps(hit)} for hit in HITS]},
-            {"blocks": {}, "response": {"chunks": {**READ, "list": "$"}}},
+            {"text": "blocks", "response": {"chunks": {**READ, "list": "$"}}},
         ),
         (
             {"content": [{"type": "text", "text": f"# {hit['file']}\n{hit['text']}"} for hit in HITS]},
             {
-                "blocks": {
-                    "starts_with": "# ",
-                    "parts": {"path": {"after": "# ", "before": "\n"}, "text": {"after": "\n"}},
-                },
+                "text": "# {path}\n{text}",
                 "response": {"chunks": {"list": "$", "rel_path": "path", "text": "text"}},
             },
         ),

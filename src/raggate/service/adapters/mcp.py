@@ -119,7 +119,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
             await session.close()
 
     def _read(self, result: Message) -> Response:
-        root = root_of(result, self._mcp.tool, text=self._mcp.text, blocks=self._mcp.blocks)
+        root = root_of(result, self._mcp.tool, self._mcp.text)
         return read(root, self._mcp.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
 
 

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from raggate.base import jsonio
 from raggate.base.quote import cut
-from raggate.config.mcp_settings import Blocks
 from raggate.service.discovery.openapi import MAX_PROPERTIES, filled, is_name, listed, mapping
 from raggate.service.discovery.shapes import ENDPOINTS, WRITES, words_in
 from raggate.service.mcp.protocol import Message, root_of
@@ -91,12 +90,11 @@ def _words(message: Message) -> list[str]:
     return words_in(str(name)) if is_name(name) else []
 
 
-def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tuple[dict[str, Any], Any]]:
+def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tuple[dict[str, str], Any]]:
     """Yield every way to read a result, each as the settings of `ask.mcp` that stand for it, and what is read."""
     for way in _ways(result, notes):
-        blocks = Blocks.model_validate(way["blocks"]) if "blocks" in way else None
         try:
-            yield way, root_of(result, tool, text="text" in way, blocks=blocks)
+            yield way, root_of(result, tool, way.get("text"))
         except ValueError:
             continue
 
@@ -113,17 +111,15 @@ def in_words(result: Message) -> str:
     return cut(texts[0], limit=120)
 
 
-def _ways(result: Message, notes: Collection[str]) -> Iterator[dict[str, Any]]:
+def _ways(result: Message, notes: Collection[str]) -> Iterator[dict[str, str]]:
     yield {}
     if result.get("structuredContent") is not None:
-        yield {"text": True}
-    yield {"blocks": {}}
+        yield {"text": "json"}
+    yield {"text": "blocks"}
     mark = _mark(result, notes)
-    if mark == "":
-        yield {"blocks": {"parts": {"path": {"before": "\n"}, "text": {"after": "\n"}}}}
-    elif mark is not None:
-        parts = {"path": {"after": mark, "before": "\n"}, "text": {"after": "\n"}}
-        yield {"blocks": {"starts_with": mark, "parts": parts}}
+    if mark is not None:
+        begin = mark.replace("{", "{{").replace("}", "}}")
+        yield {"text": f"{begin}{{path}}\n{{text}}"}
 
 
 def _mark(result: Message, notes: Collection[str]) -> str | None:

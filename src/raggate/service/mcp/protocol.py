@@ -12,7 +12,7 @@ from msgspec import Struct
 from raggate.base.field_paths import kind_of
 from raggate.base.jsonio import loads
 from raggate.base.quote import cut, nearest, quoted
-from raggate.config.mcp_settings import Between, Blocks
+from raggate.config.mcp_settings import READINGS, cut_by
 from raggate.service.misses import Missed, miss
 
 Message = dict[str, Any]
@@ -201,12 +201,11 @@ def discovered(result: Message) -> Terms:
     return Terms(STATELESS)
 
 
-def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | None = None) -> Any:
+def root_of(result: Message, tool: str, text: str | None = None) -> Any:
     """Return what a result says.
 
     Args:
-        text: whether the text is read although there is structured content.
-        blocks: how each block is an item of a list; None where all of it is one value.
+        text: how its text is read, as `ask.mcp.text` has it.
     """
     if result.get("isError"):
         reason = next((block["text"] for block in _blocks(result) if type(block.get("text")) is str), "")
@@ -220,8 +219,8 @@ def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | 
                 f"the tool {quoted(tool)} returns {kind} instead of a result, and there is nobody to answer it",
             )
         )
-    if blocks is not None:
-        return [item for block in _blocks(result) if (item := _item(block, blocks)) is not None]
+    if text is not None and text != "json":
+        return [item for block in _blocks(result) if (item := _item(block, text)) is not None]
     structured = result.get("structuredContent")
     if structured is not None and not text:
         return structured
@@ -233,7 +232,7 @@ def _json(result: Message) -> Any:
     if len(texts) != 1:
         raise ValueError(
             f"content: expected structuredContent, or one text block of JSON; found {len(texts)} text blocks"
-            + (" (`ask.mcp.blocks: {}` reads each as a hit)" if texts else "")
+            + (" (`ask.mcp.text: blocks` reads each as a hit)" if texts else "")
         )
     try:
         return loads(texts[0])
@@ -256,7 +255,7 @@ def _is_text(block: Message) -> bool:
     return block.get("type") == "text" and type(block.get("text")) is str
 
 
-def _item(block: Message, settings: Blocks) -> Any:
+def _item(block: Message, reading: str) -> Any:
     """Return the hit that a block is; None where it is none."""
     if block.get("type") == "resource" and isinstance(block.get("resource"), dict):
         return block["resource"]
@@ -265,25 +264,21 @@ def _item(block: Message, settings: Blocks) -> Any:
     if not _is_text(block):
         return None
     text: str = block["text"]
-    if not text.startswith(settings.starts_with or ""):
-        return None
-    if settings.parts:
-        pieces = {name: _piece(text, part) for name, part in settings.parts.items()}
-        return {name: _value(piece, (dict, list)) for name, piece in pieces.items() if piece is not None}
-    return _value(text, (dict,))
+    if reading in READINGS:
+        return _value(text, (dict,))
+    begin, parts = cut_by(reading)
+    return _parts(text.removeprefix(begin), parts) if text.startswith(begin) else None
 
 
-def _piece(text: str, part: Between) -> str | None:
-    """Return what stands between two marks; None where one of them is not there."""
-    if part.after is not None:
-        _, mark, text = text.partition(part.after)
-        if not mark:
-            return None
-    if part.before is not None:
-        text, mark, _ = text.partition(part.before)
-        if not mark:
-            return None
-    return text
+def _parts(text: str, parts: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Cut a text into its parts, as far as what stands behind each of them is there."""
+    found: dict[str, Any] = {}
+    for name, behind in parts:
+        piece, mark, text = text.partition(behind) if behind else (text, "", "")
+        if mark != behind:
+            break
+        found[name] = _value(piece, (dict, list))
+    return found
 
 
 def _value(text: str, kinds: tuple[type, ...]) -> Any:

@@ -80,20 +80,19 @@ def test_every_way_to_read_a_result() -> None:
     result = {**blocks('{"b": 2}'), "structuredContent": {"a": 1}}
     assert list(readings(result, "s", ())) == [
         ({}, {"a": 1}),
-        ({"text": True}, {"b": 2}),
-        ({"blocks": {}}, [{"b": 2}]),
+        ({"text": "json"}, {"b": 2}),
+        ({"text": "blocks"}, [{"b": 2}]),
     ]
 
 
-SPLIT = {"path": {"before": "\n"}, "text": {"after": "\n"}}
-MARKED = {"path": {"after": "File: ", "before": "\n"}, "text": {"after": "\n"}}
-
-
-@each_row(("mark", "settings"), [("File: ", {"starts_with": "File: ", "parts": MARKED}), ("", {"parts": SPLIT})])
-def test_texts_that_begin_with_a_note_are_split(mark: str, settings: Any) -> None:
+@each_row(
+    ("mark", "template"),
+    [("File: ", "File: {path}\n{text}"), ("", "{path}\n{text}"), ("{a} ", "{{a}} {path}\n{text}")],
+)
+def test_texts_that_begin_with_a_note_are_split(mark: str, template: str) -> None:
     """What stands before the paths of the notes sets them apart; the longest path counts."""
     *_, (way, root) = readings(blocks(f"{mark}Keys.md\nunder the mat", f"{mark}work/Keys.md\nlost"), "s", NOTES)
-    assert way == {"blocks": settings}
+    assert way == {"text": template}
     assert root == [{"path": "Keys.md", "text": "under the mat"}, {"path": "work/Keys.md", "text": "lost"}]
 
 
@@ -122,4 +121,4 @@ def test_whatever_a_server_lists(listed: Any) -> None:
 @given(st.dictionaries(st.sampled_from(["content", "structuredContent"]), JSON))
 def test_whatever_a_tool_answers(result: Any) -> None:
     """Any result is read in some ways, or in none."""
-    assert all("blocks" in way or "text" in way or not way for way, _ in readings(result, "s", NOTES))
+    assert all("text" in way or not way for way, _ in readings(result, "s", NOTES))

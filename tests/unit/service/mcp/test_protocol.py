@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.config.mcp_settings import Blocks
 from raggate.service.mcp.protocol import problem, root_of
 from raggate.service.misses import Missed
 from tables import each_row
@@ -20,24 +19,23 @@ def text(*texts: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": part} for part in texts], **more}
 
 
-PARTS = {"path": {"after": "File: ", "before": "\n"}, "meta": {"after": "<m>", "before": "</m>"}}
-WITH_PARTS = Blocks.model_validate({"starts_with": "File: ", "parts": PARTS})
+WITH_PARTS = "File: {path}\n{rest}<m>{meta}</m>"
 
 
 @each_row(
     ("result", "reading", "root"),
     [
-        ({"structuredContent": {"hits": []}}, {}, {"hits": []}),
-        (text("[1]", structuredContent={"a": 1}), {}, {"a": 1}),
-        (text("[1]", structuredContent={"a": 1}), {"text": True}, [1]),
-        (text('{"hits": []}', resultType="complete"), {}, {"hits": []}),
-        ({"content": [{"type": "image", "data": ""}, {"type": "text", "text": "{}"}]}, {}, {}),
-        (text(), {"blocks": Blocks()}, []),
-        (text('{"a": 1}', "plain", "[1]", "{half"), {"blocks": Blocks()}, [{"a": 1}, "plain", "[1]", "{half"]),
+        ({"structuredContent": {"hits": []}}, None, {"hits": []}),
+        (text("[1]", structuredContent={"a": 1}), None, {"a": 1}),
+        (text("[1]", structuredContent={"a": 1}), "json", [1]),
+        (text('{"hits": []}', resultType="complete"), None, {"hits": []}),
+        ({"content": [{"type": "image", "data": ""}, {"type": "text", "text": "{}"}]}, None, {}),
+        (text(), "blocks", []),
+        (text('{"a": 1}', "plain", "[1]", "{half"), "blocks", [{"a": 1}, "plain", "[1]", "{half"]),
         (
             text("2 results", 'File: a.md\nx <m>{"n": 1}</m>', "File: b.md\ny"),
-            {"blocks": WITH_PARTS},
-            [{"path": "a.md", "meta": {"n": 1}}, {"path": "b.md"}],
+            WITH_PARTS,
+            [{"path": "a.md", "rest": "x ", "meta": {"n": 1}}, {"path": "b.md"}],
         ),
         (
             {
@@ -47,14 +45,14 @@ WITH_PARTS = Blocks.model_validate({"starts_with": "File: ", "parts": PARTS})
                     {"type": "audio"},
                 ]
             },
-            {"blocks": Blocks()},
+            "blocks",
             [{"uri": "file:///a.md", "text": "x"}, {"type": "resource_link", "uri": "file:///b.md"}],
         ),
     ],
 )
-def test_what_is_read(result: dict[str, Any], reading: dict[str, Any], root: Any) -> None:
+def test_what_is_read(result: dict[str, Any], reading: str | None, root: Any) -> None:
     """Structured content, the JSON of the text, or each block as a hit, as the settings say."""
-    assert root_of(result, "search", **reading) == root
+    assert root_of(result, "search", reading) == root
 
 
 @each_row(
@@ -68,7 +66,7 @@ def test_what_is_read(result: dict[str, Any], reading: dict[str, Any], root: Any
             "returns 'input_required' instead of a result, and there is nobody to answer it",
         ),
         ({}, "expected structuredContent, or one text block of JSON; found 0 text blocks"),
-        (text("{}", "{}"), "found 2 text blocks (`ask.mcp.blocks: {}` reads each as a hit)"),
+        (text("{}", "{}"), "found 2 text blocks (`ask.mcp.text: blocks` reads each as a hit)"),
         (text("Nothing."), "content[].text: expected JSON, found 'Nothing.'"),
         (text("[" * 500 + "]" * 500), "nested too deeply, expected at most 200 levels"),
         ({"content": {}}, "content: expected a list of at most 1000 blocks"),
@@ -96,9 +94,9 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["content", "structuredContent", "isError", "resultType"]), JSON))
 def test_any_result_is_read_or_refused(result: dict[str, Any]) -> None:
     """Whatever a server sends, a value comes of it, or a reason."""
-    for reading in ({}, {"text": True}, {"blocks": Blocks()}, {"blocks": WITH_PARTS}):
+    for reading in (None, "json", "blocks", WITH_PARTS):
         with suppress(Missed, ValueError):
-            json.dumps(root_of(result, "search", **reading))  # type: ignore[arg-type]
+            json.dumps(root_of(result, "search", reading))
 
 
 TOOL = {"name": "search", "inputSchema": {"properties": {"query": {}, "limit": {}}, "required": ["query"]}}
