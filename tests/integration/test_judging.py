@@ -427,7 +427,7 @@ def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
     return grade
 
 
-CANARY = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n"
+CANARY = "  scores: [groundedness]\n  canary: golden/canary.jsonl\n"
 
 
 def put_canary(project: Project, content: str) -> None:
@@ -512,8 +512,8 @@ def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(answe
 def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
     """A file that the configuration names and nobody has is an error before anything is asked, with its key."""
     with FakeJudge(grade) as server:
-        judged_by(project, server, "  canary: {file: golden/canary.jsonl}\n")
+        judged_by(project, server, "  canary: golden/canary.jsonl\n")
         done = project.command("run")
         assert done.code == 2
         assert server.calls == 0
-    assert "judges.canary.file" in done.err
+    assert "judges.canary" in done.err

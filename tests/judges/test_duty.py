@@ -25,7 +25,7 @@ SECTION = """
 judges:
   models: [{models}]
   scores: [context_relevancy]
-  canary: {{file: golden/canary.jsonl}}
+  canary: golden/canary.jsonl
   concurrency: 1
   max_tokens: 500
 gate: {{metrics: {{context_relevancy: {{floor: 1.5}}}}}}

@@ -55,7 +55,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     content = read_file(path, hint, most_bytes=MOST_BYTES)
     stored = history.read(content, str(path), _cutoffs(settings))
     now = dates.now()
-    click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
+    click.echo("\n".join([*_origin(stored, now), *_values(stored, slices=slices), *_accepted(stored)]))
     age = dates.days_between(stored.provenance.get("measured"), now)
     card = stored.scorecard
     return Answer(
@@ -151,7 +151,8 @@ def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
     return BaselineLog(path=history.path, more=history.more, shallow=history.shallow, revisions=versions)
 
 
-def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:
+def _origin(baseline: Baseline, now: str) -> Iterator[str]:
+    from raggate.config.gate_settings import STALE_AFTER_DAYS
     from raggate.gate import noise
     from raggate.models.scorecard import OVERALL
 
@@ -159,10 +160,9 @@ def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[s
     yield f"{log_line(baseline.source)}: baseline of suite {log_line(scorecard.suite) or 'unknown'}"
     measured = provenance.get("measured")
     age = dates.days_between(measured, now)
-    stale = settings.gate.stale_after_days if settings else None
     when = log_line(str(measured or "unknown"), limit=40)
     if age is not None:
-        when += f", {_ago(age)}" + (f", stale after {stale} days" if stale is not None and age > stale else "")
+        when += f", {_ago(age)}" + (f", stale after {STALE_AFTER_DAYS} days" if age > STALE_AFTER_DAYS else "")
     checkout = provenance.get("checkout")
     checkout = checkout if isinstance(checkout, dict) else {}
     commit = log_line(str(checkout.get("commit") or "unknown"), limit=64)

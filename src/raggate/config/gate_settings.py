@@ -13,7 +13,7 @@ from raggate.base import plugins
 from raggate.config.effects import OTHER, Looser, fewer, other, weaker
 from raggate.config.judge_settings import IN_POINTS
 from raggate.config.service_settings import SettingsModel
-from raggate.config.values import ImageName, Name, RelativePath, Text, Variable, off_is_none
+from raggate.config.values import ImageName, Name, RelativePath, Text, Variable
 
 DEFAULT_TOLERANCE = 0.05
 DEFAULT_GATED = (
@@ -33,21 +33,15 @@ DEFAULT_GATED = (
 )
 POINTS_TOLERANCE = 0.5
 """Of metrics that judges give points for, from 0 to 5."""
+STALE_AFTER_DAYS = 90
+"""A baseline that was measured more days before a run is warned of."""
+MIN_CAUGHT = 0.9
+"""The share of harmful faults that the gate must catch to be proved."""
 MIN_OVERLAP = 0.5
 """Share of the baseline's cases that the golden set must still contain unchanged."""
 DEFAULT_COMPOSITE = ("hit_at_5", "mrr_at_10", "ndcg_at_10")
 
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
-Days = Annotated[
-    int | None,
-    Field(ge=1),
-    BeforeValidator(off_is_none),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["off", False]}]}),
-]
-
-
-def _older_or_any(before: int | None, now: int | None) -> bool:
-    return before is not None and (now is None or now > before)
 
 
 def _confirmed_easier(before: int, now: int) -> bool:
@@ -111,12 +105,8 @@ class Gate(SettingsModel):
     """A question counts as found up to this rank, for the list of questions that broke."""
     max_error_rate: Annotated[float, Field(ge=0, lt=1), Looser(lt)] = 0.02
     """Share of calls that may fail before the run counts as not measured. Failed calls are misses."""
-    on_removed_cases: Annotated[Literal["refuse", "warn"], Looser(weaker)] = "refuse"
-    """What happens when baseline cases are missing from the golden set."""
     on_vault_change: Annotated[Literal["refuse", "warn"], Looser(weaker)] = "warn"
     """What happens when the vault differs from the baseline's."""
-    stale_after_days: Annotated[Days, Looser(_older_or_any)] = 90
-    """Warn when the baseline was measured more than this many days before the run; or `off`."""
     ratchet: Annotated[Literal["warn", "fail", "off"], Looser(weaker)] = "warn"
     """What happens when small accepted drops add up to more than the tolerance."""
 
@@ -260,9 +250,7 @@ class DeclaredFault(SettingsModel):
 
 
 class Prove(SettingsModel):
-    """What `raggate prove` requires of the gate, and which faults it tries beside the built-in ones."""
+    """Which faults `raggate prove` tries beside the built-in ones."""
 
-    min_caught: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.9
-    """The share of the faults that the gate must catch, of those that take something from a reader."""
     faults: Annotated[list[DeclaredFault], Field(max_length=100), AfterValidator(_distinct)] = []
     """Faults that only this API can have, each a `name` with `env` or `patch`."""

@@ -35,6 +35,8 @@ Combine = Literal["median", "majority"]
 
 MAX_TOKENS = 2000
 """Token limit of a reply."""
+CANARY_FLOOR = 0.4
+"""The agreement with people (kappa with quadratic weights) that judges must have to decide anything."""
 MIN_COVERAGE = 0.9
 """The share of the answers that must have been judged before a score can decide anything."""
 
@@ -145,19 +147,8 @@ class JudgeBudget(SettingsModel):
 
     calls: Annotated[int, Field(ge=0), Looser(gt)] = 2000
     """Requests that are sent."""
-    tokens: Annotated[int | None, Field(ge=0), Looser(_less_to_spend)] = None
-    """Tokens, read and written; null for as many as the calls take."""
     usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False), Looser(_less_to_spend)] = None
     """US dollars by the models' `price`; null for as many as the calls cost."""
-
-
-class CanarySettings(SettingsModel):
-    """Answers that people graded; the judges grade them again in every judged run."""
-
-    file: RelativePath
-    """A file of JSON lines, as docs/judges.md describes it."""
-    floor: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False), Looser(gt)] = 0.4
-    """The agreement with people (kappa with quadratic weights) that judges must have to decide anything."""
 
 
 class SpotCheckSettings(SettingsModel):
@@ -182,8 +173,9 @@ class Judges(SettingsModel):
     """Judge groundedness and faithfulness of the whole answer (`whole`), or claim by claim (`each`)."""
     combine: Combine = "median"
     """How the points of several judges are combined. For yes or no the majority counts."""
-    canary: Annotated[CanarySettings | None, Looser(lambda before, now: before is not None and now is None)] = None
-    """Answers that people graded. A score without any such answer decides nothing."""
+    canary: Annotated[RelativePath | None, Looser(lambda before, now: before is not None and now is None)] = None
+    """A file of answers that people graded, as docs/judges.md describes it; the judges grade them again in every judged
+    run. A score without any such answer decides nothing."""
     spot_check: SpotCheckSettings | None = None
     """A sample to judge a second time; null for none."""
     cassette: RelativePath = "golden/judge_cassette.jsonl"

@@ -279,7 +279,7 @@ def _misplaced(config: Config) -> tuple[Path, str] | None:
     judges = config.judges
     if judges is None:
         return None
-    canary: dict[Path, str] = {} if judges.canary is None else {("judges", "canary", "file"): judges.canary.file}
+    canary: dict[Path, str] = {} if judges.canary is None else {("judges", "canary"): judges.canary}
     own: dict[Path, str] = {("judges", "cassette"): judges.cassette, **canary}
     for key, path in own.items():
         if in_git(path):

@@ -31,11 +31,6 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 _METADATA = frozenset(("168.63.129.16", "fd00:ec2::254", "100.100.100.200", "metadata.google.internal"))
 
 
-def off_is_none(value: object) -> object:
-    """Take `off`, which YAML may read as false, for nothing."""
-    return None if value is False or value == "off" else value
-
-
 def _relative(path: str) -> str:
     pure = PurePosixPath(path)
     if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path:

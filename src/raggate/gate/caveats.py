@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.base import dates
 from raggate.base.numbers import counted, fixed, number_in
-from raggate.config.gate_settings import Gate
+from raggate.config.gate_settings import STALE_AFTER_DAYS, Gate
 from raggate.gate import completeness, reach, wording
 from raggate.gate.causes import index_change
 from raggate.models.baseline import Baseline
@@ -26,15 +26,15 @@ _CLOCKS = 1
 """Days by which the clocks of two machines may differ without a word."""
 
 
-def age(baseline: Baseline | None, at: str, allowed: int | None) -> Iterator[Reason]:
+def age(baseline: Baseline | None, at: str) -> Iterator[Reason]:
     """Warn that a baseline is stale, or cannot become it, as it was measured later than at this moment."""
     measured = baseline.provenance.get("measured") if baseline is not None else None
     days = dates.days_between(measured, at)
-    if days is None or allowed is None or -_CLOCKS <= days <= allowed:
+    if days is None or -_CLOCKS <= days <= STALE_AFTER_DAYS:
         return
     day = f"the baseline was measured on {dates.day(measured)}"
-    if days > allowed:
-        advice = f"before this run, and counts as stale after {allowed}: promote a newer run"
+    if days > STALE_AFTER_DAYS:
+        advice = f"before this run, and counts as stale after {STALE_AFTER_DAYS}: promote a newer run"
     else:
         advice = "after this run: if a clock was wrong, promote a run by the right one"
     yield Reason("stale-baseline", f"{day}, {counted(int(abs(days)), 'day')} {advice}")
@@ -42,12 +42,10 @@ def age(baseline: Baseline | None, at: str, allowed: int | None) -> Iterator[Rea
 
 def of_baseline(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]:
     """Warn of an old baseline, and of what is different on the two sides though the policy lets it be."""
-    yield from age(comparison.baseline, started, gate.stale_after_days)
+    yield from age(comparison.baseline, started)
     yield from index_change.chunks(comparison, same_chunker=False)
     if comparison.vault_changes and gate.on_vault_change == "warn":
         yield completeness.other_vault(comparison)
-    if gate.on_removed_cases == "warn":
-        yield from completeness.removed_cases(comparison)
     if changed := "; ".join(_changed(comparison, comparison.golden)):
         yield Reason("golden-changed", f"the golden set is not the one of the baseline: {changed}")
     baseline = comparison.baseline

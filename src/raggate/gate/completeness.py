@@ -90,8 +90,7 @@ def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Itera
 
 def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """Return what is missing that keeps an otherwise green comparison from being one."""
-    if gate.on_removed_cases == "refuse":
-        yield from removed_cases(comparison)
+    yield from removed_cases(comparison)
     if comparison.vault_changes and gate.on_vault_change == "refuse":
         yield other_vault(comparison)
     vanished = [row.delta for row in rows if row.status == "vanished"]

@@ -286,7 +286,7 @@ def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
     yield from completeness.setting_obstacles(left, settings.suite, _known_by(change), settings.ask.modes)
     modes = {*left.scorecard.slices} & {*settings.ask.modes}
     removed = sorted(removed_cases(change.golden.cases, left, modes)) if left.paired else ()
-    if removed and settings.gate.on_removed_cases == "refuse":
+    if removed:
         yield wording.removed(removed)
     notes = left.scorecard.fingerprint.get("notes")
     if settings.gate.on_vault_change == "refuse" and isinstance(notes, dict) and notes != change.vault.notes:

@@ -85,7 +85,7 @@ def check_baseline(
     if baseline is None:
         yield LintFinding("no-baseline", path, 1, "", "there is no such file")
         return
-    for reason in caveats.age(baseline, at, settings.gate.stale_after_days):
+    for reason in caveats.age(baseline, at):
         yield LintFinding(reason.code, path, 1, "", reason.message)
     if baseline.paired:
         yield from _other_settings(settings, baseline, {**now, "metrics_version": METRICS_VERSION}, path)

@@ -154,7 +154,7 @@ def files_that_judge(where: InputSource, settings: Config) -> tuple[str, ...]:
     baseline = settings.baseline_path if where.baseline_file is None else where.own_baseline
     judges = settings.judging
     judged = [] if judges is None else [judges.cassette]
-    judged += [judges.canary.file] if judges is not None and judges.canary else []
+    judged += [judges.canary] if judges is not None and judges.canary else []
     judged += [] if baseline is None else [baseline]
     return (where.config_name, settings.golden, *settings.vault.values(), *judged)
 
@@ -250,8 +250,8 @@ def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | Non
 
 def _find_canary(source: sources.Source, settings: Config) -> StoredFile | None:
     canary = settings.judging.canary if settings.judging is not None else None
-    hint = "Key 'judges.canary.file' names the answers that people graded."
-    return None if canary is None else _needed(source, canary.file, hint)
+    hint = "Key 'judges.canary' names the answers that people graded."
+    return None if canary is None else _needed(source, canary, hint)
 
 
 def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile | None:

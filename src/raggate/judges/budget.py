@@ -91,8 +91,6 @@ class Budget:
             tokens, usd = tokens + self._held_tokens, usd + self._held_usd
         if self._calls >= limits.calls:
             return f"judges.budget.calls: {counted(limits.calls, 'call')} {'is' if limits.calls == 1 else 'are'} made"
-        if limits.tokens is not None and tokens > limits.tokens:
-            return f"judges.budget.tokens: the call could take more than {limits.tokens} tokens in all"
         if limits.usd is not None and usd > limits.usd:
             return f"judges.budget.usd: the call could take more than {setting(limits.usd)} dollars in all"
         return None

@@ -126,7 +126,7 @@ CHECKS: dict[str, Check] = {
         "note", "There is no baseline, so only floors and ceilings can be gated.", "Run `raggate check`, then promote."
     ),
     "stale-baseline": Check(
-        "warning", "The baseline is older than gate.stale_after_days, or from the future.", "Promote a newer run."
+        "warning", "The baseline is older than 90 days, or from the future.", "Promote a newer run."
     ),
     "other-settings": Check(
         "warning",

@@ -14,7 +14,7 @@ from raggate.base.errors import UsageError
 from raggate.base.files import read_file, write_file, writing
 from raggate.base.numbers import counted, dollars
 from raggate.base.redact import Guarded
-from raggate.config.judge_settings import MAX_TOKENS, Judges, in_git
+from raggate.config.judge_settings import CANARY_FLOOR, MAX_TOKENS, Judges, in_git
 from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
 from raggate.judges.canary import CanarySet
@@ -247,7 +247,7 @@ def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | N
     """Read what people graded."""
     if file is None or settings.canary is None:
         return None
-    return canary.read(file.data, file.place or file.name, settings.canary.floor)
+    return canary.read(file.data, file.place or file.name, CANARY_FLOOR)
 
 
 def place(root: Path, path: str) -> Path:

@@ -118,9 +118,9 @@ def _settings(config_file: Path, run: Run, mode: JudgingMode | None) -> tuple[Ju
 def _canary(root: Path, settings: Judges) -> StoredFile | None:
     if settings.canary is None:
         return None
-    path = root / settings.canary.file
-    data = read_file(path, "Key 'judges.canary.file' names the answers that people graded.")
-    return StoredFile(name=settings.canary.file, data=data)
+    path = root / settings.canary
+    data = read_file(path, "Key 'judges.canary' names the answers that people graded.")
+    return StoredFile(name=settings.canary, data=data)
 
 
 def _refuse_unjudgeable(run: Run) -> None:

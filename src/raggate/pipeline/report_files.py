@@ -50,7 +50,7 @@ def _read_by(request: Request) -> Iterator[tuple[Path, str]]:
     if settings.judging is not None:
         yield root / settings.judging.cassette, "the judges' replies"
         if settings.judging.canary is not None:
-            yield root / settings.judging.canary.file, "the judges' canary"
+            yield root / settings.judging.canary, "the judges' canary"
 
 
 def refusals(files: Iterable[Path], places: Taken) -> dict[Path, str]:

@@ -182,7 +182,7 @@ def _own(settings: Config) -> Iterator[str]:
     if judges is not None:
         yield judges.cassette
         if judges.canary is not None:
-            yield judges.canary.file
+            yield judges.canary
     yield from _of_the_api(settings)
 
 

@@ -19,7 +19,7 @@ from raggate.base.errors import CannotTell, Interrupted, UsageError
 from raggate.base.files import read_file, scratch_directory
 from raggate.base.numbers import counted, points, rounded, setting
 from raggate.base.quote import cut, enumerated, quoted
-from raggate.config.gate_settings import DeclaredFault
+from raggate.config.gate_settings import MIN_CAUGHT, DeclaredFault
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api
 from raggate.gate import waivers, wording
@@ -278,7 +278,7 @@ class _Work:
             questions=len({case.id for case, _ in self._questions}),
             modes=tuple(settings.ask.modes),
             watch=watched,
-            min_caught=settings.prove.min_caught,
+            min_caught=MIN_CAUGHT,
             planned=self._runs,
             repeats=tuple(self.repeats),
             harmless=tuple(self.harmless),

@@ -23,7 +23,7 @@ from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.scorecard import OVERALL
 from tables import each_row
 
-CONFIG = "suite: notes\nvault: {work: vault}\napi: {url: http://127.0.0.1:1}\ngate: {stale_after_days: 30}\n"
+CONFIG = "suite: notes\nvault: {work: vault}\napi: {url: http://127.0.0.1:1}\n"
 PROVENANCE = {
     "measured": "2026-01-02T03:04:05Z",
     "checkout": {"commit": "abcdef0123456789", "dirty": True},
@@ -46,7 +46,7 @@ ACCEPTED = {
 SHOWN = """\
 baselines/notes.json: baseline of suite notes
   run         run-1
-  measured    2026-01-02T03:04:05Z, 40 days ago, stale after 30 days
+  measured    2026-01-02T03:04:05Z, 100 days ago, stale after 90 days
   commit      abcdef0123456789, with changes that were not committed
   promoted by maria
   reason      New chunker
@@ -129,7 +129,7 @@ def aged(folder: Path, days: float) -> str:
 
 def test_show(folder: Path) -> None:
     """The baseline is shown with its origin, its values over all cases and what was accepted."""
-    measured = (datetime.now(UTC) - timedelta(days=40.5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    measured = (datetime.now(UTC) - timedelta(days=100.5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     (folder / "baselines/notes.json").write_bytes(content(measured=measured))
     assert output("show").replace(measured, PROVENANCE["measured"]) == SHOWN
 
@@ -139,13 +139,13 @@ def test_show(folder: Path) -> None:
     [
         (0.4, "today"),
         (1.5, "1 day ago"),
-        (29.5, "29 days ago"),
-        (30.5, "30 days ago, stale after 30 days"),
+        (89.5, "89 days ago"),
+        (90.5, "90 days ago, stale after 90 days"),
         (-2, "in the future"),
     ],
 )
 def test_age(folder: Path, days: float, phrase: str) -> None:
-    """The age is told in whole days, and from the configured age on that it is stale."""
+    """The age is told in whole days, and from 90 days on that it is stale."""
     assert aged(folder, days) == phrase
 
 

@@ -137,10 +137,10 @@ def text_with(judges: str, vault: str = "notes") -> bytes:
             "judges.cassette: expected a file outside the notes; found 'notes/c.jsonl' in vault",
         ),
         ("cassette: notes", "judges.cassette: expected a file outside the notes"),
-        ("canary: {file: notes/sub/canary.jsonl}", "judges.canary.file: expected a file outside the notes"),
+        ("canary: notes/sub/canary.jsonl", "judges.canary: expected a file outside the notes"),
         ("cassette: golden/eval_set.jsonl", "which is that of 'golden'"),
         ("cassette: baselines/default.json", "which is that of 'baseline'"),
-        ("canary: {file: golden/judge_cassette.jsonl}", "which is that of 'judges.canary.file'"),
+        ("canary: golden/judge_cassette.jsonl", "which is that of 'judges.canary'"),
     ],
 )
 def test_a_place_that_is_somebody_elses_is_refused(judges: str, message: str) -> None:

@@ -40,7 +40,7 @@ def test_defaults() -> None:
     assert loaded.baseline_path == "baselines/default.json"
     assert (loaded.ask.modes, loaded.ask.k, loaded.ask.retrieval_only) == (["hybrid"], 10, True)
     assert loaded.score.k == [1, 3, 5, 10]
-    assert (loaded.gate.tolerance, loaded.gate.max_error_rate, loaded.gate.on_removed_cases) == (0.05, 0.02, "refuse")
+    assert (loaded.gate.tolerance, loaded.gate.max_error_rate) == (0.05, 0.02)
     assert (loaded.gate.min_cases, loaded.gate.flip_at) == (10, 5)
     assert (loaded.ask.concurrency, loaded.ask.timeout) == (8, 60)
     assert (loaded.invariants.scores_ordered, loaded.invariants.must_be_deterministic) == ("error", "off")
@@ -418,22 +418,6 @@ def test_waiver(text: str, expires: str) -> None:
 def test_mistake_in_a_waiver(text: str, message: str) -> None:
     """A waiver that does not say for what, by whom or until when is refused with its place in the list."""
     assert message in refusal(f"{MINIMAL}waivers: [{text}]")
-
-
-@each_row(
-    ("text", "expected"),
-    [
-        pytest.param("{}", 90, id="default"),
-        pytest.param("{stale_after_days: 1}", 1, id="a day"),
-        pytest.param("{stale_after_days: off}", None, id="off"),
-        pytest.param("{stale_after_days: false}", None, id="false"),
-    ],
-)
-def test_stale_after_days(text: str, expected: int | None) -> None:
-    """A baseline counts as stale after a number of days, or never; what is stored with a run reads the same."""
-    loaded = load(f"{MINIMAL}gate: {text}")
-    assert loaded.gate.stale_after_days == expected
-    assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
 
 
 @each_row(

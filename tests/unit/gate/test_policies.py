@@ -347,7 +347,7 @@ class TestAttacks:
         """A metric that ten questions had is judged, however few of them can still be compared."""
         old = answered([1] * 40, [True] * 12)
         kept = answered([1] * 40, [True] * 7 + [False] * 2)
-        decided = judged(old, kept, Gate(on_removed_cases="warn"))
+        decided = judged(old, kept, Gate())
         assert codes(decided)[1][0] == "no-evidence"
         assert "few-cases" not in codes(decided)[1]
 

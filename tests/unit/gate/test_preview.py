@@ -86,7 +86,6 @@ def test_settings_that_leave_no_comparable_baseline(config: dict[str, Any], reas
     ("gate", "questions", "notes", "reasons"),
     [
         ({}, ["q1"], {}, ("1 case of the baseline is gone: q2",)),
-        ({"on_removed_cases": "warn"}, ["q1"], {}, ()),
         ({}, ["q1", "q2", "q3"], {"work/n.md": "b"}, ()),
         (
             {"on_vault_change": "refuse"},

@@ -229,12 +229,6 @@ def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
         pytest.param(with_gated(), PLAIN, [], id="none"),
         pytest.param(with_gated(golden=GoldenChanges(added=("q2",))), PLAIN, ["golden-changed"], id="added"),
         pytest.param(with_gated(golden=GoldenChanges(relabelled=("q2",))), PLAIN, ["golden-changed"], id="relabelled"),
-        pytest.param(
-            with_gated(golden=GoldenChanges(removed=("q2",))),
-            Gate(on_removed_cases="warn"),
-            ["removed-cases"],
-            id="removed",
-        ),
         pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, ["vault-changed"], id="vault"),
         pytest.param(
             with_gated(vault_changes=(NoteChange("changed", "a.md"),)),

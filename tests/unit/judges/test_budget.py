@@ -42,33 +42,18 @@ def test_what_is_set_aside_is_more_than_a_call_can_take() -> None:
     assert upper_bound(make_request(max_tokens=500)).tokens - upper_bound(make_request(max_tokens=100)).tokens == 400
 
 
-def test_a_limit_of_tokens_is_never_passed() -> None:
-    """A call that could pass the limit is not made, although it might take less."""
-
-    async def spend() -> None:
-        budget = Budget(JudgeBudget(tokens=upper_bound(REQUEST).tokens + 49))
-        reserved = await budget.reserve(REQUEST)
-        assert isinstance(reserved, Reserved)
-        await budget.settle(reserved, told(50))
-        refused = await budget.reserve(REQUEST)
-        assert isinstance(refused, str)
-        assert refused.startswith("judges.budget.tokens: the call could take more than")
-        assert budget.spending().tokens == 50
-
-    asyncio.run(spend())
-
-
 def test_a_call_waits_for_what_others_have_set_aside() -> None:
     """A call that fits as soon as one under way has taken less than it might is not refused, but waits."""
+    request = make_request(judge=make_judge(price=TokenPrice(input=1e6, output=0)))
 
     async def spend() -> None:
-        budget = Budget(JudgeBudget(tokens=upper_bound(REQUEST).tokens + 10))
-        first = await budget.reserve(REQUEST)
+        budget = Budget(JudgeBudget(usd=upper_bound(request).usd + 1))
+        first = await budget.reserve(request)
         assert isinstance(first, Reserved)
-        second = asyncio.create_task(budget.reserve(REQUEST))
+        second = asyncio.create_task(budget.reserve(request))
         await asyncio.sleep(0.01)
         assert not second.done()
-        await budget.settle(first, told(10))
+        await budget.settle(first, told(1, usd=1.0))
         assert isinstance(await second, Reserved)
 
     asyncio.run(spend())
