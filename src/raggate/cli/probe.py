@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.cli import options
-from raggate.cli.options import FiniteRange
 from raggate.frontends import console
 from raggate.models.answer import Answer
 
@@ -20,14 +19,7 @@ if TYPE_CHECKING:
 @options.config()
 @options.API_URL
 @click.option("--question", metavar="TEXT", help="The question. Default: the first of the golden set.")
-@click.option(
-    "--seconds",
-    type=FiniteRange(1, 600),
-    default=10,
-    show_default=True,
-    help="How long all of it may take; of an API that raggate starts, the question alone.",
-)
-def probe(config_file: Path, api_url: str | None, question: str | None, seconds: float) -> Answer[Probed]:
+def probe(config_file: Path, api_url: str | None, question: str | None) -> Answer[Probed]:
     """Ask the API one question, and show what its answer fills.
 
     No run directory and no baseline is written. Exit code 0: it can be measured, 2: usage error, 3: no answer that
@@ -38,7 +30,7 @@ def probe(config_file: Path, api_url: str | None, question: str | None, seconds:
     from raggate.reports.smoke_test import render
 
     request = options.request_of(config_file, api_url=api_url)
-    test = smoke_test(request, question, seconds)
+    test = smoke_test(request, question)
     click.echo(render(test, width=max(console.width(), 60)), nl=False)
     probed = Probed(
         case_id=test.case.id,

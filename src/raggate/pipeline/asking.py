@@ -162,22 +162,11 @@ class Part(Struct, frozen=True, kw_only=True):
         return stopped
 
     def _ask_all(self, up: Booted, answers: AnswersSoFar, progress: Progress, repeat: int) -> str | None:
-        questions: Sequence[tuple[Case, str]] = questions_of(self.cases, self.inputs.config.ask.modes)
-        ask = partial(self._ask_these, up, answers, progress, repeat)
+        asking = self.inputs.config.ask
+        questions: Sequence[tuple[Case, str]] = questions_of(self.cases, asking.modes)
+        total, before = len(questions) * asking.repeat, len(answers.results)
         if self.kept is not None:
             questions = self.kept.left(questions, repeat)
-        return ask(questions)
-
-    def _ask_these(
-        self,
-        up: Booted,
-        answers: AnswersSoFar,
-        progress: Progress,
-        repeat: int,
-        questions: Sequence[tuple[Case, str]],
-    ) -> str | None:
-        asking = self.inputs.config.ask
-        total, before = len(questions_of(self.cases, asking.modes)) * asking.repeat, len(answers.results)
         if not questions:
             return None
 

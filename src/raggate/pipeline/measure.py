@@ -139,14 +139,9 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
         measured = Calibration(run=run, scorecard=scorecard, boots=boots, pairs=0, alarms={})
         if run.stopped is None:
             with failure_reports(directory, asking.config), dates.after_asking(runs * len(run.results)):
-                measured = _judged(measured, asking)
+                alarms, pairs = calibration.alarms_by_policy(calibration.separate(run), asking.config.gate)
+                measured = replace(measured, pairs=pairs, alarms=alarms)
         return RunResult(run=run, directory=directory), measured
-
-
-def _judged(measured: Calibration, inputs: Inputs) -> Calibration:
-    run, settings = measured.run, inputs.config
-    alarms, pairs = calibration.alarms_by_policy(calibration.separate(run), settings.gate)
-    return replace(measured, pairs=pairs, alarms=alarms)
 
 
 def in_order(cases: Sequence[Case], modes: Iterable[str], results: Sequence[Result]) -> Iterator[tuple[Case, Result]]:

@@ -19,7 +19,7 @@ from raggate.config.judge_settings import Judges, JudgingMode
 from raggate.config.schema import Config
 from raggate.inputs.trusted import StoredFile
 from raggate.judges.cassette import Cassette
-from raggate.models.run import LabelledResult, Run
+from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.pipeline import (
     jury,
@@ -59,8 +59,10 @@ def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
     if run.shortfall:
         asked.say(run.shortfall)
     judges.warn_of_missing_keys()
-    judged = _by(judges.judge(run), judges.settings)
+    judged = judges.judge(run)
     _refuse_ungraded(judged)
+    if isinstance(judged.config, Config):
+        judged = replace(judged, config=judged.config.model_copy(update={"judges": judges.settings}))
     if asked.prune:
         dropped, kept = judges.tape.prune()
         asked.say(f"{judges.tape.path}: {counted(dropped, 'reply', 'replies')} dropped, {kept} kept")
@@ -129,7 +131,7 @@ def _refuse_unjudgeable(run: Run) -> None:
             f"run {cut(run.run_id)} asked for no answers, so there is nothing to judge",
             hint="Measure again with ask.retrieval_only: false.",
         )
-    if any(map(_is_cut, run.answers)):
+    if any(item.labels.truncated for item in run.answers):
         raise UsageError(
             f"run {cut(run.run_id)} keeps the beginnings of texts alone, and judges see all of them",
             hint="Measure again with --store-full-text, or with a section `judges` in raggate.yml.",
@@ -145,14 +147,3 @@ def _refuse_ungraded(run: Run) -> None:
             f"no answer of run {cut(run.run_id)} was graded, so the run stays as it was: {counts}",
             hint="docs/judges.md has a table of the reasons.",
         )
-
-
-def _is_cut(item: LabelledResult) -> bool:
-    return item.labels.truncated
-
-
-def _by(run: Run, settings: Judges) -> Run:
-    """Note in a run by whom it is judged now, where its configuration has a place for it."""
-    if not isinstance(run.config, Config):
-        return run
-    return replace(run, config=run.config.model_copy(update={"judges": settings}))

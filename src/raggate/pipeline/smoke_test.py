@@ -15,29 +15,24 @@ from raggate.gate.filled_fields import examine
 from raggate.inputs import golden, vault
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import NO_CONFIG, Inputs
-from raggate.models.golden import Case, Golden, Vault
-from raggate.models.run import LabelledResult, Result
+from raggate.models.golden import Case, Golden
 from raggate.models.smoke_test import SmokeTest
 from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import label
 
-SECONDS = 10.0
-"""For everything, where the API runs already; otherwise for the question alone."""
+_READY_S = 4.0
+"""How long an API that runs already may take until it is ready."""
+_ANSWER_S = 10.0
+_SETTLE_S = 0.2
 
-_READY_SHARE = 0.4  # of the seconds of an API that runs; the rest is the question's
-_SETTLE = 0.2
 
-
-def smoke_test(
-    request: Request, question: str | None, seconds: float = SECONDS, *, name: str = "--question"
-) -> SmokeTest:
+def smoke_test(request: Request, question: str | None, *, name: str = "--question") -> SmokeTest:
     """Bring the API up, ask one question, and say what the answer filled.
 
     Args:
         question: what is asked; None for the first question of the suite that has an answer.
-        seconds: the most that all of it takes where the API runs already, and the question where it is started.
         name: what a question is called that is no question of the suite: where it comes from.
     """
     settings = _settings(request)
@@ -45,14 +40,18 @@ def smoke_test(
     texts = vault.load(vaults)
     vault.say_malformed(texts, request.say)
     case = _typed(question, name) if question is not None else _first(request, settings)
-    patient = _in_a_hurry(settings, seconds)
-    inputs = Inputs(config=patient, golden=_only(case), vault=texts, baseline=None, against=None)
+    mode = next(mode for mode in settings.ask.modes if asked_in(case.modes, mode))
+    hurried = _in_a_hurry(settings)
+    whole = Golden(name="", cases=(case,), hash="")
+    inputs = Inputs(config=hurried, golden=whole, vault=texts, baseline=None, against=None)
     with scratch_directory() as out:
         place = Place(out=out, runs=out)
-        with booted(request, inputs, Build(api=patient.api, root=request.root), place, {}) as up:
-            answered = up.adapter.ask([(case, _mode(case, settings))], up.api, on_result=lambda *_: None)
+        with booted(request, inputs, Build(api=hurried.api, root=request.root), place, {}) as up:
+            answered = up.adapter.ask([(case, mode)], up.api, on_result=lambda *_: None)
             result = up.clean(answered.results[0])
-    return examine(_labelled(case, result, texts), settings, texts)
+    with dates.after_asking(1):
+        labelled = Notes(texts).label(label(case, result))
+    return examine(labelled, settings, texts)
 
 
 def _settings(request: Request) -> Config:
@@ -90,29 +89,11 @@ def _typed(question: str, name: str) -> Case:
     return Case(id=name, question=question, answerable=True)
 
 
-def _only(case: Case) -> Golden:
-    return Golden(name="", cases=(case,), hash="")
-
-
-def _mode(case: Case, settings: Config) -> str:
-    return next(mode for mode in settings.ask.modes if asked_in(case.modes, mode))
-
-
-def _in_a_hurry(settings: Config, seconds: float) -> Config:
+def _in_a_hurry(settings: Config) -> Config:
     ready = settings.api.ready
     if settings.api.url is not None:
-        shorter = {"timeout": min(ready.timeout, _READY_SHARE * seconds), "settle": min(ready.settle, _SETTLE)}
+        shorter = {"timeout": min(ready.timeout, _READY_S), "settle": min(ready.settle, _SETTLE_S)}
         ready = ready.model_copy(update=shorter)
-        seconds *= 1 - _READY_SHARE
-    ask = settings.ask
-    return settings.model_copy(
-        update={
-            "api": settings.api.model_copy(update={"ready": ready}),
-            "ask": ask.model_copy(update={"timeout": min(ask.timeout, seconds)}),
-        }
-    )
-
-
-def _labelled(case: Case, result: Result, texts: Vault) -> LabelledResult:
-    with dates.after_asking(1):
-        return Notes(texts).label(label(case, result))
+    api = settings.api.model_copy(update={"ready": ready})
+    ask = settings.ask.model_copy(update={"timeout": min(settings.ask.timeout, _ANSWER_S)})
+    return settings.model_copy(update={"api": api, "ask": ask})
