@@ -18,6 +18,7 @@ from raggate.base.headings import (
     inside_folder,
     same_title,
     without_attributes,
+    written,
 )
 from tables import each_row
 
@@ -159,6 +160,11 @@ def test_elements(path: str, expected: tuple[str, ...]) -> None:
 def test_covers(gold: str, retrieved: str, *, expected: bool) -> None:
     """A gold path covers its own section and what lies inside, compared heading by heading."""
     assert covers(gold, retrieved) is expected
+
+
+def test_written() -> None:
+    """A path is written one level deeper per heading, six at most."""
+    assert written(tuple("ABCDEFG")) == "# A > ## B > ### C > #### D > ##### E > ###### F > ###### G"
 
 
 @each_row(

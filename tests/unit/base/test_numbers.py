@@ -55,6 +55,12 @@ def test_written(value: float | None, expected: str, *, sign: bool) -> None:
     assert numbers.written(value, sign=sign) == expected
 
 
+@each_row(("beside", "expected"), [(0.75, "0.8000"), (0.79997, "0.80000"), (0.8 + 1e-12, "0.8000")])
+def test_written_beside_another(beside: float, expected: str) -> None:
+    """A value beside another has as many decimals more as tell the two apart, where they are not the same."""
+    assert numbers.written(0.8, beside=beside) == expected
+
+
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=5), margin=st.sampled_from((1e-9, 1e-5)))
 def test_decimals_apart(values: list[float], margin: float) -> None:
     """Two values further apart than the margin never look the same, and nothing has less than 4 decimals."""

@@ -485,3 +485,16 @@ def test_a_file_may_be_left_out_of_that_name(git: Git, tmp_path: Path) -> None:
     assert sources.tree_id(root, but="replies") == changed != whole
     (root / "replies").unlink()
     assert sources.tree_id(root, but="replies") == changed
+
+
+def test_a_file_that_is_too_large(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a commit is not read beyond the bound."""
+    base = commit(git, tmp_path, a_md="12345", b_md="1234")
+    limits = git_objects.Limits(files=9, directory_bytes=99, file_bytes=4)
+    monkeypatch.setattr("raggate.inputs.git.LocalObjects.limits", limits)
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).unlink()
+    with sources.at(tmp_path, base) as source:
+        with pytest.raises(UsageError, match="it has 5 bytes, expected at most 4"):
+            source.read("a.md")
+        assert source.read("b.md") == b"1234"
