@@ -110,7 +110,7 @@ def app(session: Session, annotator: str) -> Starlette:
             Route("/overview", reading(lambda request: overview(session, by(request)))),
             Route(
                 "/question",
-                reading(lambda request: _question(session, request.query_params.get("id", ""), by(request))),
+                reading(lambda request: question(session, request.query_params.get("id", ""), by(request))),
             ),
             Route("/review", reading(lambda _: review(session))),
             Route("/decide", decided, methods=["POST"]),
@@ -137,13 +137,6 @@ def _answered(work: Callable[[], Any]) -> Response:
         status = 507 if isinstance(error, CannotTell) else 409
         value = {"problem": error.message, "hint": error.hint}
     return Response(dumps(value), status, media_type="application/json")
-
-
-def _question(session: Session, case_id: str, annotator: str) -> dict[str, Any]:
-    value = question(session, case_id, annotator)
-    if value is None:
-        raise UsageError(f"no question {case_id!r}")
-    return value
 
 
 def _read(model: type[Body], body: bytes) -> Body:
@@ -182,20 +175,19 @@ def overview(session: Session, annotator: str) -> dict[str, Any]:
         "suite": session.bench.settings.suite,
         "golden": session.names["golden"],
         "grades": [*GRADES.values()],
-        "questions": [_question_shown(session, case, annotator) for case in cases],
+        "questions": [
+            {
+                "id": case.id,
+                "question": case.question,
+                "answerable": case.answerable,
+                "tags": case.tags,
+                "must_pass": case.must_pass,
+                "passages": [_mark(session, case, place, annotator) for place in session.order(case.id, annotator)],
+            }
+            for case in cases
+        ],
         "unplaced": session.pool.unplaced,
         "people": sorted({name for votes in session.state.votes.values() for name in votes}),
-    }
-
-
-def _question_shown(session: Session, case: Case, annotator: str) -> dict[str, Any]:
-    return {
-        "id": case.id,
-        "question": case.question,
-        "answerable": case.answerable,
-        "tags": case.tags,
-        "must_pass": case.must_pass,
-        "passages": [_mark(session, case, place, annotator) for place in session.order(case.id, annotator)],
     }
 
 
@@ -211,11 +203,11 @@ def _mark(session: Session, case: Case, place: Pooled, annotator: str) -> dict[s
     }
 
 
-def question(session: Session, case_id: str, annotator: str) -> dict[str, Any] | None:
-    """Return the texts of one question's passages, and what counts as its answer now; None for no such question."""
+def question(session: Session, case_id: str, annotator: str) -> dict[str, Any]:
+    """Return the texts of one question's passages, and what counts as its answer now."""
     case = session.by_id.get(case_id)
     if case is None:
-        return None
+        raise UsageError(f"no question {case_id!r}")
     proposes = session.bench.settings.score.reads_snippets
     return {
         "id": case.id,

@@ -59,14 +59,9 @@ def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
 def bootstrap(
     n: int, statistic: Callable[[Sequence[int]], float | None], sampling: Sampling = DEFAULT
 ) -> Interval | None:
-    """Return the percentile bootstrap interval of a statistic of n units.
+    """Return the percentile bootstrap interval of a statistic of the indices of n units; None where it is undefined.
 
-    Args:
-        statistic: takes the indices of a resample, and may give None where it is undefined.
-
-    Returns:
-        The interval over the resamples in which the statistic is defined; None when it never is, and of one unit,
-        whose resamples are all that unit and say nothing of others.
+    Resamples in which it is None do not count. Those of one unit are all that unit and say nothing of others.
     """
     check_level(sampling.level)
     if n < 1 or sampling.resamples < 1 or sampling.seed < 0:

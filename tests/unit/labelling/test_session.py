@@ -71,7 +71,6 @@ def test_a_snippet_that_somebody_takes_is_written(project: LabelProject) -> None
     """The page proposes a sentence of each passage; it is written with the grade, a new grade without it drops it."""
     session = project.open()
     shown = label_page.question(session, "q2", "ann")
-    assert shown is not None
     (oven,) = (one for one in shown["passages"] if one["heading"] == OVEN)
     assert oven["snippet"] == "It bakes at 220 degrees."
     taken = grade("q2", OVEN, 2, text=oven["snippet"])

@@ -49,9 +49,14 @@ class Passage(NamedTuple):
         return written(self.path) or None
 
     def support(self, vault: Vault) -> Support:
-        """Make the gold support that names it, with the vault where another has a note of the same path."""
-        several = sum((name, self.rel_path) in vault.texts for name in vault.directories) > 1
-        return Support(rel_path=self.rel_path, heading_path=self.heading_path, vault=self.vault if several else None)
+        """Make the gold support that names it."""
+        return support_of(vault, self.vault, self.rel_path, self.path)
+
+
+def support_of(vault: Vault, name: str, rel_path: str, path: Elements) -> Support:
+    """Make the gold support of a place, with the vault where another has a note of the same path."""
+    several = sum((one, rel_path) in vault.texts for one in vault.directories) > 1
+    return Support(rel_path=rel_path, heading_path=written(path) or None, vault=name if several else None)
 
 
 def passages(vault: Vault) -> tuple[Passage, ...]:
@@ -208,9 +213,7 @@ class TextIndex:
 
     def support(self, stand: Stand) -> Support:
         """Make the gold support that names a place."""
-        several = sum((name, stand.rel_path) in self._vault.texts for name in self._vault.directories) > 1
-        heading = written(stand.path) or None
-        return Support(rel_path=stand.rel_path, heading_path=heading, vault=stand.vault if several else None)
+        return support_of(self._vault, *stand)
 
     def text(self, stand: Stand) -> str:
         """Return the text of the note."""
@@ -289,13 +292,8 @@ def whole_note(chunk: Chunk, vault: Vault) -> Passage | None:
 def of_anchor(anchor: str, vault: Vault) -> Support:
     """Read `note`, `note#heading` or `vault/note#heading`, where the heading may be a path, or the end of one."""
     note, heading = _note(anchor, vault)
-    several = sum(rel_path == note[1] for _, rel_path in vault.texts) > 1
-    support = Support(rel_path=note[1], vault=note[0] if several else None)
-    if not heading:
-        return support
-    paths = list(dict.fromkeys(heading_starts(vault.texts[note], note[1]).values()))
-    path = _only(heading, paths, note[1])
-    return Support(rel_path=support.rel_path, vault=support.vault, heading_path=written(path))
+    paths = list(dict.fromkeys(heading_starts(vault.texts[note], note[1]).values())) if heading else []
+    return support_of(vault, *note, _only(heading, paths, note[1]) if heading else ())
 
 
 def cases_beside(golden: Golden, supports: Iterable[Support], vault: Vault) -> list[str]:

@@ -271,12 +271,19 @@ def _small(name: str) -> str:
 
 
 def _proposal(draft: _Draft, check: CaseCheck, search: WordSearch) -> Proposal | None:
-    """Ask in the first way that names one passage alone and gives nothing away."""
+    """Ask in the first way that names one passage alone, gives nothing away, and has its answer nowhere else."""
     for question, names in draft.ways:
-        if search.holding(names) == [draft.passage]:
-            proposal = _checked(draft, question, check)
-            if proposal is not None:
-                return proposal
+        if search.holding(names) != [draft.passage]:
+            continue
+        case = Case(
+            id="proposal",
+            question=question,
+            answerable=True,
+            gold_supports=(draft.support,),
+            expected_key_facts=(draft.answer,),
+        )
+        if not check.refuses(case):
+            return Proposal.of(draft.source, draft.answer, case)
     return None
 
 
@@ -289,18 +296,6 @@ def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], 
         placed.append((asked[passage.rel_path] > 0, turn[passage[:2]], number, item))
         turn[passage[:2]] += 1
     return [item for *_, item in sorted(placed, key=lambda place: place[:3])]
-
-
-def _checked(draft: _Draft, question: str, check: CaseCheck) -> Proposal | None:
-    """Make the case, unless its answer stands elsewhere or its question gives it away."""
-    case = Case(
-        id="proposal",
-        question=question,
-        answerable=True,
-        gold_supports=(draft.support,),
-        expected_key_facts=(draft.answer,),
-    )
-    return None if check.refuses(case) else Proposal.of(draft.source, draft.answer, case)
 
 
 class CaseCheck:
