@@ -14,7 +14,6 @@ import pytest
 
 import preloaded
 from project import Project, make_project
-from raggate.base import files
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def test_a_full_disk_under_the_run_directories(project: Project, full: Path) -> 
     done = project.raggate("check", "--out", str(full), FAKE_BEHAVIOUR="")
     assert done.code == 3, done.err
     assert f"raggate: cannot tell: {full}/" in done.err
-    assert "No space left on device; 0.0 MiB and" in done.err
+    assert "No space left on device\n" in done.err
     assert "TMPDIR" in done.err
     assert "bug" not in done.err
     assert not [path for path in full.rglob("*") if path.suffix == ".tmp"]
@@ -57,7 +56,7 @@ def test_a_limit_on_the_size_of_files(project: Project) -> None:
     process = preloaded.start("check", at=project.root, environment={**os.environ}, code=code)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
-    assert ".jsonl: File too large; " in err
+    assert ".jsonl: File too large\n" in err
     assert "ulimit -f" in err
 
 
@@ -85,7 +84,7 @@ def test_whichever_file_cannot_be_written(
     done = project.command("check")
     assert done.code == 3, done.err
     # what is left of the room is told where it is the room that lacks
-    assert f"{name}: {os.strerror(number)}{'; ' if number in files.FULL else chr(10)}" in done.err
+    assert f"{name}: {os.strerror(number)}\n" in done.err
     assert not list(project.last_run().glob(".*.tmp"))
 
 

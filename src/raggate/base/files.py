@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from raggate.base.errors import CannotTell, FileError, UsageError
-from raggate.base.numbers import fixed
 
 MOST_BYTES = 1 << 30
 """Bytes of a file that is read whole and has no smaller bound of its own."""
@@ -174,30 +173,16 @@ def unwritable(error: OSError) -> CannotTell | None:
     if error.errno not in FULL | _CLOSED:
         return None
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
-    message = f"{path or 'the output'}: {error.strerror or error}{_space_left(path) if error.errno in FULL else ''}"
+    message = f"{path or 'the output'}: {error.strerror or error}"
+    advice = "Free some space" if error.errno in FULL else "Let the user that raggate runs as read and write there"
     if error.errno == errno.EFBIG:
-        return CannotTell(message, hint=f"Raise the limit on the size of files (`ulimit -f`), {_ELSEWHERE}")
-    if error.errno in FULL:
-        return CannotTell(message, hint=f"Free some space, {_ELSEWHERE}")
-    return CannotTell(message, hint=f"Let the user that raggate runs as read and write there, {_ELSEWHERE}")
+        advice = "Raise the limit on the size of files (`ulimit -f`)"
+    return CannotTell(message, hint=f"{advice}, {_ELSEWHERE}")
 
 
 def naming(error: OSError, path: Path) -> OSError:
     """Return the error with the file that was meant, where it names none or a temporary one."""
     return OSError(error.errno, error.strerror or str(error), str(path))
-
-
-def _space_left(path: Path | None) -> str:
-    # a directory may be a disk of its own, as that of temporary files often is
-    place = next((part for part in (path, *path.absolute().parents) if part.is_dir()), None) if path else None
-    if place is None:
-        return ""
-    try:
-        room = os.statvfs(place)
-    except OSError:
-        return ""
-    free = fixed(room.f_bavail * room.f_frsize / (1 << 20), 1)
-    return f"; {free} MiB and room for {room.f_favail} files are left there"
 
 
 @contextmanager

@@ -43,6 +43,10 @@ MOST_BYTES_OF_ERROR = 64 << 10
 _AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504, 529))
 _REFUSED = frozenset((503, 529))
 """Of the states of a server that fails, those of one that has not begun: after any other a reply may have been made."""
+_NO_PROXY = (
+    "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or NO_PROXY cannot be used: expected an address with http or https, such as "
+    "http://proxy:3128"
+)
 _UNTOLD = Usage(untold=1, usd=None)
 
 
@@ -137,8 +141,9 @@ class Client:
                 line = self._line(request.model)
             except UsageError as error:
                 return NotJudged(reason="connection", detail=error.message)
-            except (ValueError, ImportError, httpx.InvalidURL) as error:
-                return NotJudged(reason="connection", detail=_unusable(error))
+            except (ValueError, ImportError, httpx.InvalidURL):
+                # not told with its address, which may hold a password
+                return NotJudged(reason="connection", detail=_NO_PROXY)
             begin = _clock()
             try:
                 return line.scrub.outcome(await self._send(request, line))
@@ -240,13 +245,6 @@ class Client:
             self._stack.push_async_callback(http.aclose)
             self._lines[model] = _Line(http, scrub=KeyScrubber(self._api_key(model)))
         return self._lines[model]
-
-
-def _unusable(error: Exception) -> str:
-    """Say what of the environment keeps connections from being made. An address of a proxy may hold a password."""
-    if isinstance(error, ImportError):
-        return "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names a SOCKS proxy: expected one with http or https"
-    return "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or NO_PROXY has no address: expected one such as http://proxy:3128"
 
 
 def _late(settings: Judges, lost: _Lost | None) -> NotJudged:

@@ -197,9 +197,9 @@ def test_a_server_that_is_not_there_is_told() -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "detail"),
     [
-        ("HTTPS_PROXY", "socks5://127.0.0.1:1", "names a SOCKS proxy: expected one with http or https"),
-        ("HTTPS_PROXY", "nonsense://me:pa55word@127.0.0.1:1", "has no address"),
-        ("HTTPS_PROXY", "http://me:pa55word/@127.0.0.1:1", "has no address"),
+        ("HTTPS_PROXY", "socks5://127.0.0.1:1", "cannot be used: expected an address"),
+        ("HTTPS_PROXY", "nonsense://me:pa55word@127.0.0.1:1", "cannot be used"),
+        ("HTTPS_PROXY", "http://me:pa55word/@127.0.0.1:1", "cannot be used"),
         ("SSL_CERT_FILE", "/nowhere/ca.pem", "of /nowhere/ca.pem (SSL_CERT_FILE) cannot be read: [Errno 2] No such"),
         ("SSL_CERT_FILE", __file__, f"of {__file__} (SSL_CERT_FILE) cannot be read: "),
     ],
