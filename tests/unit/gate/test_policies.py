@@ -421,10 +421,6 @@ def test_one_more_loss_makes_nothing_green(
         assert {"no-evidence", "perhaps-worse"} & {*codes(worse)[1]}
 
 
-def _floor(value: float) -> Gate:
-    return Gate(metrics={"hit_at_5": Rule(tolerance=0.5, floor=value)})
-
-
 VANISHED = replace(SAME, current=make_metric(None, 0, unscored=9))
 
 
@@ -433,21 +429,14 @@ VANISHED = replace(SAME, current=make_metric(None, 0, unscored=9))
     [
         # the tolerance, to 1e-9
         (make_delta(0.8, 0.8 - 1e-12), PLAIN, "same"),
-        (make_delta(0.8, 0.9), PLAIN, "better"),
         (make_delta(0.80, 0.75), PLAIN, "within"),
-        (make_delta(0.80, 0.75 - 1e-10), PLAIN, "within"),
         (make_delta(0.80, 0.75 - 2e-9), PLAIN, "worse"),
         (make_delta(0.8, 0.7999), Gate(tolerance=0), "worse"),
         (rate(0.1, 0.2), PLAIN, "worse"),
-        (rate(0.10, 0.15), PLAIN, "within"),
         (rate(0.2, 0.1), PLAIN, "better"),
         # floors and ceilings, to 1e-9, over all cases of the run
-        (make_delta(0.8, 0.75), FLOOR, "within"),
         (make_delta(0.8, 0.75 - 9e-10), FLOOR, "within"),
         (make_delta(0.8, 0.75 - 1.1e-9), FLOOR, "below floor"),
-        (make_delta(0.8, 0.8), _floor(0.801), "below floor"),
-        (make_delta(0.8, 0.8), _floor(0.799), "same"),
-        (make_delta(0.70, 0.74), FLOOR, "below floor"),
         (make_delta(None, 0.74), FLOOR, "below floor"),
         (slice_delta(0.8, 0.74), FLOOR, "within"),
         (rate(0.1, 0.26), CEILING, "below floor"),
@@ -462,7 +451,6 @@ VANISHED = replace(SAME, current=make_metric(None, 0, unscored=9))
         (make_delta(0.8, 0.2, metric="ndcg_at_7"), PLAIN, "not gated"),
         (make_delta(0.8, 0.7), Gate(metrics={"hit_at_5": False}), "not gated"),
         (make_delta(None, 0.9), PLAIN, "no baseline"),
-        (make_delta(None, None), FLOOR, "not gated"),
         (VANISHED, PLAIN, "vanished"),
         (emptied(metric="ndcg_at_7"), PLAIN, "vanished"),
         # slices of enough cases

@@ -57,7 +57,6 @@ def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = No
 @each_row(
     ("run", "findings", "gate"),
     [
-        pytest.param(make_run(*ASKED), (), Gate(), id="all-answered"),
         pytest.param(make_run(*FAILED[:2], *ASKED[2:]), (), Gate(), id="exactly-the-allowed-share-failed"),
         pytest.param(make_run(*FAILED[:29], *ASKED[29:]), (), Gate(max_error_rate=0.29), id="allowed-share-is-exact"),
         pytest.param(make_run(*ASKED), (make_finding(level="warn"),), Gate(), id="an-invariant-warns"),
@@ -82,12 +81,6 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
     ("run", "findings", "reason"),
     [
         pytest.param(make_run(*ASKED, stopped="gave up"), (), "it did not finish: gave up", id="stopped"),
-        pytest.param(
-            make_run(*ASKED[:98], golden=make_golden(*(item.case for item in ASKED))),
-            (),
-            "2 of 100 cases not asked",
-            id="cases-missing",
-        ),
         pytest.param(
             make_run(*ASKED, *IN_VECTOR[:50], fingerprint={"modes": ["hybrid", "vector"]}),
             (),
@@ -309,7 +302,6 @@ def test_metric_without_a_shared_question() -> None:
     ("terms", "advice"),
     [
         pytest.param(Terms(), "If that is accepted", id="nothing-said"),
-        pytest.param(Terms(reason="because"), "If that is accepted", id="not-allowed"),
         pytest.param(Terms(allow_regression=True), "Only the reason is missing", id="no-reason"),
         pytest.param(Terms.of(" \n", "", allow_regression=True), "Only the reason is missing", id="blank-reason"),
     ],

@@ -80,12 +80,6 @@ def reach(*items: LabelledResult) -> Reach:
             id="the last heading alone",
         ),
         pytest.param(
-            {"heading_path": "N{} / Unit tests"},
-            (4, 0, 0),
-            "the API sets headings apart by ' / ', where they are not split: see `heading_separator`: golden set '# N",
-            id="a separator that is not known",
-        ),
-        pytest.param(
             {"heading_path": "# Other", "text": "b"}, (4, 0, 0), "other sections of these", id="other sections"
         ),
         pytest.param(
@@ -96,12 +90,6 @@ def reach(*items: LabelledResult) -> Reach:
         ),
         pytest.param({"text": "another piece"}, (4, 4, 0), "does not contain the snippets", id="other text"),
         pytest.param({"rel_path": ""}, (0, 0, 0), "the API returns no path of a note", id="no paths"),
-        pytest.param(
-            {"rel_path": "/data/dir/n{}.md"},
-            (0, 0, 0),
-            "the API writes paths differently: golden set 'dir/n0.md', API '/data/dir/n0.md'",
-            id="paths from elsewhere",
-        ),
         pytest.param(
             {"vault": "personal"},
             (0, 0, 0),

@@ -18,7 +18,7 @@ from builders import (
     make_operations,
     make_scorecard,
 )
-from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
+from gate_rows import DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
 from raggate.config.gate_settings import Gate
 from raggate.gate.verdict import Circumstances, decide
 from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange, Uncompared
@@ -122,9 +122,7 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
         pytest.param(with_gated(make_delta(0.1, 0.9)), PLAIN, [], id="better-is-never-red"),
         pytest.param(with_gated(WORSE), PLAIN, ["worse"], id="worse"),
         pytest.param(with_gated(make_delta(0.8, 0.7)), FLOOR, ["below-floor"], id="below-floor"),
-        pytest.param(must_pass(rank=5), PLAIN, [], id="must-pass-at-last-rank"),
         pytest.param(must_pass(rank=6), PLAIN, ["must-pass"], id="must-pass-one-rank-lower"),
-        pytest.param(must_pass(rank=None), PLAIN, ["must-pass"], id="must-pass-not-found"),
         pytest.param(
             must_pass(rank=1, values={"false_abstention_rate": 1.0}),
             PLAIN,
@@ -178,12 +176,8 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
             id="vault-change-refused",
         ),
         pytest.param(with_gated(emptied(mode="bm25")), PLAIN, ["vanished"], id="vanished-mode"),
-        pytest.param(with_gated(emptied(slice="tag=x")), PLAIN, ["vanished"], id="vanished-slice"),
         pytest.param(with_gated(emptied(slice="tag=x")), Gate(min_cases=11), [], id="vanished-slice-too-small"),
         pytest.param(with_gated(emptied(mode="bm25")), Gate(min_cases=11), ["vanished"], id="a-mode-is-never-small"),
-        pytest.param(
-            with_gated(emptied(slice="tag=x")), Gate(slices="off"), ["vanished"], id="vanished-slice-though-off"
-        ),
         pytest.param(
             with_gated(replace(rate(0.1, None), current=make_metric(None, 0, unscored=10, direction="lower"))),
             PLAIN,
@@ -201,12 +195,8 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
         pytest.param(with_gated(not_asked=(("hybrid", "q2"),)), PLAIN, ["not-asked"], id="not-asked"),
         pytest.param(with_gated(slice_delta(0.8, 0.0, n=9)), Gate(slices="fail"), [], id="small-slice-never-judged"),
         pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), ["worse"], id="slices-fail"),
-        pytest.param(make_comparison(make_delta(None, 0.8)), PLAIN, ["nothing-gated"], id="nothing-in-the-baseline"),
         pytest.param(make_comparison(slice_delta(0.8, 0.8)), PLAIN, ["nothing-gated"], id="only-slices-that-warn"),
         pytest.param(make_comparison(slice_delta(0.8, 0.8)), Gate(slices="fail"), [], id="only-slices-that-fail"),
-        pytest.param(
-            make_comparison(make_delta(metric="ndcg_at_7")), PLAIN, ["nothing-gated"], id="only-metrics-without-rule"
-        ),
     ],
 )
 def test_reasons(comparison: Comparison, gate: Gate, expected: list[str]) -> None:
@@ -226,8 +216,6 @@ def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
 @each_row(
     ("comparison", "gate", "expected"),
     [
-        pytest.param(with_gated(), PLAIN, [], id="none"),
-        pytest.param(with_gated(golden=GoldenChanges(added=("q2",))), PLAIN, ["golden-changed"], id="added"),
         pytest.param(with_gated(golden=GoldenChanges(relabelled=("q2",))), PLAIN, ["golden-changed"], id="relabelled"),
         pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, ["vault-changed"], id="vault"),
         pytest.param(
@@ -238,12 +226,10 @@ def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
         ),
         pytest.param(with_gated(slice_delta(n=11)), PLAIN, ["slice-worse"], id="slice"),
         pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), [], id="slice-fails-instead"),
-        pytest.param(with_gated(slice_delta(n=9)), PLAIN, [], id="slice-too-small"),
         pytest.param(
             make_comparison(WORSE, slice_delta(n=10)), PLAIN, [], id="slice-of-all-cases-says-nothing-of-its-own"
         ),
         pytest.param(with_gated(rate(None, 0.1)), PLAIN, ["not-gated"], id="gated-metric-new-since-the-baseline"),
-        pytest.param(with_gated(rate(None, None)), PLAIN, [], id="gated-metric-that-never-applies"),
         pytest.param(make_comparison(thinned(9)), PLAIN, ["fewer-scored"], id="metric-covers-fewer-cases"),
         pytest.param(make_comparison(thinned(4)), PLAIN, [], id="metric-covers-too-few-is-no-warning"),
     ],
@@ -303,17 +289,9 @@ def test_precedence(
             id="slice",
         ),
         pytest.param(make_delta(0.8, 0.7), FLOOR, "hit_at_5 (hybrid) is 70.0%, beyond its floor 75%", id="floor"),
-        pytest.param(rate(0.1, 0.3), CEILING, "wrong_rate (hybrid) is 0.300, beyond its ceiling 0.25", id="ceiling"),
         pytest.param(
             emptied(mode="bm25"), PLAIN, "mode bm25 was measured in the baseline and is not any more", id="mode"
         ),
-        pytest.param(
-            emptied(slice="tag=x"),
-            PLAIN,
-            "slice tag=x (hybrid) was measured in the baseline and is not any more",
-            id="vanished-slice",
-        ),
-        pytest.param(thinned(1), PLAIN, "hit_at_5 (hybrid) applies to 1 case, in the baseline to 10", id="thinned"),
         pytest.param(
             unpaired(15), PLAIN, "hit_at_5 (hybrid) applies to 10 of the 25 cases it applied to before", id="lapsed"
         ),

