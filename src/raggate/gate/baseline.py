@@ -206,10 +206,7 @@ def read(
         source=source,
         provenance=stored.provenance,
         scorecard=_scorecard(stored, tuple(scores), directions),
-        accepted={
-            mode: {metric: entry for metric, entry in metrics.items() if metric in directions}
-            for mode, metrics in stored.accepted.items()
-        },
+        accepted=stored.accepted,
     )
 
 
