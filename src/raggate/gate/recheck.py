@@ -83,22 +83,11 @@ class Check:
     """A regression and what both builds answered to the questions that count against the change."""
 
     def __init__(
-        self,
-        first: Verdict,
-        asked: Recheck,
-        comparison: Comparison,
-        baseline: Baseline,
-        gate: Gate,
-        decide: Decide,
+        self, first: Verdict, asked: Recheck, comparison: Comparison, baseline: Baseline, gate: Gate, decide: Decide
     ) -> None:
+        self._first, self._comparison, self._baseline = first, comparison, baseline
+        self._gate, self._decide = gate, decide
         keys = against(first) - graded(first)
-        self._first, self._comparison, self._baseline, self._gate, self._decide = (
-            first,
-            comparison,
-            baseline,
-            gate,
-            decide,
-        )
         self._asked = replace(asked, asked=tuple(key for key in asked.asked if key in keys))
         self._ways = _directions(comparison)
         self._measured = by_question(comparison.scorecard.cases)

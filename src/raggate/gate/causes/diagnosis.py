@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.base.numbers import counted, fixed
 from raggate.base.quote import cut, enumerated
@@ -171,15 +172,12 @@ def _too_few(index: IndexChange, evidence: CauseEvidence) -> str:
 
 def _of_modes(evidence: CauseEvidence, same_size: str) -> Iterator[Change]:
     for mode, lists in evidence.lists.items():
-        yield from _of_lengths(lists, mode)
-        if same_size and lists.rescored.get("final"):
-            yield from _of_other_scores(lists, mode, same_size)
-        yield from _of_weights(lists, mode)
-        yield from _of_threshold(lists, mode)
-        yield from _of_folders(evidence, mode)
+        scores = _of_other_scores(lists, same_size) if same_size and lists.rescored.get("final") else ()
+        changes = (*_of_lengths(lists), *scores, *_of_weights(lists), *_of_threshold(lists))
+        yield from (replace(change, mode=mode) for change in (*changes, *_of_folders(evidence, mode)))
 
 
-def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
+def _of_lengths(lists: ListEvidence) -> Iterator[Change]:
     """Say that nothing comes back, or fewer chunks; and below which score none does, where that is what ends lists."""
     before, now = lists.lengths
     least = lists.floors[1] if lists.steady and now < (1 - SHORTER) * lists.longest else None
@@ -187,19 +185,17 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
     if lists.filled[0] and not lists.filled[1]:
         facts = f"for {counted(lists.filled[0], 'question')} before"
         what = "nothing comes back any more for any question asked"
-        yield Change(what=what, facts=facts, fits=_REFUSED, sort="nothing", mode=mode)
+        yield Change(what=what, facts=facts, fits=_REFUSED, sort="nothing")
     elif now < (1 - SHORTER) * before and least is not None:
         write = writer(*lists.floors)
         what = f"nothing that scores below {write(least)} comes back any more"
         facts = f"{write(lists.floors[0])} before; {means} distinct chunks on average"
-        yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", mode=mode, by_score=True)
+        yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", by_score=True)
     elif now < (1 - SHORTER) * before:
-        yield Change(
-            what="fewer distinct chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length", mode=mode
-        )
+        yield Change(what="fewer distinct chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length")
 
 
-def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator[Change]:
+def _of_other_scores(lists: ListEvidence, same_size: str) -> Iterator[Change]:
     others = [part for part in PARTS if lists.rescored.get(part)]
     if _other_weights(lists):
         others = [part for part in others if abs((lists.weights[1] or {}).get(part, 0.0)) > OTHER_WEIGHT]
@@ -207,7 +203,7 @@ def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator
         others = ["final"]
     if others:
         what = f"the same chunks have other {' and '.join(others)} scores"
-        yield Change(what=what, facts=f"in an index {same_size}", fits=_RANKED, sort="scores", mode=mode)
+        yield Change(what=what, facts=f"in an index {same_size}", fits=_RANKED, sort="scores")
 
 
 def _other_weights(lists: ListEvidence) -> list[str]:
@@ -218,7 +214,7 @@ def _other_weights(lists: ListEvidence) -> list[str]:
     return [part for part in PARTS if _weighs_otherwise(part, before, now)]
 
 
-def _of_weights(lists: ListEvidence, mode: str) -> Iterator[Change]:
+def _of_weights(lists: ListEvidence) -> Iterator[Change]:
     parts = _other_weights(lists)
     if parts:
         before, now = (weights or {} for weights in lists.weights)
@@ -229,23 +225,18 @@ def _of_weights(lists: ListEvidence, mode: str) -> Iterator[Change]:
         # where the others weigh what they did, it is the scores that are gone, and not their weight
         silent = gone == parts and not set(gone) & set(now)
         empty = f"no chunk has a {' or a '.join(gone)} score other than 0 any more"
-        yield Change(
-            what=empty if silent else words,
-            facts="" if silent else f"weights: {', '.join(pairs)}",
-            fits=_RANKED,
-            sort="weights",
-            mode=mode,
-        )
+        facts = "" if silent else f"weights: {', '.join(pairs)}"
+        yield Change(what=empty if silent else words, facts=facts, fits=_RANKED, sort="weights")
 
 
-def _of_threshold(lists: ListEvidence, mode: str) -> Iterator[Change]:
+def _of_threshold(lists: ListEvidence) -> Iterator[Change]:
     change = threshold_change(*lists.thresholds)
     if change:
         write = writer(*(limit for limits in lists.thresholds for limit in limits or ()))
         was, is_now = (between(limits, write) for limits in lists.thresholds)
         fits = _REFUSED if change == "higher" else _ANSWERED
         what = f"the score below which the API abstains is {change}"
-        yield Change(what=what, facts=f"{is_now}, {was} before", fits=fits, sort="threshold", mode=mode)
+        yield Change(what=what, facts=f"{is_now}, {was} before", fits=fits, sort="threshold")
 
 
 def _weighs_otherwise(part: str, before: Mapping[str, float], now: Mapping[str, float]) -> bool:
@@ -257,11 +248,11 @@ def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
     if first_is_skipped(evidence, mode):
         what = f"none of {now['several']} answers has anything from the folder that it selects first"
         facts = f"{before['served']} of {before['several']} did before"
-        yield Change(what=what, facts=facts, fits=_UNSEARCHED, sort="first folder", mode=mode)
+        yield Change(what=what, facts=facts, fits=_UNSEARCHED, sort="first folder")
     means = [side["selected"] / side["answers"] for side in (before, now) if side.get("answers") and "selected" in side]
     if len(means) == 2 and means[1] < (1 - FEWER_FOLDERS) * means[0]:
         facts = f"{fixed(means[0], 1)} → {fixed(means[1], 1)} in the mean"
-        yield Change(what="fewer folders are selected", facts=facts, fits=_LEFT_OUT, sort="folders", mode=mode)
+        yield Change(what="fewer folders are selected", facts=facts, fits=_LEFT_OUT, sort="folders")
 
 
 def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
