@@ -166,6 +166,8 @@ def test_metric_of_few_questions_warns() -> None:
         "gate.min_cases is 10"
     )
     assert decided.sentences == ("No regression, but 1 gated metric is worse than allowed, of too few questions.",)
+    ten = (answered([1] * 40, [True] * 9 + [right]) for right in (True, False))
+    assert codes(judged(*ten, Gate()))[1] == ["no-evidence"]
 
 
 @each_row("policy", POLICIES)
