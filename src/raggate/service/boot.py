@@ -66,9 +66,6 @@ class Growth:
     empty one is never final, however long it stays so, unless the baseline was measured with one that counts so too.
 
     `grew` tells whether two looks saw different numbers.
-
-    Args:
-        settle: seconds for which one that grew, or is not known to be complete, must not change.
     """
 
     def __init__(self, expected: Expected, settle: float) -> None:
@@ -127,11 +124,7 @@ MACHINE_CLOCK = Clock()
 
 
 def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool = False) -> str:
-    """Say what to do about an API that has ended.
-
-    Args:
-        contained: whether it ran in a container, whose limits are raggate's.
-    """
+    """Say what to do about an API that has ended."""
     lines = (line[:_LONGEST] for line in log) if contained else ()
     tried = next((seen for line in lines if _READ_ONLY.search(line) and (seen := _PATH.search(line))), None)
     if tried is not None:
@@ -152,11 +145,7 @@ def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool
 
 
 def check_size(documents: int | None, *, expected: int, files: int) -> None:
-    """Refuse an index with more documents than the vault has files.
-
-    Args:
-        documents: what the API counts, None for nothing.
-    """
+    """Refuse an index with more documents than the vault has files."""
     if documents is not None and documents > max(expected, files):
         raise CannotTell(
             f"the API's index has {counted(documents, 'document')}, but the vault has {counted(expected, 'note')}",

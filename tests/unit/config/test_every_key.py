@@ -104,7 +104,6 @@ EITHER = ("gate.policy", "gate.composite", "gate.min_cases")
 
 
 def keys(model: type[BaseModel], path: str = "") -> Iterator[str]:
-    """Yield every key of a section, `*` for a name of the user's or a place in a list."""
     for name, field in model.model_fields.items():
         key = f"{path}.{name}" if path else name
         inner, many = model_in(field.annotation), is_many(field.annotation)
@@ -115,7 +114,6 @@ def keys(model: type[BaseModel], path: str = "") -> Iterator[str]:
 
 
 def is_many(annotation: Any) -> bool:
-    """Return whether a key holds a list or a mapping."""
     return get_origin(annotation) in {dict, list} or any(map(is_many, get_args(annotation)))
 
 
@@ -144,7 +142,6 @@ NAMES = {"gate.metrics.*": "hit_at_5"}
 
 
 def config_with(key: str, value: object) -> tuple[str, Config]:
-    """Build a configuration with a value of one key; also give the key with a name in place of each `*`."""
     root: dict[str, Any] = {"vault": {"work": "w"}, "api": {}, "ask": {}}
     inner, path, named = root, "", ""
     *sections, last = key.split(".")
@@ -179,7 +176,6 @@ def test_every_key_says_what_it_does(key: str) -> None:
 
 
 def marks(key: str) -> list[Any]:
-    """Return the marks of a key, with those of its sections that are about answers."""
     annotation: Any = Config
     found: list[Any] = []
     for part in key.split("."):

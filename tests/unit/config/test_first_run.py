@@ -29,7 +29,6 @@ ELSEWHERE = "base_url: 'http://evil.example'"
 
 
 def loaded(text: str) -> Config:
-    """Read a configuration."""
     return schema.load(text.encode(), "raggate.yml")
 
 

@@ -13,7 +13,6 @@ MINIMAL = "vault: {notes: vault}\napi: {url: 'http://127.0.0.1:9000'}\n"
 
 
 def load(section: str) -> list[DeclaredFault]:
-    """Read a configuration with this section, and give its faults."""
     return schema.load(f"{MINIMAL}prove:\n{section}".encode(), "raggate.yml").prove.faults
 
 

@@ -16,7 +16,6 @@ LOCAL = {"model": "qwen2.5-14b", "base_url": "http://127.0.0.1:8081"}
 
 
 def section(*models: dict[str, Any], **keys: Any) -> Judges:
-    """Read a section with these models."""
     return Judges.model_validate({"models": [*models], **keys})
 
 
@@ -120,7 +119,6 @@ MODEL = "models: [{model: m, base_url: 'http://127.0.0.1:1', build: b1}]"
 
 
 def text_with(judges: str, vault: str = "notes") -> bytes:
-    """Write a configuration with these keys of the section `judges`."""
     return f"vault: {{work: {vault}}}\napi: {{url: 'http://127.0.0.1:9'}}\njudges: {{{MODEL}, {judges}}}\n".encode()
 
 

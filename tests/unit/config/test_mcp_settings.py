@@ -22,7 +22,6 @@ HTTP = {"api": {"url": "http://127.0.0.1:1"}}
 
 
 def config(mcp: dict[str, Any] | None = None, **more: Any) -> Config:
-    """Build a configuration."""
     root: dict[str, Any] = {"vault": {"work": "notes"}, **HTTP, **more}
     root["ask"] = {"adapter": "mcp", "mcp": {**MCP, **(mcp or {})}, **more.get("ask", {})}
     return Config.model_validate(root)

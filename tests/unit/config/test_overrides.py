@@ -17,7 +17,6 @@ BUILD = b"suite: notes\nvault: {a: b}\napi: {container: {build: {context: a, tar
 
 
 def loaded(data: bytes) -> Config:
-    """Load a configuration."""
     return schema.load(data, "raggate.yml")
 
 

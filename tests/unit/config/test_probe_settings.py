@@ -16,7 +16,6 @@ ANNA = {"headers": {"X-User": "anna"}, "sees": ["work"]}
 
 
 def principals(**principal: Any) -> dict[str, Any]:
-    """Build an `ask` section with one principal."""
     return {"ask": {"probes": {"principals": {"anna": {**ANNA, **principal}}}}}
 
 

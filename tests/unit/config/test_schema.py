@@ -21,12 +21,10 @@ MINIMAL = "vault: {notes: vault}\napi: {url: 'http://127.0.0.1:9000'}\n"
 
 
 def load(text: str) -> Config:
-    """Read a configuration."""
     return config.load(text.encode(), "raggate.yml")
 
 
 def refusal(text: str) -> str:
-    """Return the message with which a configuration is refused."""
     with pytest.raises(UsageError) as caught:
         load(text)
     return str(caught.value)
@@ -206,7 +204,6 @@ def test_typo_in_a_rule_is_one_problem() -> None:
 
 
 def slice_of(key: str, value: object) -> str:
-    """Write a configuration with one value set, the key as `slice.key`."""
     name, _, inner = key.partition(".")
     return f"{MINIMAL}{name}: {{{inner}: {value}}}"
 

@@ -15,13 +15,11 @@ from tables import each_row
 
 
 def load(container: dict[str, Any], **api: Any) -> Api:
-    """Read a configuration with a container."""
     text = yaml.safe_dump({"vault": {"notes": "vault"}, "api": {"container": container, **api}})
     return schema.load(text.encode(), "raggate.yml").api
 
 
 def refusal(change: dict[str, Any], **api: Any) -> str:
-    """Return the message with which a changed container is refused."""
     base = {"image": "api:1", "port": 9000}
     with pytest.raises(UsageError) as caught:
         load({key: value for key, value in {**base, **change}.items() if value is not None}, **api)

@@ -21,12 +21,10 @@ LIMITS = {"text": MAX_TEXT, "rel_path": MAX_PATH, "heading_path": MAX_PATH}
 
 
 def texts_of(noun: type[Any]) -> list[str]:
-    """Name the fields of a noun that hold text; raggate's own hash of a text is none of them."""
     return [field.name for field in fields(noun) if "str" in str(field.type) and field.name != "text_hash"]
 
 
 def with_text(name: str, text: str) -> Response:
-    """Return a response with a text in one of its fields, whatever holds it there."""
     value: dict[str, Any] = {
         "chunks": (CHUNK,),
         "references": (REFERENCE,),

@@ -31,12 +31,10 @@ UNKNOWN = Expected(documents=5)
 def state_index_growth(
     documents: int | None, chunks: int | None = None, empty: int | None = None, detail: str = ""
 ) -> IndexState:
-    """Make the state of a healthy API that says it is not indexing."""
     return IndexState(healthy=True, indexing=False, documents=documents, chunks=chunks, empty=empty, detail=detail)
 
 
 def final_at(expected: Expected, *states: IndexState | None) -> float | None:
-    """Return the second at which looks, one each second, the last state over and over, are taken as final."""
     growth = Growth(expected, SETTLE)
     for second in range(20):
         if growth.finished(states[min(second, len(states) - 1)], float(second)):
@@ -173,7 +171,6 @@ class Script:
 
 
 def asking(client: httpx.Client, ready: Readiness) -> IndexState:
-    """Ask the health path for real, the way an adapter does."""
     response = client.get(ready.health_path)
     if response.status_code == 200 and not isinstance(response.json(), dict):
         raise ValueError("expected a mapping, found a list")
@@ -181,26 +178,21 @@ def asking(client: httpx.Client, ready: Readiness) -> IndexState:
 
 
 def state(documents: int | None, chunks: int | None = None, *, indexing: bool = False, detail: str = "") -> IndexState:
-    """Make the state of a healthy API."""
     return IndexState(healthy=True, indexing=indexing, documents=documents, chunks=chunks, detail=detail)
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
-    """Return a place that nothing is written to."""
     return Workspace(root=tmp_path, out=tmp_path, vaults={}, environment={})
 
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """Return the clock of the test."""
     return FakeClock()
 
 
 @pytest.fixture
 def bring_up(place: Workspace, clock: FakeClock) -> Callable[..., Outcome]:
-    """Return a function that brings a fake API up and tells how it went."""
-
     def run(
         index_state: boot.Probe,
         *,

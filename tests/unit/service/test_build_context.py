@@ -18,13 +18,11 @@ GOLDEN, BASELINE = "golden/eval_set.jsonl", "baselines/notes.json"
 
 
 def api(context: str = ".", **container: object) -> Api:
-    """Return the settings of a container that is built."""
     return Api.model_validate({"container": {"build": {"context": context}, "port": 9000, **container}})
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A directory with a golden set, a baseline and a service."""
     for path in (GOLDEN, BASELINE, "service/Dockerfile"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("x")
@@ -32,7 +30,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def found(root: Path, settings: Api) -> tuple[str, ...]:
-    """Look for the golden set and the baseline."""
     return exposed(settings, root, (GOLDEN, BASELINE))
 
 

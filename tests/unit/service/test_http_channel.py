@@ -70,7 +70,6 @@ class Server:
 async def serving(
     script: Script, *, host: str = "127.0.0.1", hang_up: bool = False, tls: bool = False
 ) -> AsyncIterator[Server]:
-    """Serve with a script, for as long as the context lasts."""
     server = Server(script, hang_up=hang_up)
     context = None
     if tls:
@@ -88,7 +87,6 @@ async def serving(
 
 
 def request(content: bytes = b'{"question": "q"}', **headers: str) -> Request:
-    """Build a question."""
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     return Request(
         "POST", b"/ask?debug=true", [(b"Host", b"api"), *pairs, (b"Content-Length", b"%d" % len(content))], content
@@ -103,7 +101,6 @@ def _small_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def connected(port: int, *, url: str = "http://127.0.0.1") -> AsyncIterator[Connections]:
-    """Keep connections for as long as the context lasts."""
     connections = Connections(f"{url}:{port}")
     try:
         yield connections
@@ -112,7 +109,6 @@ async def connected(port: int, *, url: str = "http://127.0.0.1") -> AsyncIterato
 
 
 def told(reply: Reply | Miss) -> str | bytes:
-    """Return the body of an answer, or the sentence in its place."""
     if isinstance(reply, Reply) and reply.status != 200:
         reply = misses.refused(reply.status, reply.header(b"location"), reply.body)
     if isinstance(reply, Reply):
@@ -123,7 +119,6 @@ def told(reply: Reply | Miss) -> str | bytes:
 
 
 async def outcome(url: str) -> Reply | Miss:
-    """Ask once."""
     connections = Connections(url)
     try:
         return await connections.exchange(request())
@@ -134,8 +129,6 @@ async def outcome(url: str) -> Reply | Miss:
 
 
 def answered(raw: bytes) -> Reply | Miss:
-    """Ask a server that sends these bytes, and then hangs up."""
-
     async def ask() -> Reply | Miss:
         async with serving(lambda _: raw, hang_up=True) as server:
             return await outcome(f"http://127.0.0.1:{server.port}")
@@ -144,7 +137,6 @@ def answered(raw: bytes) -> Reply | Miss:
 
 
 def http(head: bytes, body: bytes = b"") -> bytes:
-    """Write an answer."""
     return b"HTTP/1.1 " + head.replace(b"\n", b"\r\n") + b"\r\n\r\n" + body
 
 
@@ -421,7 +413,6 @@ def test_nobody_there(url: str, expected: str) -> None:
 
 @pytest.fixture
 def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the certificate of the tests be one of the authorities."""
     context = ssl.create_default_context(cafile=CERTIFICATE)
     monkeypatch.setattr(httpx, "create_ssl_context", lambda **_: context)
 

@@ -10,7 +10,6 @@ import pytest
 
 @pytest.fixture(scope="module")
 def loaded() -> set[str]:
-    """Name what is loaded with the pipeline and the shelf of adapters, in a process of its own."""
     script = "import sys, raggate.pipeline.check, raggate.service.adapters; print(*sys.modules)"
     return set(
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()

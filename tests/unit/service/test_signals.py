@@ -16,7 +16,6 @@ from tables import each_row
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    """Leave the handlers of the tests as they were, and no signal remembered."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     signals.install()

@@ -13,7 +13,6 @@ STREAM = b': hi\r\n\r\nid: 1\ndata:\n\nevent: message\ndata: {"a":\ndata: 1}\n\n
 
 
 def read(*pieces: bytes) -> list[tuple[str, bytes]]:
-    """Return name and data of all events."""
     events = Events()
     return [event for piece in pieces for event in events.feed(piece)]
 

@@ -148,12 +148,7 @@ class AskAdapter:
         return self._parse(body, case, retrieval_only=self._settings.retrieval_only)
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
-        """Ask the API how its index stands: its health, whether it is indexing, and a probing question's coverage.
-
-        Args:
-            client: with the API as its base URL; its timeouts hold for every single read.
-            ready: the paths to ask; without an `index_path` the API counts as not indexing.
-        """
+        """Ask the API how its index stands: its health, whether it is indexing, and a probing question's coverage."""
         problem = health_problem(client, ready.health_path)
         if problem:
             return IndexState(healthy=False, indexing=False, detail=problem)
@@ -388,12 +383,6 @@ def _unlike(where: str, expected: str, value: Any) -> ValueError:
 
 
 def generated(answer: object, latency: Mapping[str, float], *, abstained: bool) -> bool:
-    """Return whether an answer to a retrieval-only question was generated.
-
-    Args:
-        answer: what stands where answers stand; anything that is not text is none.
-        latency: steps in milliseconds, as the API tells them.
-        abstained: whether the API declined to answer, for which it may have a standing phrase.
-    """
+    """Return whether an answer to a retrieval-only question was generated."""
     has_answer = type(answer) is str and bool(answer.strip()) and not abstained
     return has_answer or latency.get("generation_ms", 0.0) >= NOTICEABLE_MS

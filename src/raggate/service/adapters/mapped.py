@@ -114,11 +114,7 @@ def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:
 
 
 def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: str) -> dict[str, str]:
-    """Return the variables that headers name, by placeholder.
-
-    Args:
-        key: where the headers stand in the configuration, for messages.
-    """
+    """Return the variables that headers name, by placeholder."""
     values: dict[str, str] = {}
     for header, template in headers.items():
         for name in names(template):
@@ -141,10 +137,6 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
 
 class MappedAdapter:
     """Speaks the protocol that `ask.mapped` describes.
-
-    Args:
-        settings: how questions are asked, with `mapped`.
-        environment: raggate's own; only what `mapped.pass_env` names is read.
 
     Raises:
         UsageError: without `ask.mapped`, and for a variable that a header needs and that is not set, or unfit for one.
@@ -188,12 +180,7 @@ class MappedAdapter:
             raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
-        """Ask the API how its index stands: its health, and what `mapped.index` says.
-
-        Args:
-            client: with the API as its base URL; its timeouts hold for every single read.
-            ready: the health path.
-        """
+        """Ask the API how its index stands: its health, and what `mapped.index` says."""
         path = ready.health_path
         problem = problem_of(path, *self._fetch(client, "GET", path))
         if problem:

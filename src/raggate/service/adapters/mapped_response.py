@@ -44,12 +44,7 @@ ERROR = "error"
 
 
 def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_only: bool) -> Response:
-    """Read a parsed body of a response with status 200. Whatever no path leads to is ignored.
-
-    Args:
-        beginnings: what is removed from paths, see `prefixes`.
-        retrieval_only: whether answer and references are left unread.
-    """
+    """Read a parsed body of a response with status 200. Whatever no path leads to is ignored."""
     refuse_errors(root, _error_in(root, fields))
     chunks = _chunks(root, fields.chunks, beginnings)
     latency = _latency(root, fields.latency)
@@ -374,11 +369,7 @@ def _kind(document: Any, by: str) -> str:
 
 
 def refuse_errors(root: Any, written: str | None) -> None:
-    """Refuse a body that reports an error behind its status 200, so that it is never taken for an empty answer.
-
-    Args:
-        written: the path where errors stand; None for those of GraphQL.
-    """
+    """Refuse a body that reports an error behind its status 200, so that it is never taken for an empty answer."""
     reported = find(parse(written), root) if written is not None else _graphql_errors(root)
     if reported is ABSENT or reported in (None, False, 0, "", [], {}):
         return

@@ -41,11 +41,7 @@ _SECOND_THOUGHT = 0.5
 
 
 def hardened(client: Client, settings: Container, image: str, *, internal: bool) -> dict[str, Any]:
-    """Return what the host is told of a container, but for its network, ports and volumes.
-
-    Args:
-        internal: whether its network leads nowhere else.
-    """
+    """Return what the host is told of a container, but for its network, ports and volumes."""
     import docker
 
     read_only = "/" not in settings.writable
@@ -76,9 +72,6 @@ class Running:
     """A container that was started, its log, and how it ended.
 
     Two threads with connections of their own wait for output and for the end. They end with the container.
-
-    Args:
-        environment: raggate's own, which leads to the engine.
     """
 
     def __init__(
@@ -151,11 +144,7 @@ class Running:
 
 
 class Filler:
-    """Replaces placeholders and remembers which were used.
-
-    Args:
-        values: name, without braces, -> what stands for it.
-    """
+    """Replaces placeholders and remembers which were used."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
@@ -178,14 +167,7 @@ class Filler:
 
 
 class Part(Guarded, Struct, frozen=True, kw_only=True):
-    """One container to be.
-
-    Attributes:
-        key: where its settings stand in the configuration.
-        settings: what they are.
-        command: its words, placeholders filled in.
-        environment: its variables, likewise.
-    """
+    """One container to be."""
 
     key: str
     settings: Container
@@ -243,17 +225,7 @@ def _undo(workspace: Workspace, wanted: Mapping[str, str]) -> None:
 
 @dataclass(kw_only=True)
 class Group:
-    """The containers of one start, while they are started and run.
-
-    Attributes:
-        client: the engine.
-        own: how raggate is placed.
-        parts: the containers, by name.
-        workspace: where images are built, and who is told.
-        labels: put on everything that is created.
-        logs: where the output of each goes, by name.
-        patience: seconds in which a service must be up.
-    """
+    """The containers of one start, while they are started and run."""
 
     client: Client
     own: Own

@@ -43,11 +43,7 @@ _RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
 
 
 def obtain(client: Client, settings: Container, *, key: str, workspace: Workspace) -> str:
-    """Return the id of the image.
-
-    Args:
-        workspace: where a build's context lies and its log goes, and what takes progress messages.
-    """
+    """Return the id of the image."""
     if settings.build is not None:
         return build(client, settings.build, key=key, workspace=workspace)
     name = settings.image or ""
@@ -217,9 +213,6 @@ def _wait_at_most(response: Any, seconds: float) -> None:
 
 def build(client: Client, settings: Build, *, key: str, workspace: Workspace) -> str:
     """Build the image and give its id.
-
-    Args:
-        workspace: where the context lies, and where build.log goes.
 
     Raises:
         SettingError: for a context or a Dockerfile that is not there.

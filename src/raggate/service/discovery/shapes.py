@@ -69,15 +69,7 @@ _LONG = 5  # letters of a name that no other word has in it by chance
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """Where an answer holds what.
-
-    Attributes:
-        list: the path of its chunks.
-        entries: how many there are.
-        fields: part of a chunk -> its path from the chunk.
-        texts: every path of a chunk, or of what it stands in, that leads to a text, for whoever is asked which it is.
-        answer: the path of the answer in words, if there is one.
-    """
+    """Where an answer holds what."""
 
     list: str
     entries: int
@@ -87,11 +79,7 @@ class Shape(Struct, frozen=True, kw_only=True):
 
 
 def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shape | None:
-    """Recognise an answer; None when it has no list of chunks.
-
-    Args:
-        notes: the paths of the notes that the API may name.
-    """
+    """Recognise an answer; None when it has no list of chunks."""
     lists = _lists(root) if at is None else _list_at(root, at)
     shapes = [
         (_worth(fields) + (0 if usual is None else 2), -number, path, entries, fields)

@@ -32,9 +32,6 @@ class Pipes:
 
     A server is greeted once in its life: who greets it again gets the same reply. Before that reply, lines that are no
     messages are taken for a banner.
-
-    Args:
-        note: takes lines that are no messages, for a log.
     """
 
     def __init__(self, into: IO[bytes], out: IO[bytes], note: Callable[[bytes], None]) -> None:

@@ -202,11 +202,7 @@ def discovered(result: Message) -> Terms:
 
 
 def root_of(result: Message, tool: str, text: str | None = None) -> Any:
-    """Return what a result says.
-
-    Args:
-        text: how its text is read, as `ask.mcp.text` has it.
-    """
+    """Return what a result says."""
     if result.get("isError"):
         reason = next((block["text"] for block in _blocks(result) if type(block.get("text")) is str), "")
         words = f": {cut(reason, limit=200)}" if reason.strip() else ""
@@ -296,9 +292,6 @@ def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -
 
     Only names are looked at: a required one that is not given, and one that is given and that the tool does not name,
     which many servers drop without a word.
-
-    Args:
-        tools: as `tools/list` gives them, untrusted.
     """
     by_name = {name: tool for tool in tools if isinstance(name := tool.get("name"), str)}
     if wanted not in by_name:

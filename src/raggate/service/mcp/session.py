@@ -60,11 +60,7 @@ class Answer(Struct, frozen=True):
 
 
 class Exchange:
-    """Carries messages to one server, for any number of tasks at once.
-
-    Args:
-        headers: what the configuration adds to each request.
-    """
+    """Carries messages to one server, for any number of tasks at once."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport, url: str, headers: Mapping[str, str]) -> None:
         self._transport = transport

@@ -27,12 +27,10 @@ CASE = Case(id="c1", question="Where is the key?", answerable=True)
 
 
 def adapter(**settings: Any) -> AskAdapter:
-    """Build an adapter for the two vaults."""
     return AskAdapter(Ask(**settings), VAULTS)
 
 
 def chunk(*, vault: int = 0, **changes: Any) -> dict[str, Any]:
-    """Build a chunk; with a vault number it has the id the notes API would give it."""
     fields: dict[str, Any] = {
         "chunk_id": "ab" * 16,
         "rel_path": "Keys.md",
@@ -51,14 +49,12 @@ def chunk(*, vault: int = 0, **changes: Any) -> dict[str, Any]:
 
 
 def answer(*chunks: object, debug: dict[str, Any] | None = None, **changes: Any) -> bytes:
-    """Build a body; `debug` and the other changes replace or add fields, `...` removes one."""
     inner = {"retrieved_chunks": list(chunks), **(debug or {})}
     outer = {"answer": "Under the mat.", "references": [], "debug": inner, **changes}
     return orjson.dumps({name: value for name, value in outer.items() if value is not ...})
 
 
 def refusal(body: bytes, **settings: Any) -> str:
-    """Return the message with which a body is refused."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is the result
         adapter(**settings).parse(body, CASE)
     return str(caught.value)
@@ -274,7 +270,6 @@ def test_any_bytes_parse_or_are_refused(body: bytes, retrieval_only: bool) -> No
 def state(
     pages: dict[str, httpx.Response | Exception], *, ready: Readiness | None = None, **settings: Any
 ) -> tuple[IndexState, list[httpx.Request]]:
-    """Ask a canned API for its state; give the requests it saw, too."""
     seen: list[httpx.Request] = []
 
     def respond(request: httpx.Request) -> httpx.Response:
@@ -293,7 +288,6 @@ COVERAGE = {"docs_processed": 12, "chunks_embedded": 34}
 
 
 def pages(**changes: httpx.Response | Exception) -> dict[str, httpx.Response | Exception]:
-    """Build the pages of an API that is up, with some replaced: health, index, ask."""
     good: dict[str, httpx.Response | Exception] = {
         "health": httpx.Response(200, json=HEALTHY),
         "index": httpx.Response(200, json={"is_indexing": False, "status": "idle"}),
@@ -417,7 +411,6 @@ SAID = "A sentence that only a model writes."
 
 
 def asked(answer: object, latency: dict[str, object] | None = None, *, only: bool = True, **more: object) -> Response:
-    """Read a body of the notes API."""
     body = {"answer": answer, "references": [], "debug": {"retrieved_chunks": [], "latency": latency or {}}, **more}
     return AskAdapter(Ask(retrieval_only=only), ("personal",)).parse(json.dumps(body).encode(), make_case())
 

@@ -123,13 +123,11 @@ def test_a_case_cannot_climb_out_of_the_path(name: str) -> None:
 
 
 def read(body: object, *, retrieval_only: bool = False, **response: Any) -> Response:
-    """Read a body of hits; `response` are the settings beside those of the chunks."""
     settings = mapped(response={"chunks": {"list": "hits", "id": "id"}, **response})
     return adapter(settings, retrieval_only=retrieval_only).parse(json.dumps(body).encode(), CASE)
 
 
 def chunk(hit: object, **fields: Any) -> Chunk:
-    """Read one hit."""
     settings = mapped(response={"chunks": {"list": "$", "id": "id", **fields}})
     (found,) = adapter(settings, retrieval_only=True).parse(json.dumps([hit]).encode(), CASE).chunks
     return found

@@ -22,7 +22,6 @@ CHUNKS = {"id": "id", "rel_path": "path", "text": "text"}
 
 
 def read(body: object, **response: Any) -> Response:
-    """Read a body, by default a list of hits, with these keys of `ask.mapped.response`."""
     settings = {"chunks": {"list": "hits", **CHUNKS}, **response}
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return adapter(mapped(response=settings)).parse(data, CASE)

@@ -62,7 +62,6 @@ class Server:
 
 
 def said(body: object, status: int = 200) -> httpx.Response:
-    """Return a response that is not read yet, as one from a connection."""
     stream = httpx.ByteStream(json.dumps(body).encode())
     return httpx.Response(status, headers={"content-type": "application/json"}, stream=stream)
 
@@ -81,7 +80,6 @@ class Started:
 
 
 def adapter(environment: dict[str, str] | None = None, *, timeout: float = 60, **mcp: Any) -> McpAdapter:
-    """Build an adapter; `mcp` are further keys of its section."""
     section = {
         "tool": "search",
         "arguments": {"query": "{question}", "limit": "{k}", "vaults": "{vaults}"},
@@ -104,14 +102,12 @@ def adapter(environment: dict[str, str] | None = None, *, timeout: float = 60, *
 def asked(
     monkeypatch: pytest.MonkeyPatch, server: Server, by: McpAdapter, modes: tuple[str, ...] = ("hybrid",)
 ) -> list[Result]:
-    """Ask the questions."""
     monkeypatch.setattr(mcp, "transport_to", lambda *_: httpx.MockTransport(server))
     questions = [(case, mode) for mode in modes for case in CASES]
     return [*by.ask(questions, Started(), on_result=lambda *_: None).results]
 
 
 def looked(server: Server, by: McpAdapter) -> IndexState:
-    """Ask a server how it stands."""
     with httpx.Client(transport=httpx.MockTransport(server), base_url="http://api") as client:
         return by.index_state(client, READY)
 

@@ -27,7 +27,6 @@ class FakeEngine:
 
 
 def ports(engine: FakeEngine, port: int | None = None, image: str = "image") -> tuple[int, ...]:
-    """Choose the ports of a service."""
     made: Any = SimpleNamespace(client=engine)
     return command._ports(made, "store", port, image)
 

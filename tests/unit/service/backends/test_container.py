@@ -26,7 +26,6 @@ SETTINGS = {
 
 
 def place() -> Workspace:
-    """Return a place that no other start has."""
     return Workspace(root=Path("/r"), out=Path("/o"), vaults={"notes": Path("/v")}, environment={})
 
 

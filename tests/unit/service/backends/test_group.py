@@ -15,7 +15,6 @@ from tables import each_row
 
 @contextlib.contextmanager
 def listener(greet: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Take one connection, and do that with it."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         over = threading.Event()
 

@@ -36,7 +36,6 @@ class Engine:
 
 
 def identity(digests: list[str] | None, **settings: Any) -> str:
-    """Name the image of settings."""
     made = Container.model_validate({"port": 9000, **settings})
     return images.identity(Engine(digests), made, ID)  # type: ignore[arg-type]
 
@@ -97,7 +96,6 @@ class Silent(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def client() -> Iterator[Any]:
-    """Yield a client of the silent engine."""
     Silent.over.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -112,7 +110,6 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
-    """Return a context with a Dockerfile, and a run directory in it."""
     (tmp_path / "Dockerfile").write_text("FROM scratch\n")
     out = tmp_path / "runs" / "20260101_000000"
     out.mkdir(parents=True)

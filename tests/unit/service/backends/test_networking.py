@@ -54,7 +54,6 @@ class FakeEngine:
 
 
 def find(engine: FakeEngine, mounts: str = MOUNTS, hostname: str = "vm", *, marked: bool = False) -> Own:
-    """Look from a fixed place."""
     return own(engine, mounts=mounts, hostname=hostname, marked=marked)
 
 

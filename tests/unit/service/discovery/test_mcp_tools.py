@@ -14,7 +14,6 @@ NOTES = ("Keys.md", "work/Keys.md")
 
 
 def tool(name: str, required: tuple[str, ...] = (), hints: dict[str, Any] | None = None, **properties: Any) -> Any:
-    """Return a tool as a server lists it."""
     schema = {"type": "object", "properties": properties or {"query": TEXT}, "required": list(required)}
     return {"name": name, "inputSchema": schema, "annotations": hints or {}}
 
@@ -71,7 +70,6 @@ def test_the_arguments_of_a_question(listed: Any, arguments: Any) -> None:
 
 
 def blocks(*texts: str) -> dict[str, Any]:
-    """Return a result of texts."""
     return {"content": [{"type": "text", "text": text} for text in texts]}
 
 

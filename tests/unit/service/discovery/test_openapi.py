@@ -13,7 +13,6 @@ from tries import tried
 
 
 def post(schema: Any, **components: Any) -> dict[str, Any]:
-    """Describe one request with a body."""
     body = {"content": {"application/json": {"schema": schema}}}
     return {"paths": {"/search": {"post": {"requestBody": body}}}, "components": {"schemas": components}}
 

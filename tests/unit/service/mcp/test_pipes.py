@@ -24,7 +24,6 @@ CALL = protocol.request(0, "tools/call", {"name": "search"})
 
 
 def greeted(server: Played) -> Played:
-    """Answer the handshake."""
     asked = server.pipes.ask(HELLO)
     server.say(reply(server.hear()["id"]))
     asked.result(SECONDS)
@@ -32,12 +31,10 @@ def greeted(server: Played) -> Played:
 
 
 def reply(number: object, **result: object) -> dict[str, Any]:
-    """Return a reply."""
     return {"jsonrpc": "2.0", "id": number, "result": result}
 
 
 def problem(asked: Future[Any]) -> str:
-    """Return why there is no reply."""
     error = asked.exception(SECONDS)
     assert isinstance(error, Missed | httpx.ReadError), error
     return str(error)
@@ -45,7 +42,6 @@ def problem(asked: Future[Any]) -> str:
 
 @pytest.fixture
 def server() -> Iterator[Played]:
-    """Play a server that was not greeted yet."""
     with played() as side:
         yield side
 

@@ -15,7 +15,6 @@ from tables import each_row
 
 
 def text(*texts: str, **more: Any) -> dict[str, Any]:
-    """Return a result of text blocks."""
     return {"content": [{"type": "text", "text": part} for part in texts], **more}
 
 

@@ -78,15 +78,12 @@ class Scripted(httpx.AsyncBaseTransport):
 def said(
     body: object, status: int = 200, headers: dict[str, str] | None = None, *, number: int | None = None
 ) -> httpx.Response:
-    """Return a response, its body JSON or bytes, in which MINE is the number of the request."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     raw = raw.replace(f'"{MINE}"'.encode(), str(number).encode())
     return httpx.Response(status, headers=JSON if headers is None else headers, stream=httpx.ByteStream(raw))
 
 
 def in_session(server: Scripted, do: Callable[[Session], Coroutine[Any, Any, Any]], headers: Any = ()) -> Any:
-    """Do something in a session with a server."""
-
     async def run() -> Any:
         session = Session(Exchange(server, "http://api/mcp", dict(headers)))
         try:
@@ -99,29 +96,24 @@ def in_session(server: Scripted, do: Callable[[Session], Coroutine[Any, Any, Any
 
 
 def call(session: Session) -> Coroutine[Any, Any, Any]:
-    """Call a tool."""
     return session.call("search", {"q": "key"})
 
 
 def calls_answered(response: Callable[[int], httpx.Response]) -> Script:
-    """Answer calls of tools with what a function makes of their number."""
     return lambda message, _: response(message["id"]) if message.get("method") == "tools/call" else None
 
 
 def failure(response: Callable[[int], httpx.Response]) -> str:
-    """Return why a call failed whose response this is."""
     with pytest.raises(Missed) as caught:
         in_session(Scripted(calls_answered(response)), call)
     return f"{caught.value.miss.failure.kind}: {caught.value}"
 
 
 def result(**more: Any) -> dict[str, Any]:
-    """Return a reply to the request."""
     return {"jsonrpc": "2.0", "id": MINE, "result": {"content": [], **more}}
 
 
 def events(*data: object) -> bytes:
-    """Write a stream of events."""
     return b"".join(b"event: message\ndata: " + json.dumps(part).encode() + b"\n\n" for part in data)
 
 
