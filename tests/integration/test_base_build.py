@@ -137,8 +137,8 @@ def test_what_the_base_fails_too_is_no_fault_of_the_change(stale: tuple[Project,
 def test_the_base_is_built_from_the_commit_alone(lost: Checked) -> None:
     """No file of the change is run for the base: it has a folder of its own outside the checkout, gone at the end."""
     root = lost.project.root
-    own, base = lost.places
-    assert own == [str(root), str(root), "worse"]
+    own, base, again = lost.places
+    assert own == again == [str(root), str(root), "worse"]
     assert base[2] == "ok"
     assert base[0] == base[1]
     assert not Path(base[0]).is_relative_to(root)

@@ -135,7 +135,8 @@ def test_every_file_of_a_run_is_documented(worse: Project) -> None:
     """What a check leaves in its run directory stands in the table of files, name by name."""
     page = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
     table = page.partition("Every run leaves")[2]
-    missing = [path.name for path in worse.last_run().iterdir() if f"`{path.name}`" not in table]
+    names = [f"{path.name}/" if path.is_dir() else path.name for path in worse.last_run().iterdir()]
+    missing = [name for name in names if f"`{name}`" not in table]
     assert missing == []
 
 

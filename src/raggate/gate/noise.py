@@ -15,11 +15,14 @@ from raggate.models.comparison import Comparison
 from raggate.models.judging import highest
 from raggate.models.metric_names import counted_metrics
 from raggate.models.provenance import Fingerprint
-from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures, repeats
 from raggate.scoring.noise import Band, Bands, Noise
 from raggate.scoring.repeats import Repeated
+
+CALIBRATED_RUNS = 5
+"""How often `raggate calibrate` asks everything, unless it is told otherwise."""
 
 LUCK = 0.001
 """A loss that noise makes in fewer runs than this share is none of noise."""
@@ -31,6 +34,19 @@ def noisy(comparison: Comparison) -> bool:
     return any(repeats.noisy(side.fingerprint) for side in sides)
 
 
+def is_measured(baseline: Baseline) -> bool:
+    """Return whether the noise of the API was measured for a baseline, by asking everything several times."""
+    return Noise.of(baseline.scorecard.fingerprint) is not None
+
+
+def way_out(scorecard: Scorecard) -> str:
+    """Return what to do about noise that a baseline does not know, with what it costs; empty if it was measured."""
+    if Noise.of(scorecard.fingerprint) is not None:
+        return ""
+    calls = counted(CALIBRATED_RUNS * max(len(scorecard.cases), 1), "call")
+    return f"; the baseline is one run: `raggate calibrate --boot-each` measures the noise ({calls}), then promote that"
+
+
 def unsteady(comparison: Comparison) -> Iterator[Reason]:
     """Return that questions came back otherwise, or not at all, when they were asked again."""
     repeated = Repeated.of(comparison.scorecard.fingerprint)
@@ -39,6 +55,8 @@ def unsteady(comparison: Comparison) -> Iterator[Reason]:
     if repeated.differ:
         names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
         message = f"{other_rankings(repeated)}{_before(comparison)}: a difference of this size may be noise{names}"
+        baseline = comparison.baseline
+        message += way_out(baseline.scorecard) if baseline is not None else ""
         yield Reason("noise", message)
     if repeated.failed:
         again = "when asked a second time, which no metric counts" if repeated.times == 2 else "more than once"
@@ -97,8 +115,9 @@ def largest(fingerprint: Fingerprint) -> str:
     return f"{noise.runs} equal runs{_on(noise)}, {where}"
 
 
-def kept(fingerprint: Fingerprint) -> Iterator[Reason]:
+def kept(scorecard: Scorecard) -> Iterator[Reason]:
     """Return of a run that becomes the baseline what its noise will let pass."""
+    fingerprint = scorecard.fingerprint
     if not repeats.noisy(fingerprint):
         return
     measured, repeated = Noise.of(fingerprint), Repeated.of(fingerprint)
@@ -107,7 +126,7 @@ def kept(fingerprint: Fingerprint) -> Iterator[Reason]:
     yield Reason(
         "noise",
         f"the API did not always rank alike: {seen}. A later loss that such noise explains, and that asking again "
-        "takes back, is no regression (`recheck.confirm`)",
+        f"takes back, is no regression (`recheck.confirm`){way_out(scorecard)}",
     )
 
 

@@ -224,7 +224,7 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
         yield Reason("little-overlap", f"the present baseline cannot be compared with: {cause}")
     if unreadable:
         yield Reason("little-overlap", f"the present baseline cannot be read: {unreadable}")
-    yield from noise.kept(comparison.scorecard.fingerprint)
+    yield from noise.kept(comparison.scorecard)
 
 
 def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:

@@ -4,8 +4,9 @@ The base build stands for the change's past: of the questions that count against
 are no fault of the change. What is left of the loss decides once more, by the same policy. That can make a red verdict
 one of which nothing can be told, never a pass: the base answered other questions than these by nothing but the past.
 
-Of an API that is known to be noisy, what flipped is asked again of the change too. What came back as good as before
-each time was no loss, as far as the noise of the baseline's own run explains it.
+What flipped is asked again of the change too, started anew, as two starts of one build may rank otherwise. Of a noisy
+API what came back as good as before each time was no loss, as far as the noise of the baseline's own run explains it.
+If that noise was never measured, a loss of which so much came back as noise brings back is neither red nor green.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from raggate.gate import noise, wording
 from raggate.gate.evidence import compared_pairs
 from raggate.gate.flips import lacking
 from raggate.gate.judge_advice import is_judged
+from raggate.gate.statistics.distributions import binomial_tail
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.metric_names import FALSE_ABSTENTION_RATE
@@ -37,7 +39,11 @@ from raggate.models.scorecard import (
     oriented,
 )
 from raggate.models.verdict import GatedMetric, Reason, Recheck, RecheckOutcome, Verdict
+from raggate.scoring import repeats
 from raggate.scoring.repeats import EACH_MODE
+
+SURPRISE = 0.05
+"""What noise alone makes of the questions in fewer runs than this share is a loss."""
 
 Decide = Callable[[Scorecard, Baseline, Gate], Verdict]
 """Holds a scorecard against a baseline and decides by a policy."""
@@ -142,6 +148,7 @@ class Check:
         fails = self._failing()
         before, after = self._settled()
         left = {key for key in asked.asked if key not in after or self._still_lost(key, before, after)}
+        stayed = {key for key in left if key not in after or self._never_back(key)}
         outcome = replace(
             checked.recheck or RecheckOutcome(asked=len(asked.asked)), times=len(asked.again), lost_again=len(left)
         )
@@ -150,23 +157,57 @@ class Check:
         today = replace(self._baseline, scorecard=_with_cases(self._baseline.scorecard, before))
         again = self._decide(now, today, self._gate)
         if again.outcome == "regression" or len(left) == len(asked.asked):
+            if not left & checked.missed.keys() and self._like_noise(stayed):
+                cause = f"{message}. {len(stayed)} of them stayed lost each time, as noise alone often makes of so many"
+                return _undecided(checked, outcome, f"{cause}{noise.way_out(self._baseline.scorecard)}")
             shared = fails & left if len(left) < len(asked.asked) else frozenset()
             if shared and not self._red_without(shared, now, today):
                 return _undecided(checked, outcome, f"{message}, and what is left without these would not be red")
             back = set(asked.asked) - left
             came = len({case for _, case in back} - {case for _, case in left})
             less = f", but for {counted(came, 'question')} that came back as good as before" if came else ""
+            # that a steady API answers alike is no news
+            news = came or asked.base or noise.noisy(self._comparison)
             return replace(
                 checked,
-                reasons=(*checked.reasons, Reason("rechecked", message)),
-                sentences=(*checked.sentences, f"Confirmed by asking again{less}."),
+                reasons=(*checked.reasons, Reason("rechecked", message)) if news else checked.reasons,
+                sentences=(*checked.sentences, f"{self._confirmed_word()}{less}."),
                 cleared=checked.cleared | back,
                 recheck=outcome,
             )
         doubt = noise.doubt(self._taken_back(before, after, left), self._baseline)
         if doubt or again.outcome != "pass":
-            return _undecided(checked, outcome, f"{message}; that is no pass{f', as {doubt}' if doubt else ''}")
+            why = f", as {doubt}" if doubt else ""
+            way_out = noise.way_out(self._baseline.scorecard)
+            return _undecided(checked, outcome, f"{message}; that is no pass{why}{way_out}")
         return _passed(checked, outcome, message)
+
+    def _confirmed_word(self) -> str:
+        measured = noise.is_measured(self._baseline) or not noise.noisy(self._comparison)
+        return "Confirmed by asking again" if measured else "Still worse when asked again"
+
+    def _never_back(self, key: Key) -> bool:
+        """Return whether a question was never better than at first, in whatever metric it is lost by."""
+        own, names = self._measured[key], {*self._first.fell.get(key, ()), self._first.missed.get(key, "")} - {""}
+        later = [score for score in _by_question(self._asked.again).get(key, ()) if score.failure is None]
+        return not any(
+            _moved(self._way(name), own.values.get(name), score.values.get(name)) > EPSILON
+            for name in names
+            for score in later
+        )
+
+    def _like_noise(self, stayed: AbstractSet[Key]) -> bool:
+        """Return whether a loss may be nothing but noise, of an API whose noise was never measured.
+
+        A question that is a hit with a chance of its own, drawn evenly from 0 to 1, and flipped, is lost in each of t
+        further answers with the chance 6 / ((t + 2) (t + 3)). Nothing is noise if no question came back, or if the
+        change made a steady API noisy.
+        """
+        asked, times = self._asked.asked, len(self._asked.again)
+        own_noise = noise.noisy(self._comparison) and not repeats.noisy(self._baseline.scorecard.fingerprint)
+        if noise.is_measured(self._baseline) or own_noise or len(stayed) == len(asked):
+            return False
+        return binomial_tail(len(stayed), len(asked), 6 / ((times + 2) * (times + 3))) > SURPRISE
 
     def _failing(self) -> frozenset[Key]:
         return frozenset(key for key, base in self._answers().items() if self._fails(key, base))
@@ -322,9 +363,10 @@ class Check:
     def _again_in_words(self, outcome: RecheckOutcome, too: int) -> str:
         sides = "on both builds" if self._asked.base else "on the change's build alone"
         fails_too = f", {too} of which the base build fails too" if too else ""
+        known = "this API is known to be noisy, so " if noise.noisy(self._comparison) else ""
         return (
-            f"this API is known to be noisy, so what flipped was asked again {often(outcome.times)} in a process of "
-            f"its own, {sides}: {outcome.lost_again} of {counted(outcome.asked, 'question')} that "
+            f"{known}what flipped was asked again {often(outcome.times)} of a new start of the build, {sides}: "
+            f"{outcome.lost_again} of {counted(outcome.asked, 'question')} that "
             f"{_count(outcome.asked)} against the change{_each_mode(self._asked.asked)} did not come back as good as "
             f"before each time{fails_too}{self._standing()}"
         )

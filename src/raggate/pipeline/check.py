@@ -25,7 +25,7 @@ from raggate.config.service_settings import Api
 from raggate.gate import completeness, promote, recheck as gate, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
-from raggate.gate.noise import noisy
+from raggate.gate.noise import is_measured, noisy
 from raggate.inputs import expressions, git, sources, vault
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
@@ -203,19 +203,23 @@ FOLDER, AGAIN = "base", "again"
 
 
 def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *, own: bool = True) -> Recheck | None:
-    """Ask the base build what counts against the change, and of a noisy API both sides what flipped, again.
+    """Ask the base build what counts against the change, and both sides what flipped, again.
+
+    An API that is not known to be noisy is asked once, of a new start: two starts of one build may rank otherwise. The
+    base build of one whose noise was never measured is asked whether the configuration says so or not.
 
     Args:
         own: whether the build that lies here is the one that was measured, so that it may be asked again.
     """
     settings = inputs.config
     known_noisy = own and noisy(review.comparison)
-    times = settings.confirmations if known_noisy else 0
+    times = (settings.confirmations if known_noisy else min(settings.confirmations, 1)) if own else 0
+    base = settings.recheck.base != "off" or (known_noisy and _may_ask_base(inputs, review))
     if review.verdict.outcome != "regression":
         return None
     if known_noisy and settings.api.url is not None and settings.recheck.confirm:
         request.say("no loss is asked again, though this API is known to be noisy: its process is not started anew")
-    if not (times or settings.recheck.base != "off"):
+    if not (times or base):
         return None
     graded = gate.graded(review.verdict)
     lost = gate.against(review.verdict) - graded
@@ -229,12 +233,21 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     asked = Recheck(
         asked=tuple(name for name in names if name in lost), gained=tuple(name for name in names if name in gained)
     )
+    if not asked.asked and not (known_noisy or base):
+        return None
     if not asked.asked:
         return replace(asked, problem=_GRADES_ALONE if graded else "no single question is known to have got worse")
     asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
-    if settings.recheck.base != "off":
+    if base:
         asked = _of_the_base(asking, asked, times or 1)
     return _of_the_change(asking, asked, times) if times else asked
+
+
+def _may_ask_base(inputs: Inputs, review: Review) -> bool:
+    """Return whether the base commit can be built, of an API whose noise the baseline does not know."""
+    api, baseline = inputs.config.api, review.comparison.baseline
+    built = api.command is not None or (api.container is not None and api.container.build is not None)
+    return built and inputs.against is not None and baseline is not None and not is_measured(baseline)
 
 
 class Asking(Struct, frozen=True, kw_only=True):
@@ -276,7 +289,7 @@ def _of_the_base(asking: Asking, asked: Recheck, times: int) -> Recheck:
 def _of_the_change(asking: Asking, asked: Recheck, times: int) -> Recheck:
     """Ask the change again in a process of its own, which has not been asked before."""
     build = Build(api=asking.inputs.config.api, root=asking.request.root)
-    asking.say("the change, as this API is known to be noisy")
+    asking.say("a new start of the change")
     try:
         return replace(asked, again=_scores(asking, build, AGAIN, times))
     except RaggateError as error:

@@ -14,6 +14,7 @@ from raggate.config.gate_settings import Gate
 from raggate.gate.noise import LUCK, doubt, explained, inside, kept, unsteady
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta
+from raggate.models.scorecard import Scorecard
 from raggate.scoring import repeats
 from raggate.scoring.noise import KEY, Band, Noise
 from raggate.scoring.repeats import Repeated
@@ -76,16 +77,24 @@ def test_what_was_asked_more_often_is_told_so() -> None:
     assert failed == "2 of 20 questions (counted in each mode) got no answer more than once"
 
 
+def run(fingerprint: dict[str, Any]) -> Scorecard:
+    return make_scorecard(make_case_score("a"), make_case_score("b"), fingerprint=fingerprint)
+
+
 def test_what_a_promoted_run_will_let_pass() -> None:
     """Whoever promotes a noisy run is told how noisy, by its calibration or its sample; a steady one says nothing."""
-    (calibrated,) = kept(noise(hit_at_5=0.08))
+    (calibrated,) = kept(run(noise(hit_at_5=0.08)))
     assert calibrated.message.startswith(
         "the API did not always rank alike: 5 equal runs on 2026-03-04, largest in hit_at_5: 8.0 pt. A later loss"
     )
     sample = Repeated(asked=10, failed=0, differ=3)
-    (sampled,) = kept({repeats.KEY: sample.stored()})
+    (sampled,) = kept(run({repeats.KEY: sample.stored()}))
     assert "asked twice, 3 of 10 questions came back with other chunks" in sampled.message
-    assert [*kept({})] == [*kept({repeats.KEY: replace(sample, differ=0).stored()})] == []
+    assert "calibrate" not in calibrated.message
+    assert sampled.message.endswith(
+        "the baseline is one run: `raggate calibrate --boot-each` measures the noise (10 calls), then promote that"
+    )
+    assert [*kept(run({}))] == [*kept(run({repeats.KEY: replace(sample, differ=0).stored()}))] == []
 
 
 BEST = {"hit_at_5": 1.0, "groundedness": 5.0}

@@ -37,7 +37,13 @@ def moving(flips: int, of: int = 10, *, metric: str = "hit_at_5", mode: str = "h
     return {KEY: repeated.stored()}
 
 
-NOISY = moving(6)
+def measured(flips: int, of: int = 10) -> dict[str, Any]:
+    """The fingerprint of a baseline whose noise was measured, in which so many hits flip."""
+    band = Band(low=1 - flips / of, high=1.0, differ=flips, cases=of, moved=flips)
+    return {NOISE: Noise(runs=5, measured="", bands={"hybrid": {"hit_at_5": band}}).stored()}
+
+
+NOISY = measured(6)
 
 
 def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
@@ -82,7 +88,7 @@ def test_a_loss_that_does_not_repeat_is_dismissed_loudly() -> None:
     assert judged.outcome == "pass"
     assert judged.sentences[0] == "Worse than allowed when first asked, and not confirmed."
     assert judged.sentences[1] == (
-        "This API is known to be noisy, so what flipped was asked again twice in a process of its own, on the "
+        "This API is known to be noisy, so what flipped was asked again twice of a new start of the build, on the "
         "change's build alone: 0 of 2 questions that count against the change did not come "
         "back as good as before each time."
     )
@@ -509,3 +515,42 @@ def test_a_base_that_does_not_fail_excuses_nothing(answer: float | None) -> None
     )
     first, judged = judge(scores({"q0": 0.0}), base)
     assert (first.outcome, judged.outcome, judged.cleared) == ("regression", "regression", frozenset())
+
+
+@each_row(
+    ("back", "times", "outcome"),
+    [
+        # of six lost, so many came back once: 6/((t+2)(t+3)) of them stay lost by noise alone, 0.3 of two answers
+        (0, 2, "regression"),
+        (1, 2, "regression"),
+        (2, 2, "cannot tell"),
+        (6, 2, "cannot tell"),
+        # and half of one answer
+        (1, 1, "cannot tell"),
+    ],
+)
+def test_a_loss_that_noise_makes_too_is_no_regression_while_the_noise_is_not_measured(
+    back: int, times: int, outcome: str
+) -> None:
+    """Binomial tails: P(5 of 6 or more | 0.3) = 0.011, P(4 or more) = 0.070; of one answer P(5 or more | 0.5) = 0.1."""
+    lost = dict.fromkeys(NAMES[:6], 0.0)
+    once = {**lost, **dict.fromkeys(NAMES[:back], 1.0)}
+    rounds = [scores(once), *[scores(lost)] * (times - 1)]
+    _, judged = judge_again(scores(lost), rounds, then=moving(6))
+    assert judged.outcome == outcome
+    told = " ".join(judged.sentences)
+    assert ("raggate calibrate --boot-each" in told) == (outcome == "cannot tell")
+    assert "Confirmed" not in told
+    _, known = judge_again(scores(lost), rounds, then=NOISY)
+    assert known.outcome == "regression" or back == 6
+
+
+def test_a_steady_api_is_confirmed_without_another_reason() -> None:
+    """That a new start of the build loses the same is one sentence; what comes back of it is told in full."""
+    _, same = judge_again(scores(LOST), (scores(LOST),), then=QUIET, noise=QUIET)
+    assert (same.outcome, same.sentences[-1]) == ("regression", "Confirmed by asking again.")
+    assert "rechecked" not in {reason.code for reason in same.reasons}
+    _, other = judge_again(scores(LOST), (scores({"q0": 0.0}),), then=QUIET, noise=QUIET)
+    assert other.outcome == "cannot tell"
+    assert "known to be noisy" not in other.sentences[0]
+    assert "of a new start of the build" in other.sentences[0]
