@@ -288,7 +288,17 @@ def test_hits_of_any_shape(key: str, value: Any) -> None:
 
 
 def test_too_many_hits() -> None:
-    """A list without end is refused."""
+    """A list without end is refused, and so is a hit of another major version."""
+    fields = {
+        "rank": 1,
+        "chunk_id": "c",
+        "doc_id": "d",
+        "doc_path": "p",
+        "snippet": "s",
+        "schema_version": "search_hit.v2",
+    }
+    with pytest.raises(ValueError, match=r"this adapter speaks search_hit\.v1"):
+        adapter.parse_search(json.dumps({"schema_version": "search_response.v1", "hits": [fields]}).encode())
     body = json.dumps({"schema_version": "search_response.v1.3", "hits": [{}] * 1001}).encode()
     with pytest.raises(ValueError, match=r"length <= 1000 - at `\$.hits`"):
         adapter.parse_search(body)

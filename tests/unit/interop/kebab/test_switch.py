@@ -16,8 +16,6 @@ from kebab_builders import (
     jsonl,
     query,
     row,
-    three_queries,
-    three_queries_later,
     write_database,
 )
 from raggate.base.errors import CannotTell, UsageError
@@ -134,29 +132,6 @@ def test_metrics(here: Path) -> None:
     assert groups["fully_consistent_groups"] == 1
     with pytest.raises(CannotTell, match="asked for 10 candidates, expected at least 50"):
         run("variants", str(database))
-
-
-def test_compare(here: Path) -> None:
-    """Item 6: kinds, notes, deltas, report.md in their layout, and the hash of the golden set."""
-    before, golden = three_queries()
-    (here / "g.yaml").write_bytes(kebab_golden.write_golden(golden.values()))
-    runs = {"run_a": before, "run_b": three_queries_later()}
-    write_database(here / "k.sqlite", runs)
-    sources = ("k.sqlite#run_a", "k.sqlite#run_b")
-    done = run("compare", *sources, "--golden", "g.yaml", "--json", "--report", "out/report.md")
-    report = json.loads(done.stdout)
-    assert done.return_value == 0
-    assert list(report)[:2] == ["aggregate_a", "aggregate_b"]
-    assert [entry["kind"] for entry in report["per_query"]] == ["loss", "win", "win"]
-    assert report["deltas"]["chunker_version_match"] == "exact"
-    assert report["deltas"]["citation_coverage"] is None
-    assert report["raggate"]["golden_hash"] == kebab_golden.digest(golden.values())
-    text = (here / "out" / "report.md").read_text()
-    assert "# Eval compare: `run_a` vs `run_b`" in text
-    assert "## Wins (2) / Losses (1) / Regressions (0)" in text
-    back = run("compare", *reversed(sources), "--golden", "g.yaml")
-    assert back.return_value == 1
-    assert "q3: hit→miss" in back.stderr
 
 
 @pytest.mark.parametrize(("flags", "match"), [((), "fallback_doc_span"), (("--fallback", "doc"), "fallback_doc")])
