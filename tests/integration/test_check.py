@@ -477,7 +477,7 @@ def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:
     exported = project.root / "theirs"
     assert project.command("helloworld", "export", str(directory), "--out", str(exported)).code == 0
     done = project.command("helloworld", "score", str(exported), "--golden", "golden.jsonl", "--json")
-    expected = json.loads(done.out)["helloworld"]
+    expected = json.loads(done.out)["result"]["helloworld"]
     assert {name: value for name, value in expected.items() if value is not None} == {
         name: value for name, value in told["helloworld"]["hybrid"].items() if name != "indexing_coverage"
     }
