@@ -8,7 +8,7 @@ from raggate.base.quote import enumerated
 from raggate.config.ask_settings import TRACE_ID
 from raggate.config.schema import Config
 from raggate.models.comparison import Flip
-from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE, RECALL_ALL, family
+from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, RECALL_ALL, family
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
 from raggate.reports.parts import formatting, reasons
@@ -56,50 +56,40 @@ def rank_change(flip: Flip) -> str:
     """Write where the gold support was and is; of a question that fell, also by which metric that was seen."""
     if flip.kind == "fell":
         return _fall(flip)
-    if flip.kind == "missed":
-        return _miss(flip)
-    if flip.kind == "absent":
-        noun, absent = _rank_words(flip)
-        return f"{noun} {flip.after}" if flip.after else absent
-    if flip.metric == ABSTENTION_ACCURACY:
-        return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
-    if flip.metric == FALSE_ABSTENTION_RATE:
-        return "did not abstain → abstained" if flip.kind == "broke" else "abstained → did not abstain"
-    noun, absent = _rank_words(flip)
-    if flip.before and flip.after:
-        return f"{noun} {flip.before} → {flip.after}"
+    since = "" if flip.since == "same" else f", {flip.since} since the baseline"
+    if flip.metric in ABSTENTION:
+        abstained, did_not = "abstained", "did not abstain"
+        good, bad = (abstained, did_not) if flip.metric == ABSTENTION_ACCURACY else (did_not, abstained)
+        courses = {"absent": bad, "missed": f"{bad}{since}", "broke": f"{good} → {bad}"}
+        return courses.get(flip.kind, f"{bad} → {good}")
+    if flip.kind == "absent" or (flip.kind == "missed" and since):
+        return f"{_places(flip)[1]}{since if flip.kind == 'missed' else ''}"
+    return _course(flip)
+
+
+def _places(flip: Flip) -> tuple[str, str]:
+    noun, absent = ("complete at rank", "incomplete") if family(flip.metric) == RECALL_ALL else ("rank", "not found")
     before, after = (f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after))
-    return f"{before} → {after}"
+    return before, after
 
 
-def _rank_words(flip: Flip) -> tuple[str, str]:
-    return ("complete at rank", "incomplete") if family(flip.metric) == RECALL_ALL else ("rank", "not found")
+def _course(flip: Flip) -> str:
+    before, after = _places(flip)
+    if before == after:
+        return f"{after}, as in the baseline"
+    return f"{before} → {flip.after if flip.before and flip.after else after}"
 
 
 def _fall(flip: Flip) -> str:
-    noun, absent = _rank_words(flip)
-    places = [f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after)]
+    name = figures.title(flip.metric)
     if flip.since == "added":
-        return f"{figures.title(flip.metric)} lower than usual, {places[1]}, added since the baseline"
+        return f"{name} lower than usual, {_places(flip)[1]}, added since the baseline"
     if flip.values is not None:
-        return f"{figures.title(flip.metric)} {figures.both(flip.metric, *flip.values)}"
+        return f"{name} {figures.both(flip.metric, *flip.values)}"
     if flip.support is None:
-        return f"{figures.title(flip.metric)} worse"
-    both = flip.before and flip.after
-    same = "at the same rank" if both else f"{absent}, as in the baseline"
-    moved = f"{places[0]} → {flip.after if both else places[1]}" if flip.before != flip.after else same
+        return f"{name} worse"
     since = ", relabelled since the baseline" if flip.since == "relabelled" else ""
-    return f"{figures.title(flip.metric)} worse, {moved}{since}"
-
-
-def _miss(flip: Flip) -> str:
-    """Write where a question that must pass stands, and where it stood; it did not break."""
-    since = "" if flip.since == "same" else f", {flip.since} since the baseline"
-    if flip.metric in ABSTENTION:
-        return f"{'did not abstain' if flip.metric == ABSTENTION_ACCURACY else 'abstained'}{since}"
-    noun, absent = _rank_words(flip)
-    before, after = (f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after))
-    return f"{after}{since or (', as in the baseline' if before == after else f', {before} in the baseline')}"
+    return f"{name} worse, {_course(flip)}{since}"
 
 
 def what_broke(review: Review) -> Part:

@@ -46,7 +46,7 @@ def test_rank_change(fields: dict[str, Any], written: str) -> None:
     [
         pytest.param({"before": 1, "after": 7}, "hit@1 worse, rank 1 → 7", id="lower"),
         pytest.param({"before": 7, "after": None}, "hit@1 worse, rank 7 → not found", id="lost"),
-        pytest.param({"before": 2, "after": 2}, "hit@1 worse, at the same rank", id="same-rank"),
+        pytest.param({"before": 2, "after": 2}, "hit@1 worse, rank 2, as in the baseline", id="same-rank"),
         pytest.param({"before": None, "after": None}, "hit@1 worse, not found, as in the baseline", id="in-neither"),
         pytest.param(
             {"metric": "recall_all_at_10", "before": 6, "after": None},
