@@ -43,11 +43,7 @@ def test_the_gate_gates(alone: Path, tmp_path: Path) -> None:
 
 
 def test_its_help_has_no_other_systems(alone: Path, tmp_path: Path) -> None:
-<<<<<<< Updated upstream
     """The help names the gate's commands, and a command of the other package is refused as one that is not there."""
-=======
-    """The help names the gate's commands alone, and a command of the other package is none."""
->>>>>>> Stashed changes
     shown = run(alone, tmp_path, "--help")
     assert shown.returncode == 0
     assert "Other systems" not in shown.stdout
