@@ -15,7 +15,7 @@ from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.models.service import Workspace
 from raggate.pipeline.discovery import discover
-from raggate.pipeline.tool_discovery import Wanted, check_fields, chunks_of, discover_started, shape_of
+from raggate.pipeline.tool_discovery import Wanted, chunks_of, discover_started, shape_of
 from raggate.service.discovery.given import headers_of
 from tables import each_row
 
@@ -254,19 +254,6 @@ def test_a_server_behind_pipes(workspace: Workspace) -> None:
 ROOT = {"hits": [{"where": "/v/Keys.md", "body": "a"}, {"where": "/v/Food.md", "body": "b"}]}
 
 
-def test_what_somebody_said_counts() -> None:
-    """A part that was named takes the place of the one that was recognised; the rest stays."""
-    wanted = Wanted(url="", question="q", notes={"Keys.md": (), "Food.md": ()}, fields={"text": "where"})
-    shape = shape_of(ROOT, wanted)
-    assert shape is not None
-    assert chunks_of(shape, ROOT, wanted) == {
-        "list": "hits",
-        "rel_path": "where",
-        "path_prefix": "/v/",
-        "text": "where",
-    }
-
-
 @each_row(
     ("trails", "expected"),
     [
@@ -290,18 +277,3 @@ def test_headings_of_a_field_of_any_name(trails: list[Any], expected: dict[str, 
     assert shape is not None
     chunks = chunks_of(shape, root, wanted)
     assert {part: path for part, path in chunks.items() if part.startswith("heading")} == expected
-
-
-def test_nothing_names_the_note() -> None:
-    """The texts that there are are named, and how one of them is said to be it."""
-    wanted = Wanted(url="", question="q")
-    shape = shape_of(ROOT, wanted)
-    assert shape is not None
-    with pytest.raises(UsageError, match="its texts are where and body"):
-        chunks_of(shape, ROOT, wanted)
-
-
-def test_a_part_that_no_chunk_has() -> None:
-    """A misspelt part is named with the nearest."""
-    with pytest.raises(UsageError, match="did you mean 'rel_path'"):
-        check_fields(Wanted(url="", question="q", fields={"relpath": "x"}))

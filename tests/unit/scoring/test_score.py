@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -524,3 +525,52 @@ def test_repeated_chunks_hold_no_place() -> None:
 def test_a_heading_is_hashed_as_it_is_read(path: str, read: str) -> None:
     """Marks and white space of a heading path make no other place, and a passage without a heading has no hash."""
     assert heading_hash(path) == short_hash(read)
+
+
+def random_answer(rng: Random, number: int) -> LabelledResult:
+    """Build an answer of few notes, scores and labels, so that many answers look alike to some metrics."""
+    names = ["a.md", "b.md", "c.md"]
+    supports = [
+        make_support(rng.choice(names), rng.choice((None, "# A")), grade=rng.choice((1, 3)))
+        for _ in range(rng.choice((1, 2)))
+    ]
+    answerable = rng.random() < 0.8
+    case = make_case(
+        f"q{number}",
+        answerable=answerable,
+        gold_supports=tuple(supports),
+        required_support_groups=rng.choice((None, ((0,),), (tuple(range(len(supports))),))),
+        not_relevant=rng.choice(((), (make_support("c.md", "# A"),))),
+    )
+    chunks = [
+        make_chunk(
+            rng.choice(("c1", "c2", "c3")),
+            rel_path=rng.choice(names),
+            heading_path=rng.choice(("# A", "# B")),
+            text=rng.choice(("", "# A", "Text of it.")),
+            vault=rng.choice((None, "v")),
+            doc_id=rng.choice((None, None, "d")),
+            score_final=rng.choice((None, 0.0, 1.0)),
+            score_lexical=rng.choice((None, 0.5, 0.9)),
+        )
+        for _ in range(rng.choice((0, 1, 2, 3)))
+    ]
+    return make_labelled(case, make_result(case.id, *chunks))
+
+
+def test_answers_that_a_metric_sees_alike_are_scored_alike() -> None:
+    """Whatever was scored before, each metric of an answer has the value that its function gives for it."""
+    rng, depths = Random(7), (1, 3)  # noqa: S311 - the same answers each time
+    items = [random_answer(rng, number) for number in range(3000)]
+    # a chunk of two supports gains the one with the longer heading
+    chunks = make_chunk("c1", doc_id="d"), make_chunk("c2", rel_path="b.md", doc_id="d")
+    for heading in (None, "# A"):
+        supports = make_support("a.md", None), make_support(heading_path=heading, doc_id="d")
+        case = make_case(f"two supports, {heading}", gold_supports=supports)
+        items.append(make_labelled(case, make_result(case.id, *chunks)))
+    scored = scoring.score(make_run(*items), depths).cases
+    for item, case in zip(items, scored, strict=True):
+        for name, metric in METRICS.items():
+            if metric.sees is not None:
+                direct = {f"{name}_at_{k}": metric.function(item, k=k) for k in depths}
+                assert {at: case.values[at] for at in direct} == direct
