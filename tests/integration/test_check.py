@@ -18,7 +18,7 @@ from project import Project, make_small_project, processes_with
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import rerun, result_rows, run_directory
 from raggate.service import ask
-from raggate.service.backends import BACKENDS
+from raggate.service.backends import command
 from stored_rows import plain_rows
 
 
@@ -450,13 +450,13 @@ def test_stored_run_that_lost_results(promoted: Project) -> None:
 def test_the_image_is_recorded(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run and the baseline made of it name the image that was measured, which makes nothing incomparable."""
     image = f"notes-api@sha256:{'a' * 64}"
-    start = BACKENDS["command"]
+    start = command.start
 
     def contained(settings: Any, place: Workspace) -> AbstractContextManager[Started]:
         place.identified(image)
         return start(settings, place)
 
-    monkeypatch.setitem(BACKENDS, "command", contained)
+    monkeypatch.setattr(command, "start", contained)
     assert promoted.command("check").code == 0
     stored = json.loads((promoted.last_run() / "config.json").read_text())
     assert stored["config"]["api_image"] == image

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -25,7 +25,6 @@ from raggate.config.values import address_of
 from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.answer_limits import MAX_BODY_BYTES
-from raggate.service.backends import BACKENDS, Start
 from raggate.service.transport import Exchange, Wire
 
 _T = TypeVar("_T")
@@ -34,6 +33,8 @@ _PATH = re.compile(r"(?<![\w/])(?:/[^\s/:'\"]+)+")
 _LONGEST = 2000
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
+Start = Callable[[Api, Workspace], AbstractContextManager[Started]]
+"""Starts an API in a place; on exit everything that was started is gone, whatever happened."""
 _POLL = 0.1  # seconds, as all of these: from one look to the next
 _KNOCK = 0.02  # the same while nothing answers
 _WATCH = 0.05  # from one check that the process lives to the next, also during a look
@@ -199,10 +200,20 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
         workspace.say(f"waiting for the API at {api.url}")
         yield Elsewhere(api.url)
         return
-    name = next(name for name in BACKENDS if getattr(api, name) is not None)
-    workspace.say(f"starting the API ({name})")
-    with (start or BACKENDS[name])(api, workspace) as started:
+    workspace.say(f"starting the API ({'command' if api.command is not None else 'container'})")
+    with (start or _backend(api))(api, workspace) as started:
         yield started
+
+
+def _backend(api: Api) -> Start:
+    # each is loaded only for those who use it
+    if api.command is not None:
+        from raggate.service.backends import command
+
+        return command.start
+    from raggate.service.backends import container
+
+    return container.start
 
 
 def _transport_to(started: Started) -> httpx.BaseTransport:
