@@ -13,6 +13,7 @@ from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate
 from raggate.gate import promote
 from raggate.gate.compare import compare
+from raggate.gate.judge_advice import why_unfit
 from raggate.gate.verdict import decide
 from raggate.models.judging import JUDGES, JUDGING, Canary, CanaryAgreement, Coverage, JudgingSummary, SpotCheck
 from raggate.models.scorecard import OVERALL, Scorecard
@@ -63,6 +64,13 @@ def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
     assert warning.message.endswith("it got worse: hybrid 4.500 → 1.000")
     assert "Judges have no say in groundedness: groundedness is advisory" in decided.headline
     assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
+
+
+def test_less_than_half_of_a_canary_set_shows_nothing() -> None:
+    """Judges are fit only if at least half of the canary cases were judged."""
+    assert not why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=48)), None)
+    few = why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=49)), None)
+    assert few == "only 24 of 49 canary cases were judged, and at least 25 must be"
 
 
 def test_a_headline_takes_the_say_from_no_judges_but_the_unfit() -> None:

@@ -231,9 +231,10 @@ def test_a_baseline_that_is_of_other_questions() -> None:
 def test_a_baseline_that_forgets_what_was_given_up() -> None:
     """Accepted drops that vanish at the same mean are named; those that a record or a gain explains are not."""
     low = AcceptedDrop(on="2026-02-01", before=1.0, after=0.5, reason="r", by="b")
+    earlier = replace(low, on="2025-12-01")
 
     def changed(kept: RatchetEntry | None, mean: float = 0.5) -> tuple[str, ...]:
-        given = RatchetEntry(best=1.0, drops=0.04, since="2026-01-01")
+        given = RatchetEntry(best=1.0, drops=0.04, since="2026-01-01", lowered=earlier)
         sides = []
         for value, entry in ((0.5, given), (mean, kept)):
             accepted = {"hybrid": {"hit_at_5": entry}} if entry is not None else {}
@@ -245,6 +246,7 @@ def test_a_baseline_that_forgets_what_was_given_up() -> None:
     assert changed(RatchetEntry(best=1.0, drops=0.0, since="2026-01-01")) == forgotten
     assert changed(RatchetEntry(best=0.5, drops=0.04, since="2026-01-01")) == forgotten
     assert changed(None) == forgotten
+    assert changed(RatchetEntry(best=1.0, drops=0.0, since="2026-01-01", lowered=earlier)) == forgotten
     assert changed(RatchetEntry(best=1.0, drops=0.04, since="2026-01-01")) == ()
     assert changed(RatchetEntry(best=0.5, drops=0.0, since="2026-02-01", lowered=low)) == ()
     assert changed(RatchetEntry(best=1.0, drops=0.0, since="2026-02-01"), mean=1.0) == ()

@@ -233,6 +233,7 @@ def held(drops: float, now: float, **fields: Any) -> Comparison:
         pytest.param("warn", 0.78, "pass", [], ["creep"], id="warn"),
         pytest.param("fail", 0.78, "regression", ["creep"], [], id="fail"),
         pytest.param("off", 0.78, "pass", [], [], id="off"),
+        pytest.param("fail", 0.82, "pass", [], ["creep"], id="an-improvement-is-never-red"),
         pytest.param("fail", 0.70, "regression", ["worse"], [], id="worse-is-told-once"),
     ],
 )

@@ -202,6 +202,9 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
         ),
         pytest.param(("nothing-retrieved", "demoted"), {}, "No single cause shows.", id="half-and-half"),
         pytest.param(
+            ("demoted", "api-error"), {"lists": {"weights": WEIGHTS}}, "No single cause shows.", id="a-change-half-fits"
+        ),
+        pytest.param(
             ("snippet-gone", "demoted", "snippet-gone", "demoted", "abstained"),
             {},
             "The questions that make it red have different causes. Most frequent: the section came back without the "
