@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,29 +26,18 @@ if TYPE_CHECKING:
 @click.option("--k", "cutoffs", default="1,3,5,10", show_default=True, help="Cut-offs, set apart by commas.")
 @click.option("--per-query", is_flag=True, help="Show the values of each query too.")
 @click.option("--keep-first", is_flag=True, help="Of a document given twice count the first, in place of an error.")
-def evaluate(
-    *,
-    qrels: Path | None,
-    beir: Path | None,
-    split: str,
-    run: Path | None,
-    lists: Path | None,
-    cutoffs: str,
-    per_query: bool,
-    keep_first: bool,
-) -> Answer[Evaluation]:
+def evaluate(*, cutoffs: str, per_query: bool, **given: Any) -> Answer[Evaluation]:
     """Score result lists of any tool against judgements.
 
     Needs no configuration and starts nothing. A line of --lists is {"query_id": "q1", "doc_ids": ["d3", "d1"]}.
     """
     from raggate_interop.evaluate import Files, evaluate_files
 
-    if (qrels is None) == (beir is None):
+    if (given["qrels"] is None) == (given["beir"] is None):
         raise UsageError("expected judgements from one place: --qrels FILE or --beir DIR")
-    if (run is None) == (lists is None):
+    if (given["run"] is None) == (given["lists"] is None):
         raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
-    files = Files(qrels=qrels, beir=beir, split=split, run=run, lists=lists, keep_first=keep_first)
-    evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
+    evaluation = evaluate_files(Files(**given), cutoffs=_numbers(cutoffs), per_query=per_query)
     for line in _table(evaluation):
         click.echo(line)
     return Answer(evaluation)

@@ -253,12 +253,7 @@ def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> Sequence[Ca
 
 
 def to_run(files: RunFiles, golden: Golden) -> Run:
-    """Make a raggate run of theirs, so that it can be scored again and compared.
-
-    Args:
-        files: the files of the run; rows of cases that the golden set does not have are left out.
-        golden: the cases that were asked. One without a row becomes a failed call.
-    """
+    """Make a raggate run of theirs. Rows of other cases are left out; a case without a row becomes a failed call."""
     if not files.rows:
         raise UsageError(f"run {cut(files.run_id)}: no results.jsonl, so it cannot be scored again")
     rows = {row["test_case_id"]: row for row in files.rows}

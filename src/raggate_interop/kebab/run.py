@@ -52,11 +52,9 @@ _MAX_COUNT = (1 << 32) - 1
 
 
 def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
-    """Make a raggate run, so that it can be scored and compared as any other.
+    """Make a raggate run. Rows of other queries are left out; a case without a row becomes a failed call.
 
     Args:
-        stored: the run; rows of queries that the golden set does not have are left out.
-        golden: the cases. One without a row becomes a failed call.
         k: how many hits were asked for, where the run does not say; without it the deepest rank is taken for that.
     """
     modes = {row.get("mode", DEFAULT_MODE) for row in stored.rows}

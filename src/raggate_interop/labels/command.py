@@ -15,7 +15,7 @@ from raggate.base.escape import log_line
 from raggate.base.numbers import counted, percent, written
 from raggate.cli.options import DIRECTORY, PATH, RUN, FiniteRange, choice
 from raggate.models.answer import Answer
-from raggate_interop.terminal import warn
+from raggate_interop.terminal import MODE, warn
 
 if TYPE_CHECKING:
     from raggate.labelling.label_file import Labels
@@ -274,7 +274,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> Answ
 @click.argument("directory", metavar="RUN", type=RUN)
 @FILES
 @click.option("--k", "k", type=click.IntRange(1, 999_999), default=5, show_default=True, help="The cut-off.")
-@click.option("--mode", help="The retrieval mode to score, when the run has several.")
+@MODE
 @click.option("--baseline", type=RUN, metavar="RUN", help="A run to compare with.")
 @click.option(
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
