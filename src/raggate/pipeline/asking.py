@@ -46,13 +46,7 @@ SPARE = 2
 
 
 class Prober(Guarded, Struct, frozen=True):
-    """The probes of a run, and who asks them.
-
-    Attributes:
-        inputs: what is measured by.
-        probes: what is to be asked, in order.
-        headers: by principal, what tells the API who asks.
-    """
+    """The probes of a run, in order; `headers` tell the API by principal who asks."""
 
     inputs: Inputs
     probes: tuple[Probe, ...]
@@ -60,11 +54,7 @@ class Prober(Guarded, Struct, frozen=True):
 
     @classmethod
     def of(cls, inputs: Inputs, environment: Mapping[str, str]) -> Prober:
-        """Plan the probes.
-
-        Args:
-            environment: raggate's own, of which headers of principals hold what the settings name.
-        """
+        """Plan the probes; headers of principals hold what the settings name of raggate's own environment."""
         private = private_notes(inputs.vault, inputs.config.private)
         probes = probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private)
         headers = {}
@@ -94,17 +84,13 @@ class Part(Struct, frozen=True, kw_only=True):
     """What one process asks of a run.
 
     Attributes:
-        request: what the front end asks for.
-        inputs: what is measured by.
-        cases: the questions.
         directory: where the API leaves its files.
         runs: the directory of all runs, which no API sees.
         before: the fingerprint of the baseline, which tells how large its index was; empty without one.
         build: what is booted in place of the working tree's API.
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         again: whether a few questions are asked a second time; only where all are asked once.
-        probes: whether it asks what invariants need beside the questions.
-        kept: keeps the answers as they come, and has those from before the process was killed; None to keep none.
+        kept: keeps the answers as they come, and has those from before the process was killed.
     """
 
     request: Request

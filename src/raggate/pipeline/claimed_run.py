@@ -52,11 +52,7 @@ _INDEX_COUNTS = {"documents": "docs_processed", "chunks": "chunks_embedded", "em
 
 
 def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
-    """Keep what a run says it retrieved, and take everything else from the trusted inputs.
-
-    Args:
-        reproduce: the command line that does the same.
-    """
+    """Keep what a run says it retrieved, and take everything else from the trusted inputs."""
     settings = inputs.config
     expected = inputs.fingerprint()
     _refuse_other_means(claimed, inputs, expected, hint)
@@ -240,11 +236,7 @@ _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 
 
 def check_run(request: Request, directory: Path) -> CheckResult:
-    """Judge a run directory, as `check` judges what it has asked.
-
-    Args:
-        directory: the run directory; nothing in it is trusted.
-    """
+    """Judge a run directory, in which nothing is trusted, as `check` judges what it has asked."""
     with load_inputs(request) as inputs:
         if request.choice != EVERYTHING:
             raise UsageError(f"{request.choice.words}: a run is judged as a whole", hint="Leave it out with --run.")

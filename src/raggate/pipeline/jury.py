@@ -55,12 +55,7 @@ STEPS = 10
 class Jury(Guarded, Struct, frozen=True, kw_only=True):
     """The judges of a run, ready to be asked.
 
-    Attributes:
-        settings: the section `judges`.
-        tape: the replies so far, and where new ones go.
-        environment: raggate's own, where the keys are.
-        say: takes progress messages.
-        canary: what people graded; None for no such set.
+    `tape` has the replies so far and takes new ones, `environment` the keys, and `canary` is what people graded.
     """
 
     settings: Judges
@@ -71,24 +66,12 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, request: Request, inputs: Inputs, directory: Path, settings: Judges) -> Jury:
-        """Make the judges ready for a run.
-
-        Args:
-            inputs: what is measured by; the cassette is one of the trusted inputs.
-            directory: the run directory, which new replies go to when the inputs are those of a commit.
-            settings: the section `judges`.
-        """
+        """Make the judges ready for a run, whose directory takes new replies when the inputs are those of a commit."""
         known = stored_replies(inputs.cassette)
         path = directory / FILE if inputs.against is not None else place(request.root, settings.cassette)
         tape = Cassette(known, path, fresh=settings.mode == "refresh")
         graded = graded_by_people(inputs.canary, settings)
-        jury = cls(
-            settings=settings,
-            tape=tape,
-            canary=graded,
-            environment=request.environment,
-            say=request.say,
-        )
+        jury = cls(settings=settings, tape=tape, canary=graded, environment=request.environment, say=request.say)
         jury.warn_of_missing_keys()
         return jury
 

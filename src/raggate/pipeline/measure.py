@@ -127,11 +127,7 @@ def changed_vault(notes: Vault) -> str | None:
 
 
 def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResult, Calibration]:
-    """Ask everything several times; leave a run directory, which can be promoted, and with it the noise.
-
-    Args:
-        runs: how often, at least twice.
-    """
+    """Ask everything at least twice; leave a run directory, which can be promoted, and with it the noise."""
     with load_inputs(request) as inputs:
         boots = runs if boot_each else 1
         asking = replace(inputs, config=inputs.config.asking(repeat=runs))
@@ -145,12 +141,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
 
 
 def in_order(cases: Sequence[Case], modes: Iterable[str], results: Sequence[Result]) -> Iterator[tuple[Case, Result]]:
-    """Yield each result with its case.
-
-    Args:
-        modes: the modes, in their order.
-        results: the results, in any order.
-    """
+    """Yield each result with its case, by repeat, mode and case, whatever the order of the results."""
     places, numbers = places_of(cases), {mode: number for number, mode in enumerate(modes)}
     known: dict[tuple[int, int, int], Result] = {}
     for result in results:
@@ -164,12 +155,7 @@ def in_order(cases: Sequence[Case], modes: Iterable[str], results: Sequence[Resu
 class Finish(Struct, frozen=True, kw_only=True):
     """The answers of a run -> the run, labelled and judged, in its directory; the same wherever they were asked for.
 
-    Attributes:
-        request: what the front end asks for.
-        inputs: what was measured by.
-        directory: the run directory.
-        blank: the run before anything was asked.
-        judge: adds what judges say of the answers.
+    `blank` is the run before anything was asked.
     """
 
     request: Request
@@ -262,10 +248,7 @@ def finished_run(
 ) -> Run:
     """Return the run that results make: in order, labelled, with what the API says of its index.
 
-    Args:
-        blank: the run before anything was asked.
-        results: the results, in any order.
-        stopped: why it was cut short, None when it was not.
+    `stopped` says why it was cut short, None when it was not.
     """
     index: dict[str, object] = {}
     first, later = list[LabelledResult](), list[LabelledResult]()

@@ -21,11 +21,7 @@ from raggate.inputs.trusted import StoredFile
 from raggate.judges.cassette import Cassette
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue
-from raggate.pipeline import (
-    jury,
-    rerun,
-    run_directory,
-)
+from raggate.pipeline import jury, rerun, run_directory
 from raggate.pipeline.request import USUAL
 from raggate.reports import OF_CHECK
 from raggate.scoring import score as scoring
@@ -36,13 +32,10 @@ class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
     """Which stored run is judged again, and by whom.
 
     Attributes:
-        directory: the run directory.
         config_file: the configuration whose section `judges` counts, and beside which the cassette is; where there is
             none of the usual name, the section and cassette of the run can only be replayed.
         mode: where replies come from; None as configured.
         prune: whether the cassette is to keep the replies that this run takes, and no others.
-        environment: raggate's own, where the keys are.
-        say: takes progress messages.
     """
 
     directory: Path

@@ -26,14 +26,7 @@ from raggate.models.provenance import commit_words
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
-from raggate.pipeline import (
-    check,
-    previewing,
-    result_rows,
-    run_directory,
-    stored_runs,
-    trusted_inputs,
-)
+from raggate.pipeline import check, previewing, result_rows, run_directory, stored_runs, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
@@ -175,8 +168,6 @@ def promote_directory(
 
     Args:
         request: where the baseline stands, and the configuration whose policy counts.
-        reason: why; recorded.
-        by: who promotes it; recorded.
         allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
         allow_no_match: the modes and slices that may have no match at all, by name.
     """

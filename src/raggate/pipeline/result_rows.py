@@ -149,12 +149,7 @@ def write_packed(directory: Path, rows: Iterable[bytes]) -> None:
 
 
 def packed_lines(directory: Path, hint: str = "", *, named: Path | None = None) -> tuple[str, Iterator[bytes]]:
-    """Return what messages call the file, and its lines, each with its end.
-
-    Args:
-        directory: the run directory; nothing in it is trusted.
-        named: what messages call the directory in its place.
-    """
+    """Return what messages call the file, and its lines; `named` is what they call the directory in its place."""
     named = directory if named is None else named
     if (directory / PLAIN).exists() and not os.path.lexists(directory / RESULTS):
         return str(named / PLAIN), stored_lines(directory / PLAIN, hint, name=named / PLAIN)

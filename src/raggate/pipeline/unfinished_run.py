@@ -146,12 +146,7 @@ def write_header(directory: Path, header: Asking) -> None:
 class UnfinishedRun(Struct, kw_only=True):
     """The answers on disk; a context, in which nobody else can add any.
 
-    Attributes:
-        directory: where they are.
-        asking: by what they were asked.
-        checkout: what was checked out when it began or was resumed.
-        resumes: whether some are there already.
-        say: takes a line about what is there.
+    `checkout` is what was checked out when it began or was resumed; `resumes` says that some answers are there already.
     """
 
     directory: Path
