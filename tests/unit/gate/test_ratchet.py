@@ -32,7 +32,7 @@ from raggate.gate.policies import classify_row
 from raggate.gate.ratchet import Promotion, advance, creeping, sinks
 from raggate.gate.verdict import decide
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
-from raggate.models.comparison import Comparison, GoldenChanges
+from raggate.models.comparison import Comparison, GoldenChanges, Uncompared
 from raggate.models.promotion import BaselineCandidate, MetricChange
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, Scorecard
@@ -150,6 +150,17 @@ def test_advance(before: float, now: float, expected: RatchetEntry) -> None:
     after = advanced(ENTRY, before, now)
     assert after.drops == pytest.approx(expected.drops, abs=1e-9)
     assert replace(after, drops=expected.drops) == expected
+
+
+def test_a_loss_that_other_questions_prove_is_recorded_by_the_means() -> None:
+    """What is lost beyond the shared questions is recorded over all questions of each side."""
+    others = Uncompared(n=10, relabelled=10, value=0.4, expected=0.8, drop=0.1, proven=0.1)
+    change = replace(make_delta(0.78, 0.77), uncompared=others)
+    row = MetricChange(before=make_metric(0.8, 20), after=make_metric(0.6, 20), change=change, shared=True)
+    held = make_comparison(baseline=make_baseline(accepted={"hybrid": {"hit_at_5": ENTRY}}))
+    low = advance((row,), held, GATE, ON)["hybrid"]["hit_at_5"].lowered
+    assert low is not None
+    assert (low.before, low.after, low.reason) == (0.8, 0.6, "smaller model")
 
 
 def test_baseline_that_keeps_nothing_yet() -> None:
