@@ -1,4 +1,4 @@
-"""When a service counts as up: also behind a published port, where the engine takes connections for it."""
+"""What a container is given, and when a service counts as up: also behind a port that the engine publishes for it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from raggate.config.service_settings import Container
 from raggate.service.backends import group
 from tables import each_row
 
@@ -49,3 +52,15 @@ def test_nobody() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert "no connection" in str(group._probe(port, "127.0.0.1"))
+
+
+@each_row(
+    ("writable", "read_only", "tmpfs"),
+    [(["/tmp"], True, {"/tmp", "/data"}), ([], True, {"/data"}), (["/", "/cache"], False, {"/cache"})],
+)
+def test_what_can_be_written(writable: list[str], read_only: bool, tmpfs: set[str]) -> None:
+    """Only what is named can be written, in memory, and a volume of the image too; `/` alone opens the file system."""
+    engine: Any = SimpleNamespace(inspect_image=lambda _: {"Config": {"Volumes": {"/data": {}}}})
+    settings = Container(image="x", writable=writable)
+    host = group.hardened(engine, settings, "x", internal=True)
+    assert (host["read_only"], set(host["tmpfs"]), host["cap_drop"]) == (read_only, tmpfs, ["ALL"])
