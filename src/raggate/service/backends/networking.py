@@ -91,7 +91,7 @@ def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
         return None
     if _is_remote(host):
         raise UsageError(
-            "`api.command.services` works with an engine on this machine, and DOCKER_HOST names another",
+            "`api.services` of a command works with an engine on this machine, and DOCKER_HOST names another",
             hint="Unset DOCKER_HOST, or start them yourself and give their addresses in `api.command.env`.",
         )
     if platform != "linux":
