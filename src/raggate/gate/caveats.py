@@ -43,7 +43,7 @@ def age(baseline: Baseline | None, at: str) -> Iterator[Reason]:
 def of_baseline(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]:
     """Warn of an old baseline, and of what is different on the two sides though the policy lets it be."""
     yield from age(comparison.baseline, started)
-    yield from index_change.chunks(comparison, same_chunker=False)
+    yield from index_change.chunks(comparison, whole=True)
     if comparison.vault_changes and gate.on_vault_change == "warn":
         yield completeness.other_vault(comparison)
     if changed := "; ".join(_changed(comparison, comparison.golden)):

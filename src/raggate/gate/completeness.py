@@ -99,6 +99,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
     yield from index_change.documents(comparison, promoting=False)
+    yield from index_change.chunks(comparison, whole=False)
     yield from judge_advice.reasons(comparison, gate)
     decides = any(row.decides(gate) for row in rows)
     if comparison.baseline is not None and not comparison.incomparable and not decides:
@@ -135,7 +136,7 @@ def less_told(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Return what a baseline made of the run would no longer tell: fields of answers, and parts of the index."""
     yield from lost_fields(comparison, gate)
     yield from index_change.documents(comparison, promoting=True)
-    yield from index_change.chunks(comparison, same_chunker=True)
+    yield from index_change.chunks(comparison, whole=False)
 
 
 def other_vault(comparison: Comparison) -> Reason:

@@ -1,8 +1,8 @@
 """A comparison and the policy -> the verdict with its reasons. Pure: no I/O, no clock, no randomness.
 
-The clauses in order: what could not be measured (3), what the API must never do (4), a part of the index (3), what got
-worse (1), what is missing from an otherwise green comparison (3), pass (0). So a red run names its worst cause first,
-and nothing that is incomplete can be green.
+The clauses in order: what could not be measured (3), what the API must never do (4), rules that could not be checked
+(3), what got worse (1), what is missing from an otherwise green comparison (3), pass (0). So a red run names its worst
+cause first, and nothing that is incomplete can be green.
 
 A run that asked a part of the questions is judged question by question: tolerances, floors and tests are about all
 questions, and a mean of a few feigns what it cannot show. It is never a pass.
@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import caveats, complaints, completeness, judge_advice, noise, policies, reach, wording
-from raggate.gate.causes import index_change
 from raggate.gate.complaints import Complaint
 from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Comparison, Delta, Finding
@@ -71,10 +70,7 @@ def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, arou
     clauses: Clauses = (
         ("cannot tell", list(_not_measured(comparison, findings, gate, around))),
         ("invariant broken", list(_findings(findings, "error", unseen=False))),
-        (
-            "cannot tell",
-            [*_findings(findings, "error", unseen=True), *index_change.chunks(comparison, same_chunker=True)],
-        ),
+        ("cannot tell", list(_findings(findings, "error", unseen=True))),
         ("regression", [item.reason for item in worse if item.red]),
         # a run that was cut short lacks cases and slices for that reason alone
         ("cannot tell", [] if around.stopped is not None else list(completeness.incomplete(comparison, rows, gate))),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from raggate.base.numbers import counted
+from raggate.base.numbers import counted, percent
 from raggate.base.quote import cut
 from raggate.gate.causes.cause_wording import number
 from raggate.models.comparison import Comparison
@@ -50,6 +50,30 @@ class IndexChange(Struct, frozen=True):
         """How many documents more it holds that have no chunk; negative for fewer, 0 where that is not known."""
         empty = self._both("empty_documents")
         return int(empty[1] - empty[0]) if empty else 0
+
+    @property
+    def chunks(self) -> tuple[int, int] | None:
+        """How many chunks the two hold of the same notes; None where that is not known."""
+        chunks = self._both("chunks")
+        return (int(chunks[0]), int(chunks[1])) if chunks else None
+
+    @property
+    def text_left(self) -> float | None:
+        """The share of the text, in tokens, that is still in the index; None where that is not known."""
+        chunks, tokens = self._both("chunks"), self._both("chunk_tokens")
+        if not chunks or not tokens or not chunks[0] * tokens[0]:
+            return None
+        return chunks[1] * tokens[1] / (chunks[0] * tokens[0])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all notes are there, by their number, their text or another version of the index."""
+        if self.text_left is not None and self.text_left < WHOLE:
+            return False
+        if self.documents is not None:
+            return self.lost <= 0 and self.hollowed <= 0
+        sides = [(self.before.get(key), self.now.get(key)) for key in ("index_version", "chunker_version")]
+        return self.text_left is not None or any(None is not was != now is not None for was, now in sides)
 
     @property
     def other_chunks(self) -> float:
@@ -93,8 +117,7 @@ class IndexChange(Struct, frozen=True):
         if not chunks or chunks[0] == chunks[1] or self.lost < 0 or expected:
             return ""
         length = f", mean length {number(tokens[0])} → {number(tokens[1])} tokens" if tokens else ""
-        texts = [count * mean for count, mean in zip(chunks, tokens, strict=True)] if self.documents and tokens else []
-        if texts and texts[1] >= WHOLE * texts[0]:
+        if self.is_whole or (self.text_left or 0.0) >= WHOLE:
             return f"the same notes are cut into other chunks ({number(chunks[0])} → {number(chunks[1])}{length})"
         now = f"{number(chunks[1])} {'chunk' if chunks[1] == 1 else 'chunks'}"
         return f"the index has {now} of the same notes, {number(chunks[0])} before{length}"
@@ -145,22 +168,26 @@ def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
         yield Reason("index-smaller", f"{words} is found by no question; {_GROWING}{purpose}")
 
 
-def chunks(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
-    """Say that an index of the same notes holds fewer chunks than the baseline's, cut the same way or not.
+def chunks(comparison: Comparison, *, whole: bool) -> Iterator[Reason]:
+    """Yield that an index of the same notes holds fewer chunks than the baseline's.
 
-    What a part of an index does not find, nobody made worse.
+    Args:
+        whole: whether it is those that show all notes cut otherwise, which can be judged; else the others, in which
+            notes or text may be missing, that no question finds.
     """
     index = _index(comparison)
-    if index is None:
+    chunks = index and index.chunks
+    if index is None or not chunks or chunks[1] >= chunks[0] or index.is_whole != whole:
         return
-    before, now = index.before, index.now
-    was, is_now = before.get("chunks"), now.get("chunks")
-    if before.get("vault") != now.get("vault") or type(was) is not int or type(is_now) is not int or is_now >= was:
+    was, is_now = chunks
+    if whole:
+        message = f"the same notes are cut into {counted(is_now, 'chunk')}, {was} in the baseline's run"
+        yield Reason("index-recut", message)
         return
-    versions = [side.get("chunker_version") for side in (before, now)]
-    if same_chunker == (versions[0] is not None and versions[0] == versions[1]):
-        message = f"the index has {counted(is_now, 'chunk')} of the same notes, {was} in the baseline's run; {_GROWING}"
-        yield Reason("index-smaller", message)
+    share = index.text_left
+    lacks = "nothing shows that all of them are in it" if share is None else f"{percent(share)} of their text is in it"
+    message = f"the index has {counted(is_now, 'chunk')} of the same notes, {was} in the baseline's run, and {lacks}"
+    yield Reason("index-smaller", f"{message}; {_GROWING}")
 
 
 def counts(comparison: Comparison, vanished: Collection[str]) -> Iterator[Reason]:

@@ -56,7 +56,7 @@ def change(**now: Any) -> IndexChange:
         pytest.param(
             {"documents": None, "chunks": 60, "chunk_tokens": 75.0},
             "",
-            "the index has 60 chunks of the same notes, 90 before, mean length 50 → 75 tokens",
+            "the same notes are cut into other chunks (90 → 60, mean length 50 → 75 tokens)",
             id="documents-are-not-told",
         ),
         pytest.param({"vault": "w", "documents": 8, "chunks": 200}, "", "", id="other-notes"),
@@ -64,7 +64,7 @@ def change(**now: Any) -> IndexChange:
     ],
 )
 def test_what_is_said_of_its_size(now: dict[str, Any], documents: str, chunks: str) -> None:
-    """Other chunks are another cut only of as many documents and of about as much text; else their number is told."""
+    """Other chunks are another cut if all documents or about as much text is there; else their number is told."""
     index = change(**now)
     assert (index.documents_words, index.chunks_words) == (documents, chunks)
 
