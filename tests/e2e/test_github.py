@@ -214,6 +214,7 @@ def test_the_pull_request_that_brings_raggate_in(forge: Forge) -> None:
     assert step.exit_code == 3, step.text
     (body,) = forge.comments()
     assert "This pull request introduces raggate" in body
+    assert "It brings a baseline. Held against that, this run is: pass." in visible(body)
 
 
 LEAK = {

@@ -62,6 +62,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
     against: str | None
     ignored: tuple[str, ...] = ()
     first_run: bool = False
+    brought: StoredFile | None = None
     cassette: StoredFile | None = None
     canary: StoredFile | None = None
 
@@ -198,6 +199,7 @@ def _read_all(
         against=first_run_at or source.commit,
         ignored=source.differing(files_that_judge(where, settings)),
         first_run=first_run_at is not None,
+        brought=_find_baseline(source, settings) if first_run_at else None,
         # what a change brings of replies, nobody has reviewed
         cassette=None if first_run_at else _find_cassette(source, settings),
         canary=_find_canary(source, settings),

@@ -282,6 +282,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
         source_lines: by case id, where in the vault its gold support stands, for cases that flipped.
         preview: what the change's own files would mean; None where they are what counted.
         first_run: whether the trusted commit does not have raggate yet, so that the change's own files counted.
+        brings: of a first run the outcome by the baseline that the change itself brings; empty if it brings none.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
         recheck: what the base build answered to the questions that count against the change; None where not asked.
         root: the way from the run directory to that of the configuration, such as `../../../`, by which a page links
@@ -295,6 +296,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
     source_lines: Mapping[str, SourceLine] = field(default_factory=dict)
     preview: Preview | None = None
     first_run: bool = False
+    brings: VerdictKind | Literal[""] = ""
     expired_waivers_resolved: bool = False
     recheck: Recheck | None = None
     root: str = ""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -29,6 +30,7 @@ from raggate.gate.noise import is_measured, noisy
 from raggate.inputs import expressions, git, sources, vault
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
+from raggate.models.answer import VerdictKind
 from raggate.models.baseline import Baseline
 from raggate.models.golden import EVERYTHING, Case, Choice, Golden, Selection, by_id
 from raggate.models.promotion import BaselineCandidate
@@ -93,6 +95,7 @@ def conclude(
         before = stored_runs.before(request, inputs, directory, source) if whole else ()
         context = ReportContext(
             first_run=inputs.first_run,
+            brings=_by_brought(inputs, measured, scorecard),
             expired_waivers_resolved=resolved,
             root=run_directory.way_to(request.root, directory),
             forge=notes_address(request, measured, first_run=inputs.first_run),
@@ -109,6 +112,20 @@ def conclude(
         write_reports(directory, review)
         signals.settle()
         return CheckResult(review=review, directory=directory)
+
+
+def _by_brought(inputs: Inputs, measured: Run, scorecard: Scorecard) -> VerdictKind | Literal[""]:
+    """Return the outcome by the baseline that a change brings with its first configuration; empty without one.
+
+    It decides nothing: nobody has reviewed that file.
+    """
+    if inputs.brought is None:
+        return ""
+    try:
+        brought = read_baseline(replace(inputs, baseline=inputs.brought))
+    except RaggateError:
+        return "cannot tell"
+    return evaluate_run(measured, scorecard, brought).verdict.outcome
 
 
 def run(request: Request) -> RunResult:

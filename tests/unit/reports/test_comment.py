@@ -21,6 +21,7 @@ from comments import (
     STICKY,
 )
 from raggate.base.escape import plain
+from raggate.models.answer import VerdictKind
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.reports import comment
 from raggate.reports.parts.document import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
@@ -184,3 +185,20 @@ def test_hostile_review(make: object) -> None:
 def test_default_limit() -> None:
     """Left alone, a comment leaves room for marker lines within what GitHub takes."""
     assert utf16_units(comment.render(foreign("😀" * 400, flips=200), LINKED)) <= COMMENT_LIMIT < 65_536
+
+
+@each_row(
+    ("brings", "steps"),
+    [
+        ("pass", ["Merge while this check is not yet required.", "From then on it gates by the baseline"]),
+        ("regression", ["Promote a run of this build and commit that baseline", "Merge while", "From then on"]),
+    ],
+)
+def test_a_first_run_that_brings_a_baseline(brings: VerdictKind, steps: list[str]) -> None:
+    """The baseline is named with what it makes of the run, and nobody is told to promote one that is there."""
+    page = comment.render(beside(review("introduced"), brings=brings), Publication())
+    assert f"It brings a baseline. Held against that, this run is: {brings}." in visible(page)
+    assert "until it is merged with its baseline" in visible(page)
+    told = [line for line in page.splitlines() if line.startswith("- ") and any(step in line for step in steps)]
+    assert len(told) == len(steps)
+    assert "Promote a baseline" not in page

@@ -149,6 +149,12 @@ def _review(review: Review) -> str:
     )
 
 
+def _sentences(review: Review) -> Sequence[str]:
+    if header.greeting(review) and review.context.first_run:
+        return (header.INTRODUCED, header.introduction(review))
+    return review.verdict.sentences
+
+
 def _values(review: Review) -> dict[str, object]:
     verdict = review.verdict
     steps = advice.first_steps(review) if header.greeting(review) else [*filter(None, [advice.next_step(review)])]
@@ -157,7 +163,7 @@ def _values(review: Review) -> dict[str, object]:
         "tone": _TONES.get(verdict.outcome, "warn"),
         "sign": "👋" if header.greeting(review) else header.sign(verdict.outcome),
         "heading": header.greeting(review) or verdict.outcome,
-        "sentences": header.INTRODUCED if header.greeting(review) and review.context.first_run else verdict.sentences,
+        "sentences": _sentences(review),
         "likely": reasons.likely(review),
         "facts": list(_facts(review)),
         "merging": [reasons.sentence(reason) for reason in reasons.merging(review)],

@@ -117,6 +117,11 @@ def first_steps(review: Review) -> list[str]:
     """Return the steps after a run that there is no baseline for."""
     nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
     merge = ["Merge while this check is not yet required."] if review.context.first_run else []
+    if review.context.brings:
+        agrees = review.context.brings == "pass"
+        gates = "From then on it gates by the baseline of this pull request."
+        anew = "Promote a run of this build and commit that baseline: this run is no pass by the one here."
+        return [LOOK_FIRST, *([] if agrees else [anew]), *merge, gates]
     return [
         MATCH_FIRST if nothing else LOOK_FIRST,
         *merge,

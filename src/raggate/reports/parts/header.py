@@ -54,7 +54,7 @@ _ALERTS = {
     "invariant broken": "CAUTION",
     "internal error": "CAUTION",
 }
-INTRODUCED = ("This pull request introduces raggate.", "There is no baseline yet to compare it with.")
+INTRODUCED = "This pull request introduces raggate."
 _RELAYED = (
     "Measured by an untrusted run, judged here by this repository's own policy. The report and the verdict.json of "
     "that run are its own word."
@@ -95,6 +95,13 @@ def greeting(review: Review) -> str:
     return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"
 
 
+def introduction(review: Review) -> str:
+    """Return what a first run is compared with."""
+    if not review.context.brings:
+        return "There is no baseline yet to compare it with."
+    return f"It brings a baseline. Held against that, this run is: {review.context.brings}."
+
+
 def heading(review: Review) -> str:
     """Return what a page is called in place of its verdict: how many questions broke, if that made it red.
 
@@ -121,7 +128,7 @@ def _before_all(review: Review) -> Iterator[str]:
 def verdict_lines(review: Review) -> list[Line]:
     """Return the verdict in sentences, the first of them bold, and the likely cause: first, where one is known."""
     if review.context.first_run and reasons.greeted(review):
-        return [line(bold(INTRODUCED[0]), f" {INTRODUCED[1]}")]
+        return [line(bold(INTRODUCED), f" {introduction(review)}")]
     likely = reasons.likely(review)
     cause = reasons.first_cause(review)
     if cause is not None:

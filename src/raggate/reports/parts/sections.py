@@ -86,13 +86,14 @@ def first_steps(review: Review) -> Part:
     if not (review.context.first_run or greeted(review)):
         return Part(name="what to do next", blocks=())
     measured = f"{counted(review.scorecard.questions, 'question')} asked and scored"
-    until = f"The verdict is “{review.verdict.outcome}” (exit {review.verdict.exit_code}) until a baseline is promoted."
+    end = "it is merged with its baseline" if review.context.brings else "a baseline is promoted"
+    until = f"The verdict is “{review.verdict.outcome}” (exit {review.verdict.exit_code}) until {end}."
     if not review.context.first_run:
         intro = f"{measured}. {until}"
     elif greeted(review):
         intro = f"{measured} with this pull request's own configuration, questions and notes. {until}"
     else:
-        intro = "This pull request introduces raggate: it was measured with its own files. There is no baseline yet."
+        intro = "This pull request introduces raggate: it was measured with its own files."
     steps = Bullets([(line(Span(step, "own")),) for step in advice.first_steps(review)])
     blocks = (Paragraph((line(intro),)), Paragraph((line(bold("What to do next")),)), steps)
     return Part(name="what to do next", blocks=blocks, rank=2)
