@@ -247,7 +247,7 @@ def test_services_of_a_command_are_reached_from_every_network(job: Jobs, network
     """An API that runs in the action's own container reaches its service, wherever that container is."""
     made = job(network=network)
     environment = {"API_HOST": "0.0.0.0", "VAULT_PERSONAL_PATH": "/", "VAULT_WORK_PATH": "/"}
-    store = {"image": GATE["api-image"], "env": environment, "port": 9000}
+    store = {"image": GATE["api-image"], "env": environment, "port": 9000, "health_path": "/api/health"}
     api = {
         "run": ["python3", "-c", ASKS_ITS_STORE],
         "env": {"PORT": "{port}", "STORE": "http://{service.store}:9000"},

@@ -134,6 +134,8 @@ class Container(SettingsModel):
     port: Port | None = None
     """Port inside the container, on which it listens on all addresses, 0.0.0.0. The API's must be named. A service is
     up when it accepts connections at its port, or without one as soon as it has started."""
+    health_path: Annotated[str | None, Field(pattern=r"^/"), OTHER] = None
+    """Of a service: it is up when `GET` of this path at its port answers 2xx. The API has `api.ready.health_path`."""
     user: Annotated[UserName | None, SAME, Looser(lambda before, now: before != now != DEFAULT_USER)] = DEFAULT_USER
     """User and group of the process; null for the image's own."""
     writable: Annotated[list[WritablePlace], SAME, Looser(more)] = ["/tmp"]  # noqa: S108 - inside the container
@@ -159,6 +161,8 @@ class Container(SettingsModel):
     def _sound(self) -> Container:
         if (self.image is None) == (self.build is None):
             raise ValueError("expected exactly one of 'image' and 'build'")
+        if self.health_path is not None and self.port is None:
+            raise ValueError("expected 'port' beside 'health_path'")
         if self.memory_bytes < 6 << 20:
             raise ValueError("expected 'memory' of at least 6m")
         if any(PurePosixPath(path).is_relative_to(VAULTS) for path in self.writable):

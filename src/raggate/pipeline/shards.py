@@ -55,8 +55,8 @@ _MOST_SECONDS = 30 * 86_400.0
 _CLOCK_SECONDS = 1.0
 """So much the time of an answer may exceed that of its shard, which one that was resumed has in part from its files."""
 _HINT = (
-    "On GitHub, use “Re-run failed jobs”. Elsewhere ask each shard that is named again (`raggate run --shard i/n`), and merge "
-    "one whole directory of each. Nothing was merged."
+    "Nothing was merged. On GitHub, use “Re-run failed jobs”. Elsewhere ask each shard that is named again "
+    "(`raggate run --shard i/n`), with the files and flags of the merge, and merge one whole directory of each."
 )
 
 

@@ -15,7 +15,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from raggate.base.certificates import checked_by
 from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, nearest
 from raggate.base.redact import Guarded
@@ -326,7 +328,7 @@ class Group:
         """
         running = self._services[name] = self.started(name, image, at=at, ports=ports)
         address = at or self.address(running)
-        _wait_for(name, self.parts[name].settings.port, running, address, self.patience)
+        _wait_for(name, self.parts[name].settings, running, address, self.patience)
         return address or ""
 
     def lost(self) -> ProcessExit | None:
@@ -337,7 +339,7 @@ class Group:
         return None
 
 
-def _wait_for(name: str, port: int | None, service: Running, address: str | None, patience: float) -> None:
+def _wait_for(name: str, settings: Container, service: Running, address: str | None, patience: float) -> None:
     """Wait until a service is up."""
     end = time.monotonic() + patience
     why = "it has no address"
@@ -345,7 +347,7 @@ def _wait_for(name: str, port: int | None, service: Running, address: str | None
         signals.check()
         if (ended := service.ended()) is not None:
             raise CannotTell(f"the service {name!r} {ended.message} before it was ready", log=service.log.tail())
-        problem = _probe(port, address) if address else why
+        problem = _probe(settings, address) if address else why
         if problem is None:
             return
         if time.monotonic() >= end:
@@ -358,14 +360,23 @@ def _wait_for(name: str, port: int | None, service: Running, address: str | None
         time.sleep(_POLL)
 
 
-def _probe(port: int | None, address: str) -> str | None:
+def _probe(settings: Container, address: str) -> str | None:
     """Look once. Returns what is missing, None when it is up."""
-    if port is None:
+    if settings.port is None:
         return None
     try:
-        with socket.create_connection((address, port), timeout=_PROBE_SECONDS) as connection:
+        if settings.health_path is not None:
+            url = f"http://{address}:{settings.port}{settings.health_path}"
+            with (
+                httpx.Client(trust_env=False, timeout=_PROBE_SECONDS, verify=checked_by(url)) as client,
+                client.stream("GET", url) as response,
+            ):
+                return (
+                    None if response.is_success else f"GET {cut(settings.health_path)} answers {response.status_code}"
+                )
+        with socket.create_connection((address, settings.port), timeout=_PROBE_SECONDS) as connection:
             return "it hangs up" if address.startswith("127.") and _hung_up(connection) else None
-    except OSError as error:
+    except (OSError, httpx.HTTPError) as error:
         return f"no connection ({cut(error) or type(error).__name__})"
 
 

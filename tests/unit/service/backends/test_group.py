@@ -33,6 +33,10 @@ def listener(greet: Callable[[socket.socket], None]) -> Iterator[int]:
         thread.join()
 
 
+def service(port: int, **fields: Any) -> Container:
+    return Container(image="store:1", port=port, **fields)
+
+
 @each_row(
     ("greet", "problem"),
     [
@@ -44,14 +48,34 @@ def listener(greet: Callable[[socket.socket], None]) -> Iterator[int]:
 def test_a_taken_connection(greet: Callable[[socket.socket], None], problem: str | None) -> None:
     """Who keeps the line or says something is up; who hangs up at once is the engine, with nobody behind it."""
     with listener(greet) as port:
-        assert group._probe(port, "127.0.0.1") == problem
+        assert group._probe(service(port), "127.0.0.1") == problem
+
+
+@each_row(
+    ("status", "problem"),
+    [
+        ("204 No Content", None),
+        ("503 Service Unavailable", "GET /up answers 503"),
+        ("302 Found", "GET /up answers 302"),
+    ],
+)
+def test_a_service_with_a_health_path_answers_2xx(status: str, problem: str | None) -> None:
+    """That it takes a connection is not enough, as a store may still be loading."""
+
+    def greet(connection: socket.socket) -> None:
+        connection.recv(1000)
+        connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        connection.close()
+
+    with listener(greet) as port:
+        assert group._probe(service(port, health_path="/up"), "127.0.0.1") == problem
 
 
 def test_nobody() -> None:
     """Where nobody listens that is said."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert "no connection" in str(group._probe(port, "127.0.0.1"))
+    assert "no connection" in str(group._probe(service(port), "127.0.0.1"))
 
 
 @each_row(
