@@ -22,6 +22,7 @@ from raggate.base.numbers import counted
 from raggate.base.quote import cut, listed, nearest_few, quoted, suggestion
 from raggate.config import schema
 from raggate.config.imported import RunConfig
+from raggate.config.schema import Config
 from raggate.config.service_settings import Api
 from raggate.gate import completeness, promote, recheck as gate, waivers
 from raggate.gate.evaluation import evaluate_run
@@ -215,6 +216,9 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
     return replace(review, context=replace(review.context, source_lines=lines))
 
 
+SHORT_S = 120.0
+"""Seconds of a run, booting included, up to which another start is no burden."""
+
 FOLDER, AGAIN = "base", "again"
 """Folders of a run directory with the logs of the base build, and of the change when it is asked again."""
 
@@ -230,7 +234,7 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     """
     settings = inputs.config
     known_noisy = own and noisy(review.comparison)
-    times = (settings.confirmations if known_noisy else min(settings.confirmations, 1)) if own else 0
+    times = _times_again(settings, review.run, known_noisy=known_noisy) if own else 0
     base = settings.recheck.base != "off" or (known_noisy and _may_ask_base(inputs, review))
     if review.verdict.outcome != "regression":
         return None
@@ -258,6 +262,13 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     if base:
         asked = _of_the_base(asking, asked, times or 1)
     return _of_the_change(asking, asked, times) if times else asked
+
+
+def _times_again(settings: Config, run: Run, *, known_noisy: bool) -> int:
+    """Return how often what flipped is asked again: of a steady API once, if the run, booting included, was short."""
+    if known_noisy:
+        return settings.confirmations
+    return min(settings.confirmations, 1) if run.duration_s <= SHORT_S else 0
 
 
 def _may_ask_base(inputs: Inputs, review: Review) -> bool:

@@ -27,7 +27,9 @@ def test_nothing_is_booted_for_grades_alone(tmp_path: Path) -> None:
     """Where every question that got worse did so by a judge's grade, nothing is asked again, and that is said."""
     verdict = SimpleNamespace(outcome="regression", fell={("hybrid", "q0"): ("groundedness",)}, missed={})
     review: Any = SimpleNamespace(
-        verdict=verdict, comparison=SimpleNamespace(baseline=None, scorecard=make_scorecard(), deltas=())
+        run=make_run(),
+        verdict=verdict,
+        comparison=SimpleNamespace(baseline=None, scorecard=make_scorecard(), deltas=()),
     )
     golden = SimpleNamespace(cases=[make_case("q0")])
     inputs: Any = SimpleNamespace(config=make_config(recheck={"base": "ref"}), golden=golden)
@@ -189,3 +191,22 @@ def test_it_is_not_stored(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace('"forge": ""', '"forge": "https://evil.example/a/b/blob/x/"'))
     context = run_directory.read_context(tmp_path)
     assert (context.root, context.forge) == ("../", "")
+
+
+@each_row(
+    ("settings", "noisy", "seconds", "times"),
+    [
+        ({}, False, 120.0, 1),
+        ({}, False, 120.1, 0),
+        ({}, True, 600.0, 2),
+        ({"recheck": {"confirm": 0}}, False, 1.0, 0),
+        ({"recheck": {"confirm": 3}}, False, 1.0, 1),
+        ({"api": {"url": "http://127.0.0.1:1"}}, False, 1.0, 0),
+    ],
+)
+def test_how_often_what_flipped_is_asked_again(
+    settings: dict[str, Any], noisy: bool, seconds: float, times: int
+) -> None:
+    """A steady API once, if its run was short; a noisy one as often as the configuration says; `api.url` never."""
+    config = make_config(**({"api": {"command": {"run": ["serve"]}}} | settings))
+    assert check._times_again(config, make_run(duration_s=seconds), known_noisy=noisy) == times
