@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,6 +27,9 @@ type Ranking struct {
 	MinScore      float64
 	Folders       bool
 	FolderCount   int
+	Noise         float64 // share of the calls that overlook chunks
+	StartNoise    float64 // share of the questions that overlook chunks until the next start
+	StartSeed     uint64  // which ones; 0 without StartNoise
 }
 
 // Config is everything the service can be told, read once at start.
@@ -167,7 +171,12 @@ func LoadConfig(getenv func(string) string) (Config, error) {
 			MinScore:      s.number("NOTES_MIN_SCORE", 0.2, 0, 1),
 			Folders:       s.choice("NOTES_FOLDERS", "on", "on", "off") == "on",
 			FolderCount:   s.integer("NOTES_FOLDER_COUNT", 6, 1, 1000),
+			Noise:         s.number("NOTES_NOISE", 0, 0, 100) / 100,
+			StartNoise:    s.number("NOTES_START_NOISE", 0, 0, 100) / 100,
 		},
+	}
+	if c.Ranking.StartNoise > 0 {
+		c.Ranking.StartSeed = rand.Uint64()
 	}
 	c.Ranking.NoVector, c.Ranking.NoLexical = s.disabled("NOTES_DISABLE")
 	if c.Ranking.VectorWeight+c.Ranking.LexicalWeight == 0 {

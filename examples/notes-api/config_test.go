@@ -40,7 +40,8 @@ func TestEverySettingIsRead(t *testing.T) {
 	c, err := LoadConfig(environment(t,
 		"API_HOST", "0.0.0.0", "API_PORT", "0", "LOG_FORMAT", "JSON", "LOG_LEVEL", "debug",
 		"NOTES_VECTOR_WEIGHT", "1", "NOTES_LEXICAL_WEIGHT", "0.25", "NOTES_DISABLE", "Vector, lexical", "NOTES_CHUNK_MAX", "50",
-		"NOTES_DROP_FOLDERS", "work/Runbooks/, personal/A/B", "NOTES_FOLDERS", "off", "NOTES_FOLDER_COUNT", "2", "NOTES_MIN_SCORE", "0"))
+		"NOTES_DROP_FOLDERS", "work/Runbooks/, personal/A/B", "NOTES_FOLDERS", "off", "NOTES_FOLDER_COUNT", "2", "NOTES_MIN_SCORE", "0",
+		"NOTES_NOISE", "3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	if got := strings.Join(c.DropFolders, "|"); got != "work/Runbooks|personal/A/B" {
 		t.Errorf("drop folders are %q", got)
 	}
-	want := Ranking{VectorWeight: 1, LexicalWeight: 0.25, NoVector: true, NoLexical: true, FolderCount: 2}
+	want := Ranking{VectorWeight: 1, LexicalWeight: 0.25, NoVector: true, NoLexical: true, FolderCount: 2, Noise: 0.03}
 	if c.Ranking != want {
 		t.Errorf("got %+v, want %+v", c.Ranking, want)
 	}
@@ -76,6 +77,8 @@ func TestWrongSettingsNameTheVariable(t *testing.T) {
 		{"NOTES_FOLDERS", "maybe", "one of on, off"},
 		{"NOTES_FOLDER_COUNT", "0", "an integer from 1 to 1000"},
 		{"NOTES_MIN_SCORE", "1.5", "a number from 0 to 1"},
+		{"NOTES_NOISE", "101", "a number from 0 to 100"},
+		{"NOTES_START_NOISE", "-1", "a number from 0 to 100"},
 	}
 	for _, tt := range tests {
 		_, err := LoadConfig(environment(t, tt.name, tt.value))

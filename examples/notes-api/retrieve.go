@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"hash/fnv"
 	"math"
+	"math/rand"
 	"sort"
 	"time"
 )
@@ -58,7 +61,7 @@ func (ix *Index) retrieve(q Query, ranking Ranking) *Retrieval {
 			r.Available = append(r.Available, ix.folders[vault]...)
 		}
 	}
-	hits := ix.rank(q, r.Terms, vaults, ranking)
+	hits := ranking.overlook(ix.rank(q, r.Terms, vaults, ranking), q.Question)
 	folderStart := time.Now()
 	r.Selected = r.Available
 	if ranking.Folders {
@@ -125,6 +128,31 @@ func (r Ranking) weights(mode string) (vector, lexical float64) {
 		return 0, 0
 	}
 	return vector / (vector + lexical), lexical / (vector + lexical)
+}
+
+// overlook drops half of the hits, as an approximate index does: for a share of
+// the calls, and for a share of the questions that stays the same until the next
+// start. Without noise all hits are kept.
+func (r Ranking) overlook(hits []Hit, question string) []Hit {
+	if rand.Float64() < r.Noise {
+		hits = halved(hits, rand.New(rand.NewSource(rand.Int63())))
+	}
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%d %s", r.StartSeed, question)
+	if lots := rand.New(rand.NewSource(int64(hash.Sum64()))); lots.Float64() < r.StartNoise {
+		hits = halved(hits, lots)
+	}
+	return hits
+}
+
+func halved(hits []Hit, lots *rand.Rand) []Hit {
+	kept := make([]Hit, 0, len(hits))
+	for _, h := range hits {
+		if lots.Float64() < 0.5 {
+			kept = append(kept, h)
+		}
+	}
+	return kept
 }
 
 func insideFolders(hits []Hit, selected []string) []Hit {

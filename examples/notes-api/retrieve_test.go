@@ -275,3 +275,46 @@ func TestSentences(t *testing.T) {
 		}
 	}
 }
+
+func TestNoiseOverlooksChunks(t *testing.T) {
+	c := testConfig(t, library)
+	ix := testIndex(t, c)
+	found := func(noise, start float64, seed uint64) int {
+		different := map[string]bool{}
+		ranking := c.Ranking
+		ranking.Noise, ranking.StartNoise, ranking.StartSeed = noise, start, seed
+		for i := 0; i < 40; i++ {
+			ids := ""
+			for _, h := range ask(ix, "the replica, the boiler, the beef, the disk", ranking).Hits {
+				ids += h.Chunk.ID
+			}
+			different[ids] = true
+		}
+		return len(different)
+	}
+	if quiet, calls, start := found(0, 0, 0), found(1, 0, 0), found(0, 1, 1); quiet != 1 || calls < 3 || start != 1 {
+		t.Errorf("got %d lists without noise, %d of each call, %d of one start", quiet, calls, start)
+	}
+	ranking, starts := c.Ranking, map[int]bool{}
+	ranking.StartNoise = 1
+	for ranking.StartSeed = 1; ranking.StartSeed < 20; ranking.StartSeed++ {
+		starts[len(ask(ix, "the replica, the boiler, the beef, the disk", ranking).Hits)] = true
+	}
+	if len(starts) < 2 {
+		t.Error("all starts overlook equally many chunks")
+	}
+}
+
+func TestEachStartDrawsASeed(t *testing.T) {
+	seeds := map[uint64]bool{}
+	for i := 0; i < 3; i++ {
+		c, err := LoadConfig(environment(t, "NOTES_START_NOISE", "3"))
+		if err != nil || c.Ranking.StartNoise != 0.03 {
+			t.Fatal(c.Ranking, err)
+		}
+		seeds[c.Ranking.StartSeed] = true
+	}
+	if len(seeds) != 3 {
+		t.Errorf("%d seeds of 3 starts", len(seeds))
+	}
+}
