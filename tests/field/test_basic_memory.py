@@ -86,4 +86,4 @@ def test_an_index_of_older_notes_breaks_an_invariant(promoted: Example) -> None:
         note.write_text(f"# Draft\n\nThis runbook on {note.stem} is still to be written.\n", encoding="utf-8")
     promoted.edit("raggate.yml", '"{vault.work}"', f'"{old}"')
     assert promoted.check() == 4
-    assert "“The text of every retrieved chunk is in its note” is not met" in promoted.verdict()["headline"]
+    assert "returned text that is not in the note" in promoted.verdict()["headline"]

@@ -1,4 +1,4 @@
-"""The section `invariants` of raggate.yml: a level for each rule, whose description is what a finding says."""
+"""The section `invariants` of raggate.yml: a level for each rule, whose description is what it demands."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ class Invariants(SettingsModel):
 
 @cache
 def sentences() -> dict[str, str]:
-    """Return what each rule demands, as a finding says it: what stands below its key."""
+    """Return what each rule demands: the description of its key."""
     return described(Invariants)

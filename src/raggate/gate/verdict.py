@@ -146,12 +146,10 @@ def _findings(findings: Sequence[Finding], level: str, *, unseen: bool | None = 
     """Yield a reason for each invariant of a level that does not hold; `unseen` picks those that were not seen."""
     for finding in findings:
         if finding.level == level and unseen in {None, finding.unseen}:
-            times = f" ({finding.count} times)" if finding.count > 1 else ""
-            yield Reason(
-                f"invariant-{finding.invariant}",
-                f"“{wording.clause(finding.message)}” {finding.state}{times}: {finding.examples[0]}",
-                invariant=finding.invariant,
-            )
+            what = wording.clause(finding.message)
+            said = f"“{what}” {finding.state}" if finding.unseen else what
+            message = f"{said}: {finding.examples[0]}"
+            yield Reason(f"invariant-{finding.invariant}", message, invariant=finding.invariant)
 
 
 def _of_part(

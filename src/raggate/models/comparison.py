@@ -397,7 +397,8 @@ class NoteChange(Struct, frozen=True, order=True):
 class Finding(Struct, frozen=True, kw_only=True):
     """An invariant that does not hold. `level` error breaks the gate; `examples` name where, shortest first.
 
-    `unseen` says that it is not known to be broken: not all that it needs was seen, and the example says why.
+    `message` states the breach with its number. `unseen` says that it is not known to be broken: not all that it needs
+    was seen. Then `message` is the rule, and the example says why.
     """
 
     invariant: str

@@ -78,9 +78,8 @@ def _verdict(review: Review) -> Annotation:
 
 def _finding(finding: Finding) -> Annotation:
     level: Level = "error" if finding.level == "error" else "warning"
-    times = f", {finding.count} times" if finding.count > 1 else ""
     examples = "; ".join(finding.examples)
-    return _annotation(level, f"Invariant {finding.invariant} {finding.state}{times}", f"{finding.message} {examples}")
+    return _annotation(level, f"Invariant {finding.invariant} {finding.state}", f"{finding.message} {examples}")
 
 
 def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) -> Annotation:

@@ -240,11 +240,11 @@ def test_warnings(comparison: Comparison, gate: Gate, expected: list[str]) -> No
 
 
 def test_broken_invariant() -> None:
-    """An invariant of level error breaks the gate with exit code 4 and names rule, count and example."""
-    verdict = decide(with_gated(), (make_finding(count=3),), PLAIN)
+    """An invariant of level error breaks the gate with exit code 4 and names the breach, its count and an example."""
+    verdict = decide(with_gated(), (make_finding(message="3 answers had scores that rise.", count=3),), PLAIN)
     assert (verdict.outcome, verdict.exit_code) == ("invariant broken", 4)
     assert verdict.headline == (
-        "The API's answers cannot be right: “Final scores never rise” is not met (3 times): q1 (hybrid): rank 2."
+        "The API's answers cannot be right: 3 answers had scores that rise: q1 (hybrid): rank 2."
     )
 
 

@@ -58,6 +58,7 @@ def _scores_ordered(answer: Answer) -> Iterator[str]:
     scores = [chunk.score_final for chunk in answer.response.chunks if chunk.score_final is not None]
     if not all(isfinite(score) for score in scores):
         yield f"{answer.place}: a score is not finite"
+        return
     for rank, (upper, lower) in enumerate(pairwise(scores), 1):
         if lower > upper:
             yield f"{answer.place}: score rises from {upper} at rank {rank} to {lower}"
@@ -338,3 +339,34 @@ CHECKS: dict[str, Check] = {
     "private_withheld": _private_withheld,
     "principals_isolated": _principals_isolated,
 }
+
+BREACHES: dict[str, str] = {
+    "ranks_contiguous": "{answers} did not number ranks 1, 2, 3, … in list order.",
+    "scores_ordered": "{answers} had scores that rise down the list or are not finite.",
+    "chunk_ids_unique": "{answers} returned the same chunk twice.",
+    "chunks_distinct": "{answers} returned the same text of the same place twice.",
+    "chunk_ids_stable": "{chunks} had other content than an earlier one with the same id.",
+    "scope_respected": "{answers} returned a chunk from a vault that the question excludes.",
+    "vaults_known": "{answers} returned a path that is in several vaults, without the vault.",
+    "notes_exist": "{answers} returned a chunk of no note in the fixture vault.",
+    "headings_exist": "{answers} named a heading that the note does not have.",
+    "text_in_note": "{answers} returned text that is not in the note.",
+    "chunks_have_text": "{answers} returned chunks without text.",
+    "golden_kept_apart": "The API could read {paths} of the gate (golden set, baseline or .git).",
+    "abstained_is_empty": "{answers} abstained and cited notes anyway.",
+    "index_complete": "The index has another number of documents than the vault has notes with text.",
+    "index_constant": "The index changed during the run.",
+    "no_empty_documents": "The index has documents without chunks.",
+    "list_deep_enough": "No list reached the largest cut-off that is scored, in {modes}.",
+    "must_be_deterministic": "Questions got another ranking when they were asked again.",
+    "private_withheld": "{answers} held a note that is private or deleted.",
+    "principals_isolated": "{answers} showed a principal a note that they may not see.",
+}
+"""What is wrong where a rule is broken: its heading in reports, with the number of places. In the past tense, for one
+and for many."""
+
+
+def breach(name: str, count: int) -> str:
+    """Return the sentence for a rule that is broken in so many places."""
+    nouns = {f"{noun}s": counted(count, noun) for noun in ("answer", "chunk", "path", "mode")}
+    return BREACHES[name].format(**nouns)

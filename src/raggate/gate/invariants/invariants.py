@@ -10,7 +10,7 @@ from raggate.base.numbers import counted, setting
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants, sentences
 from raggate.config.schema import Config
-from raggate.gate.invariants.answer_invariants import CHECKS, answers_of, principals_of
+from raggate.gate.invariants.answer_invariants import CHECKS, answers_of, breach, principals_of
 from raggate.models.comparison import Finding
 from raggate.models.run import ProbeAnswer, Run
 from raggate.models.scorecard import EPSILON
@@ -40,7 +40,7 @@ def check_answers(run: Run, levels: Invariants, gate: Gate) -> tuple[Finding, ..
 def _finding(
     name: str, level: Literal["error", "warn"], examples: tuple[str, ...], count: int = 1, *, unseen: bool = False
 ) -> Finding:
-    message = sentences()[name]
+    message = sentences()[name] if unseen else breach(name, count)
     return Finding(invariant=name, level=level, message=message, count=count, examples=examples, unseen=unseen)
 
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from raggate.base.numbers import counted, fixed, rounded
-from raggate.config.invariant_settings import Invariants, sentences
+from raggate.config.invariant_settings import Invariants
 from raggate.gate.causes.cause_evidence import renumbered
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
@@ -40,7 +40,7 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
     count, examples = _examples(pairs) if pairs else (0, [])
     if not count:
         return ()
-    message = sentences()[NAME]
+    message = f"{counted(count, 'result list')} changed a lot, or became shorter or empty."
     return (Finding(invariant=NAME, level=level, message=message, count=count, examples=tuple(examples)),)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raggate.base.numbers import often
 from raggate.models.comparison import GROUPS, Diagnosis, Finding, Flip
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
@@ -182,7 +181,7 @@ def findings(review: Review) -> Part:
     items = []
     for finding in review.findings:
         sign = "⛔" if finding.level == "error" else "⚠️"
-        first = line(f"{sign} ", bold(finding.invariant, 60), f" ({kind(finding)}): {finding.message}")
+        first = line(f"{sign} ", bold(finding.message, 160), f" ({kind(finding)}: {finding.invariant})")
         items.append(
             (first, *(line(Span(example)) for example in finding.examples), line(Span(repair(finding), "own")))
         )
@@ -192,10 +191,9 @@ def findings(review: Review) -> Part:
 
 
 def kind(finding: Finding) -> str:
-    """Return how grave a finding is, and how often it was seen."""
+    """Return how grave a finding is."""
     level = "error" if finding.level == "error" else "warning"
-    unseen = ", could not be checked" if finding.unseen else ""
-    return f"{level}{unseen}{f', {often(finding.count)}' if finding.count > 1 else ''}"
+    return f"{level}, could not be checked" if finding.unseen else level
 
 
 def repair(finding: Finding) -> str:

@@ -22,7 +22,8 @@ from builders import (
 )
 from probed import make_probe
 from raggate.config.gate_settings import Gate
-from raggate.config.invariant_settings import Invariants, sentences
+from raggate.config.invariant_settings import Invariants
+from raggate.gate.invariants.answer_invariants import BREACHES, CHECKS, breach
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
 from raggate.models.provenance import Provenance
@@ -290,11 +291,26 @@ def test_holds(name: str, items: list[LabelledResult], run: dict[str, Any]) -> N
 
 @each_row(("name", "items", "run", "example"), BROKEN)
 def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], example: str) -> None:
-    """An invariant that does not hold is found, with its rule in words and where it broke."""
+    """An invariant that does not hold is found, with the breach in words and where it broke."""
     (finding,) = found(name, *items, **run)
     assert (finding.invariant, finding.level, finding.count) == (name, "error", 1)
     assert finding.examples == (example,)
-    assert finding.message == sentences()[name]
+    assert finding.message == breach(name, 1)
+
+
+@each_row(
+    ("name", "count", "sentence"),
+    [
+        ("chunk_ids_unique", 1, "1 answer returned the same chunk twice."),
+        ("scope_respected", 78, "78 answers returned a chunk from a vault that the question excludes."),
+        ("golden_kept_apart", 2, "The API could read 2 paths of the gate (golden set, baseline or .git)."),
+        ("list_deep_enough", 1, "No list reached the largest cut-off that is scored, in 1 mode."),
+    ],
+)
+def test_breach(name: str, count: int, sentence: str) -> None:
+    """A broken rule is named by what is wrong, with its number, in one sentence; every rule has such a sentence."""
+    assert breach(name, count) == sentence
+    assert list(BREACHES) == list(CHECKS)
 
 
 @each_row(("name", "items", "run"), [param.values[:3] for param in (*HOLDS, *BROKEN)])

@@ -49,6 +49,7 @@ def test_lists_that_differ_are_told_the_worst_first() -> None:
     before = listed(entries("ab"), entries("cd"), entries("ef"))
     (finding,) = drift(before, listed(entries("ba"), entries("cx"), entries("yz")))
     assert (finding.level, finding.count) == ("warn", 2)
+    assert finding.message == "2 result lists changed a lot, or became shorter or empty."
     assert finding.examples == (
         "rank-biased overlap 0.48 on average of 3 lists",
         "q3 (hybrid): overlap 0.00",
