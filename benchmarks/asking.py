@@ -142,7 +142,7 @@ def by_promptfoo(promptfoo: Path, folder: Path, size: int) -> Row:
 
 
 def programs(folder: Path, size: int, there: Programs) -> Mapping[str, Callable[[], Row]]:
-    """Give what measures each program that is there."""
+    """Return what measures each program that is there."""
     golden = folder / "golden.jsonl"
     chosen = {"bare httpx loop": lambda: of(scale.cost([sys.executable, "-c", scale.BARE, URL, golden], folder), size)}
     chosen["raggate run"] = lambda: of(scale.cost([*RAGGATE, "run"], folder), size)

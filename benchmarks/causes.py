@@ -143,7 +143,7 @@ def recount(answer: Answer, documents: int | None, chunks: int | None) -> None:
 
 
 def rescored(score: Callable[[Chunk], float]) -> Fault:
-    """Give chunks other final scores, and sort by them."""
+    """Replace the final scores of chunks, and sort by them."""
 
     def change(chunks: list[Chunk]) -> Sequence[Chunk]:
         for chunk in chunks:
@@ -308,7 +308,7 @@ def cut_texts(length: int) -> Fault:
 
 
 def other_texts(chunks: list[Chunk]) -> Sequence[Chunk]:
-    """Give each chunk the text of the next one."""
+    """Replace the text of each chunk by that of the next one."""
     texts = [chunk["text"] for chunk in chunks]
     for chunk, text in zip(chunks, [*texts[1:], *texts[:1]], strict=True):
         chunk["text"] = text
@@ -316,12 +316,12 @@ def other_texts(chunks: list[Chunk]) -> Sequence[Chunk]:
 
 
 def headings(change: Callable[[list[str]], str]) -> Fault:
-    """Tell other headings."""
+    """Replace the headings."""
     return each_chunk(lambda chunk: chunk.update(heading_path=change(chunk["heading_path"].split(" > "))))
 
 
 def paths(change: Callable[[str], str]) -> Fault:
-    """Tell other paths."""
+    """Replace the paths."""
     return each_chunk(lambda chunk: chunk.update(rel_path=change(chunk["rel_path"])))
 
 

@@ -93,7 +93,7 @@ def case_scores(answers: Answers) -> tuple[CaseScore, ...]:
 
 
 def fingerprint(suite: Suite, change: Change, known: str) -> Mapping[str, object]:
-    """Give what a baseline tells of its noise, by asking the build before the change several times."""
+    """Return what a baseline tells of its noise, by asking the build before the change several times."""
     times = CALIBRATED if known == "calibrated" else 2
     rounds = [case_scores(suite.answers(change.before)) for _ in range(times)]
     answers = [list(scores) for scores in zip(*rounds, strict=True)]

@@ -71,7 +71,7 @@ def cell(shares: Sequence[float]) -> str:
 
 @cache
 def likely(n: int, lost: float, gained: float) -> tuple[tuple[int, int, float], ...]:
-    """Give losses and gains of n units with their chance, but for those below one in a million."""
+    """Return losses and gains of n units with their chance, but for those below one in a million."""
 
     def reach(share: float) -> range:
         half = 6 * sqrt(n * share * (1 - share)) + 6
@@ -87,13 +87,13 @@ def likely(n: int, lost: float, gained: float) -> tuple[tuple[int, int, float], 
 
 
 def share_of(colouring: Colouring, colours: Sequence[str], n: int, lost: float, gained: float) -> float:
-    """Give the chance of a colour."""
+    """Return the chance of a colour."""
     return sum(chance for b, c, chance in likely(n, lost, gained) if colouring(n, b, c) in colours)
 
 
 @cache
 def fewest(policy: str, colours: tuple[str, ...], n: int, gained: int, size: int) -> int:
-    """Give the fewest losses with which raggate shows one of the colours: more losses and fewer gains are no better."""
+    """Return the fewest losses at which raggate shows a colour: more losses and fewer gains are no better."""
     least = fewest(policy, colours, n, gained - 1, size) if gained else 0
     while least <= n - gained and raggate_rule.counted(n, least, gained, size)[policy] not in colours:
         least += 1
@@ -101,7 +101,7 @@ def fewest(policy: str, colours: tuple[str, ...], n: int, gained: int, size: int
 
 
 def raggate(policy: str, size: int = 1) -> Colouring:
-    """Give the colours of a policy of raggate."""
+    """Return the colours of a policy of raggate."""
 
     def colouring(n: int, lost: int, gained: int) -> str:
         if lost >= fewest(policy, RED, n, gained, size):
@@ -113,7 +113,7 @@ def raggate(policy: str, size: int = 1) -> Colouring:
 
 @cache
 def peer(name: str, size: int = 1) -> Colouring:
-    """Give the colours of a peer."""
+    """Return the colours of a peer."""
     rule = peer_rules.RULES[name]
     return cache(lambda n, lost, gained: rule(peer_rules.of_counts(n, lost, gained, size)))
 
@@ -124,7 +124,7 @@ def margin_and_test(n: int, lost: int, gained: int) -> str:
 
 
 def counted_rules(size: int = 1) -> Iterator[tuple[str, Colouring, Sequence[str]]]:
-    """Give the rules with the colours that each is read by."""
+    """Return the rules with the colours that each is read by."""
     for policy in raggate_rule.POLICIES:
         yield f"**raggate `{policy}`** red", raggate(policy, size), RED
     yield "**raggate `evidence`** red or warning", raggate("evidence", size), NOT_GREEN
@@ -156,7 +156,7 @@ def group_tables(suites: Sequence[tuple[int, int]]) -> None:
 
 
 def grouped_rules(size: int) -> Iterator[tuple[str, Colouring, Sequence[str]]]:
-    """Give the rules for questions of one note that move together; what warns or is unsure is left out."""
+    """Return the rules for questions of one note that move together; what warns or is unsure is left out."""
     yield from (rule for rule in counted_rules(size) if rule[2] == RED)
     by_note = peer_rules.nel_gate_by_note
     yield (
@@ -190,7 +190,7 @@ def rank_group_table(suites: Sequence[tuple[int, int]], runs: int, seed: int) ->
 
 
 def rank_rows(shares: Mapping[Change, Sequence[Mapping[str, int]]], runs: int) -> Iterator[tuple[str, list[str]]]:
-    """Give the rows of a simulated table: for each rule, what it does at each change and size."""
+    """Return the rows of a simulated table: for each rule, what it does at each change and size."""
     for rule in next(iter(shares.values()))[0]:
         yield rule, [cell([counts[rule] / runs for counts in by_size]) for by_size in shares.values()]
 
@@ -208,7 +208,7 @@ def tally(change: Change, n: int, size: int, runs: int, seed: int) -> dict[str, 
 
 
 def raggate_on_ranks(before: raggate_rule.Scores, after: raggate_rule.Scores, size: int) -> dict[str, bool]:
-    """Say which policies are red, and what a test of hit@5 or of questions as units would be."""
+    """Return which policies are red, and what a test of hit@5 or of questions as units would be."""
     groups = [f"note {number // size}" for number in range(len(before))] if size > 1 else None
     comparison = raggate_rule.compared(before, after, groups)
     tests = composite_tests(comparison, {raggate_rule.MODE: CORE})
@@ -232,12 +232,12 @@ def raggate_on_ranks(before: raggate_rule.Scores, after: raggate_rule.Scores, si
 
 
 def red_by_test(test: CompositeTest) -> bool:
-    """Say whether the test of the composite makes a run red by itself."""
+    """Return whether the test of the composite makes a run red by itself."""
     return red(test, raggate_rule.gate("evidence", CORE, CORE))
 
 
 def peers_on_ranks(before: raggate_rule.Scores, after: raggate_rule.Scores) -> dict[str, bool]:
-    """Say which peers are red, each on nDCG@10, which serves most of them best."""
+    """Return which peers are red, each on nDCG@10, which serves most of them best."""
     samples = {
         metric: peer_rules.of_values([row[metric] for row in before], [row[metric] for row in after]) for metric in CORE
     }

@@ -93,7 +93,7 @@ def measure(words: Sequence[str], folder: Path) -> Cost:
 
 
 def tools(peer: str) -> dict[str, list[str]]:
-    """Give the commands to compare, pytrec_eval first."""
+    """Return the commands to compare, pytrec_eval first."""
     commands = {
         "pytrec_eval, TREC": [sys.executable, "-c", PYTREC_EVAL, "qrels", "run"],
         "raggate, TREC": [*RAGGATE, "--qrels", "qrels", "--run", "run"],

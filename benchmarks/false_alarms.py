@@ -36,7 +36,7 @@ POLICIES = raggate_rule.POLICIES
 
 @cache
 def _scores(rank: int) -> dict[str, float]:
-    """Give the metrics of a question whose note is at a rank."""
+    """Return the metrics of a question whose note is at a rank."""
     values = {}
     for name in ELEVEN:
         kind, _, cutoff = name.split("_")
@@ -46,7 +46,7 @@ def _scores(rank: int) -> dict[str, float]:
 
 
 def _run(change: Change, n: int, rng: Random) -> tuple[list[int], list[int], list[str] | None]:
-    """Give ranks before and after, and groups where there are some."""
+    """Return ranks before and after, and groups where there are some."""
     before, after = simulate(change, n, rng)
     if "group" not in change.name:
         return before, after, None
@@ -74,7 +74,7 @@ def tally(change: Change, n: int, runs: int, seed: int) -> Counter[tuple[str, in
 
 
 def rows(sizes: Sequence[int], runs: int, seed: int) -> dict[str, list[str]]:
-    """Give the cells of every change by policy, metrics and what a reader sees."""
+    """Return the cells of every change by policy, metrics and what a reader sees."""
     cells: dict[str, list[str]] = {}
     for change in CHANGES:
         tallies = [tally(change, n, runs, seed) for n in sizes]

@@ -31,13 +31,13 @@ SAMPLES = {"context_relevancy": 40, "groundedness": 8}
 
 
 def lines_of(score: str) -> list[dict[str, Any]]:
-    """Give the canary set of a score."""
+    """Return the canary set of a score."""
     draw = relevancy_lines if score == "context_relevancy" else canary_lines
     return draw(ARCHIVE, SAMPLES[score], LONGEST)
 
 
 def as_people(lines: list[dict[str, Any]], name: str) -> Grader:
-    """Give a judge that says what people said."""
+    """Return a judge that says what people said."""
     grades: Mapping[str, float] = {_subject(line, line["passages"]): line["value"] for line in lines}
 
     def grade(request: JudgeRequest) -> float:
@@ -60,7 +60,7 @@ def _subject(material: Mapping[str, Any], passages: list[dict[str, Any]]) -> str
 
 
 async def rows(url: str) -> list[str]:
-    """Give a line for every score and panel."""
+    """Return a line for every score and panel."""
     result = []
     async with asking(settings(url)) as (model, kept, send):
         small = Grader(ask=CassetteFirst(kept, send), model=model, parameters=replace(PARAMETERS, max_tokens=500))

@@ -80,7 +80,7 @@ CLAIM = Scale(
 
 
 def attacks(scale: Scale) -> dict[str, str]:
-    """Give what a text says besides, by name."""
+    """Return what a text says besides, by name."""
     ready, order = scale.ready, scale.order
     return {
         "nothing": "",
@@ -188,7 +188,7 @@ async def _reply(request: JudgeRequest, kept: Cassette, send: Send) -> Reply | N
 
 
 def outcome(scale: Scale, way: Way, reply: Reply | NotJudged, material: JsonObject) -> str:
-    """Say what came of a reply to this material: `held`, `led`, or `none` for no grade."""
+    """Return the outcome of a reply to this material: `held`, `led`, or `none` for no grade."""
     if isinstance(reply, NotJudged):
         return "none"
     try:
@@ -222,7 +222,7 @@ def cell(url: str, scale: Scale, way: Way, order: str) -> str:
 
 
 def table(url: str, scale: Scale) -> list[str]:
-    """Give the lines of a Markdown table: attacks down, ways across."""
+    """Return the lines of a Markdown table: attacks down, ways across."""
     names = [way.name for way in WAYS]
     rows = [[name, *(cell(url, scale, way, order) for way in WAYS)] for name, order in attacks(scale).items()]
     return [f"| {' | '.join(row)} |" for row in (["the text also holds", *names], ["---"] * (len(names) + 1), *rows)]

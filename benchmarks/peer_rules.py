@@ -43,7 +43,7 @@ class Sample:
         return sum(value * count for value, count in self.counts.items()) / self.n
 
     def moment(self, power: int) -> float:
-        """Give a central moment."""
+        """Return a central moment."""
         return sum((value - self.mean) ** power * count for value, count in self.counts.items()) / self.n
 
     @cached_property
@@ -68,13 +68,13 @@ class Sample:
 
 
 def of_counts(n: int, lost: int, gained: int, size: int = 1) -> Sample:
-    """Give the sample of a metric that is 0 or 1, of `n` notes with `size` questions each."""
+    """Return the sample of a metric that is 0 or 1, of `n` notes with `size` questions each."""
     counts = {-1.0: lost * size, 1.0: gained * size, 0.0: (n - lost - gained) * size}
     return Sample({value: count for value, count in counts.items() if count}, (lost + gained) * size, size)
 
 
 def of_values(before: Sequence[float], after: Sequence[float]) -> Sample:
-    """Give the sample of a graded metric."""
+    """Return the sample of a graded metric."""
     changes = Counter(round(new - old, 9) for old, new in zip(before, after, strict=True))
     return Sample(changes, sum((old > 0) != (new > 0) for old, new in zip(before, after, strict=True)))
 
@@ -181,19 +181,19 @@ UNSURE = ("NeMo `nel compare`", "NeMo `nel gate`", "statgate 0.1.1")
 
 
 def one_sided_t(sample: Sample) -> float:
-    """Give the p-value of a loss by the paired t; 1 without spread."""
+    """Return the p-value of a loss by the paired t; 1 without spread."""
     return t_below(sample.mean / sample.error, sample.n - 1) if sample.error > 1e-12 else 1.0
 
 
 def binomial_upper(n: int, least: int, share: float) -> float:
-    """Give the chance of at least so many successes."""
+    """Return the chance of at least so many successes."""
     if least <= 0:
         return 1.0
     return incomplete_beta(least, n - least + 1, share) if least <= n else 0.0
 
 
 def binomial(n: int, k: int, share: float) -> float:
-    """Give the chance of so many successes."""
+    """Return the chance of so many successes."""
     if not 0 <= k <= n:
         return 0.0
     if share in (0.0, 1.0):
@@ -203,7 +203,7 @@ def binomial(n: int, k: int, share: float) -> float:
 
 
 def resampled_below(sample: Sample, at: float, *, inclusive: bool) -> float:
-    """Give the share of all bootstrap means below a value, or at it too."""
+    """Return the share of all bootstrap means below a value, or at it too."""
     if sample.binary:
         return _resampled_counts_below(sample, at, inclusive=inclusive)
     return saddlepoint_below(sample, at)
@@ -230,7 +230,7 @@ def _resampled_counts_below(sample: Sample, at: float, *, inclusive: bool) -> fl
 
 
 def saddlepoint_below(sample: Sample, at: float) -> float:
-    """Give P(bootstrap mean <= at) as Lugannani and Rice approximate it: Davison & Hinkley 1988, Biometrika 75."""
+    """Return P(bootstrap mean <= at) as Lugannani and Rice approximate it: Davison & Hinkley 1988, Biometrika 75."""
     if at <= min(sample.counts):
         return 0.0
     if at >= max(sample.counts):

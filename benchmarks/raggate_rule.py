@@ -28,14 +28,14 @@ Colour = Literal["green", "warning", "red"]
 
 @cache
 def gate(policy: str, metrics: tuple[str, ...], composite: tuple[str, ...]) -> Gate:
-    """Give the policy with the default tolerance of 0.05 for each of the metrics; no other metric is in the scores."""
+    """Return the policy with the default tolerance of 0.05 for each metric; no other metric is in the scores."""
     return Gate.model_validate(
         {"policy": policy, "metrics": dict.fromkeys(metrics, 0.05), "composite": list(composite)}
     )
 
 
 def compared(before: Scores, after: Scores, groups: Sequence[str] | None = None) -> Comparison:
-    """Give what raggate compares: the same questions on both sides, with their means."""
+    """Return what raggate compares: the same questions on both sides, with their means."""
     old, new = _scorecard(before, groups), _scorecard(after, groups)
     sides = [*zip(before, after, strict=True)]
     return Comparison(
@@ -59,12 +59,12 @@ def compared(before: Scores, after: Scores, groups: Sequence[str] | None = None)
 
 
 def only(comparison: Comparison, deltas: Sequence[Delta]) -> Comparison:
-    """Give a comparison with some of its rows alone."""
+    """Return a comparison with some of its rows alone."""
     return replace(comparison, deltas=tuple(deltas))
 
 
 def colour(comparison: Comparison, policy: Gate, tests: Sequence[CompositeTest]) -> Colour:
-    """Give what a reader sees of a comparison of which everything was measured."""
+    """Return what a reader sees of a comparison of which everything was measured."""
     rows = with_evidence([classify_row(delta, policy) for delta in comparison.deltas], comparison, policy, tests)
     complaints = find_complaints(comparison, rows, policy, (), tests)
     if any(complaint.red for complaint in complaints):

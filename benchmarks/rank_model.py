@@ -50,7 +50,7 @@ CHANGES = (
 
 
 def simulate(change: Change, n: int, rng: Random, size: int = 1) -> tuple[list[int], list[int]]:
-    """Give the ranks of n questions before and after, from 1, 11 for not in the list.
+    """Return the ranks of n questions before and after, from 1, 11 for not in the list.
 
     `size` questions in a row are of one note: the change touches or loses them together, and they share half of what is
     drawn again.
@@ -73,7 +73,7 @@ def simulate(change: Change, n: int, rng: Random, size: int = 1) -> tuple[list[i
 
 
 def scores(ranks: Sequence[int]) -> list[Mapping[str, float]]:
-    """Give the metrics of each question."""
+    """Return the metrics of each question."""
     return [_scores(rank) for rank in ranks]
 
 
@@ -112,5 +112,5 @@ def _leaving(correlation: float, points: int = 2000) -> float:
 
 @cache
 def _weighted(begin: float, width: float, points: int) -> list[tuple[float, float]]:
-    """Give the points at which is integrated, each with the density of the normal distribution there."""
+    """Return the points at which is integrated, each with the density of the normal distribution there."""
     return [(x, NORMAL.pdf(x)) for x in (begin + (i + 0.5) * width for i in range(points))]

@@ -21,14 +21,14 @@ Send = Callable[[JudgeRequest], Awaitable[Reply | NotJudged]]
 
 
 def settings(url: str, *, schema: bool = True) -> Judges:
-    """Give the settings of the one judge, made to keep to the schema of a reply or not."""
+    """Return the settings of the one judge, made to keep to the schema of a reply or not."""
     model = {"model": NAME, "build": BUILD, "base_url": url, "json_schema": schema}
     return Judges.model_validate({"models": [model], "concurrency": 1, "timeout": 86_400})
 
 
 @asynccontextmanager
 async def asking(judges: Judges) -> AsyncIterator[tuple[JudgeModel, Cassette, Send]]:
-    """Give the model, the replies that are kept, and what sends a request whose reply is not."""
+    """Return the model, the replies that are kept, and what sends a request whose reply is not."""
     KEPT.parent.mkdir(exist_ok=True)
     kept = Cassette(cassette.read(KEPT.read_bytes(), str(KEPT)) if KEPT.exists() else {}, KEPT)
     (model,) = session.judge_models(judges)

@@ -62,7 +62,7 @@ class Cost:
 
 
 def section(note: int, number: int) -> str:
-    """Give the text of a section: some 500 characters, no two alike."""
+    """Return the text of a section: some 500 characters, no two alike."""
     words = (f"word{(note * 31 + number * 17 + place * place) % 997}" for place in range(65))
     return f"Section {number} of note {note} says: {' '.join(words)}."
 
@@ -151,7 +151,7 @@ def serving(binary: Path, folder: Path) -> Iterator[None]:
 
 
 def measured(folder: Path, binary: Path, steps: Sequence[str]) -> tuple[dict[str, Cost], dict[str, int]]:
-    """Give the cost of every step, and the bytes of the files of a run directory."""
+    """Return the cost of every step, and the bytes of the files of a run directory."""
     runs = folder / ".raggate/runs"
     costs = {}
     with serving(binary, folder):

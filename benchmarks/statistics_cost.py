@@ -32,7 +32,7 @@ GATE = Gate.model_validate(
 
 
 def scorecards(cases: int, rng: Random) -> tuple[Scorecard, Scorecard]:
-    """Give the scores of the same cases before and after a change."""
+    """Return the scores of the same cases before and after a change."""
     before = [_case(number, {name: _value(name, rng) for name in METRICS}) for number in range(cases)]
     after = [
         _case(number, {name: _moved(name, value, rng) for name, value in case.values.items()})
@@ -75,7 +75,7 @@ def statistics(before: Scorecard, after: Scorecard) -> None:
 
 
 def seconds(cases: int) -> float:
-    """Give the least time of a few rounds."""
+    """Return the least time of a few rounds."""
     rounds = []
     for seed in range(ROUNDS):
         sides = scorecards(cases, Random(seed))

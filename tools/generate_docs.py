@@ -225,7 +225,7 @@ ARROWS = {"higher": "↑", "lower": "↓"}
 
 
 def metrics_page() -> str:
-    """Give the formula, the range and the source of every metric."""
+    """Return the formula, the range and the source of every metric."""
     rows = [_row(f"{name}_at_<k>" if metric.ranked else name, metric) for name, metric in METRICS.items()]
     labels, before = [], ""
     for name, metric in LABEL_METRICS.items():
@@ -293,7 +293,7 @@ FACTS = ("Formula", "Null", "Also", "Source")
 
 
 def metric_facts(metric: Metric) -> dict[str, str]:
-    """Give what the docstring of a metric says: the summary, and the paragraphs of `FACTS`."""
+    """Parse the docstring of a metric: the summary, and the paragraphs of `FACTS`."""
     summary, _, rest = (inspect.getdoc(metric.function) or "").partition("\n")
     paragraphs = re.findall(rf"^({'|'.join(FACTS)}): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL)
     return {"Summary": summary, **dict(paragraphs)}

@@ -37,7 +37,7 @@ _WORDS = {"string": "text", "integer": "whole number", "number": "number", "bool
 
 
 def commands() -> dict[str, click.Command]:
-    """Give every command that does something, by what people type."""
+    """Return every command that does something, by what people type."""
     cli.loaded()
     return dict(sorted(_below(cli, ())))
 
@@ -52,7 +52,7 @@ def _below(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[str, cli
 
 
 def result_types(command: click.Command) -> tuple[Any, ...]:
-    """Give the types of the results of a command, which stand in its signature."""
+    """Return the result types of a command, read from its signature."""
     signature = inspect.unwrap(command.callback).__annotations__["return"]  # type: ignore[arg-type]
     hint = eval(signature, dict(_NAMES))  # noqa: S307 - text of this repository
     answers = (hint,) if get_origin(hint) is Answer else tuple(part for part in get_args(hint) if get_args(part))
@@ -61,7 +61,7 @@ def result_types(command: click.Command) -> tuple[Any, ...]:
 
 @cache
 def definitions() -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Give the schema of each command's result, and the types that they are made of, by name."""
+    """Return the schema of each command's result, and the types that they are made of, by name."""
     types = {name: result_types(command) for name, command in commands().items()}
     parts = [part for parts in types.values() for part in parts]
     schemas, shared = msgspec.json.schema_components(parts, schema_hook=_path, ref_template=f"{REF}{{name}}")
@@ -78,7 +78,7 @@ def _path(kind: type) -> dict[str, Any]:
 
 
 def _described(name: str, definition: dict[str, Any]) -> dict[str, Any]:
-    """Give each property what the docstrings of its type, and of what that is based on, say of it.
+    """Describe each property by the docstrings of its type and its bases.
 
     All properties are always there.
     """
@@ -103,7 +103,7 @@ def _described(name: str, definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema() -> dict[str, Any]:
-    """Give the JSON Schema of what `--json` prints."""
+    """Return the JSON Schema of what `--json` prints."""
     results, shared = definitions()
     rules = [
         {

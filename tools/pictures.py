@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def gate(out: Path) -> str:
-    """Give what `raggate check` sends to a terminal, with its colours, and leave its run directory in `out`."""
+    """Return what `raggate check` sends to a terminal, with its colours, and leave its run directory in `out`."""
     here, terminal = os.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "raggate", "check", "--out", str(out)],
@@ -80,7 +80,7 @@ def gate(out: Path) -> str:
 
 
 def read(terminal: int) -> bytes:
-    """Give what comes next, nothing at the end, which Linux tells by an error."""
+    """Return the next bytes; empty at the end, which Linux reports as an error."""
     try:
         return os.read(terminal, 1 << 16)
     except OSError:

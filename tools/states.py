@@ -80,7 +80,7 @@ def _comment(review: Any) -> str:
 
 
 def _error(failure: Any) -> str:
-    """Give what a terminal shows of a run that ended without a verdict."""
+    """Return what a terminal shows of a run that ended without a verdict."""
     errors = import_module("raggate.base.errors")
     kinds = {2: errors.UsageError, 3: errors.CannotTell}
     printed = io.StringIO()

@@ -114,7 +114,7 @@ def _slim(node: Any, *, named: bool = False) -> Any:
 
 
 def _is_response(node: dict[str, Any]) -> bool:
-    """Tell a response, which the standard wants to have a description, from everything else that has one."""
+    """Whether an object is a response, for which the standard requires a description."""
     return "description" in node and not node.keys() & {
         "type",
         "in",

@@ -14,7 +14,7 @@ PASSAGES, TOPICS, QRELS = "crowd/study1_retrieval.jsonl.gz", "topics.rag24.test.
 
 
 def read(archive):
-    """Give the three files, as bytes by name."""
+    """Return the three files, as bytes by name."""
     files = {}
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -25,7 +25,7 @@ def read(archive):
 
 
 def passages(data):
-    """Give the text of each passage by its id."""
+    """Return the text of each passage by its id."""
     texts = {}
     for line in gzip.decompress(data).splitlines():
         row = json.loads(line)
@@ -34,7 +34,7 @@ def passages(data):
 
 
 def grades(data, texts):
-    """Give the topic, passage and grade of each judgement of a passage whose text is there."""
+    """Return the topic, passage and grade of each judgement of a passage whose text is there."""
     rows = (line.split() for line in data.decode().splitlines())
     return [(topic, passage, grade) for topic, _, passage, grade in rows if passage in texts]
 

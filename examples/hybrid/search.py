@@ -40,7 +40,7 @@ class Model:
         self.version = hashlib.sha256(weights).hexdigest()
 
     def embed(self, text):
-        """Give the vector of a text. Never in a batch: what else is in one would change the quantised activations."""
+        """Return the vector of a text. Never in a batch: what else is in one would change the quantised activations."""
         ids = numpy.array([self.tokenizer.encode(text).ids], dtype=numpy.int64)
         names = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
         tokens = self.session.run(None, names)[0][0]
@@ -48,12 +48,12 @@ class Model:
 
 
 def unit(vectors):
-    """Give vectors the length 1, so that a product of two is their cosine."""
+    """Scale vectors to length 1, so that a product of two is their cosine."""
     return vectors / numpy.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def embedded(model, texts, file):
-    """Give the vectors of texts, a row each; those that were made before are read from a file."""
+    """Return the vectors of texts, a row each; those that were made before are read from a file."""
     keys = [hashlib.sha256(f"{model.version} {MAX_TOKENS} {text}".encode()).hexdigest() for text in texts]
     store = sqlite3.connect(file)
     store.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB)")
@@ -79,20 +79,20 @@ class Index:
         self.words.executemany("INSERT INTO passages (rowid, text) VALUES (?, ?)", enumerate(self.texts))
 
     def lexical(self, question):
-        """Give the passages with any of a question's words, best first, and their BM25."""
+        """Return the passages with any of a question's words, best first, and their BM25."""
         words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question))
         rows = "SELECT rowid, -rank FROM passages WHERE passages MATCH ? ORDER BY rank, rowid LIMIT ?"
         with self.turn:
             return dict(self.words.execute(rows, (words, DEPTH))) if words else {}
 
     def vector(self, question):
-        """Give the passages nearest to a question, best first, and their cosine."""
+        """Return the passages nearest to a question, best first, and their cosine."""
         scores = self.vectors @ unit(self.model.embed(question))
         best = numpy.argsort(-scores, kind="stable")[:DEPTH]
         return {int(row): float(scores[row]) for row in best}
 
     def search(self, question, k, mode):
-        """Give the first passages of a mode, with their scores."""
+        """Return the first passages of a mode, with their scores."""
         sides = {side: getattr(self, side)(question) for side in ("lexical", "vector") if mode in (side, "hybrid")}
         fused = {}
         for scores in sides.values():
@@ -103,7 +103,7 @@ class Index:
         return [self.shown(row, final[row], sides) for row in best]
 
     def shown(self, row, score, sides):
-        """Give a passage as it is returned."""
+        """Return a passage as it is returned."""
         parts = {side: scores.get(row) for side, scores in sides.items()}
         return {"path": self.paths[row].name, "text": self.texts[row], "score": score, **parts}
 

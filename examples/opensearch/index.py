@@ -28,7 +28,7 @@ def sections(text):
 
 
 def documents(directory):
-    """Give the sections of all notes of a vault that have a text."""
+    """Return the sections of all notes of a vault that have a text."""
     for note in sorted(directory.rglob("*.md")):
         for headings, text in sections(note.read_text(encoding="utf-8")):
             if text.strip():

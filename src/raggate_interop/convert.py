@@ -347,7 +347,7 @@ def through(writer: Format, cases: tuple[Case, ...]) -> tuple[Any, tuple[Note, .
 
 
 def compared(before: Mapping[str, Row], after: Mapping[str, Row]) -> tuple[Note, ...]:
-    """Hold two sets of rows against each other, case by case."""
+    """Compare two sets of rows, case by case."""
     return tuple(note for name, row in before.items() for note in differences(name, row, after.get(name)))
 
 

@@ -66,7 +66,7 @@ def support_row(support: Support) -> dict[str, Any]:
 
 
 def differences(case: str, before: Row, after: Row | None) -> Iterator[Note]:
-    """Tell what a row says before and after a way through another format.
+    """Report the differences of a row before and after a round trip through another format.
 
     Args:
         after: what came back; None when the entry is gone.

@@ -25,7 +25,7 @@ MODE = click.option("--mode", help="Which retrieval mode; needed when the run ha
 
 
 def warn(text: str) -> None:
-    """Say something beside the output of a command, in one harmless line."""
+    """Print a remark beside the output of a command, in one harmless line."""
     click.echo(log_line(f"raggate: {text}", limit=600), err=True)
 
 

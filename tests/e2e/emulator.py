@@ -116,7 +116,7 @@ class Job:
         (self.temp / "_github_workflow" / "event.json").write_text(json.dumps(event[1]))
 
     def own(self) -> None:
-        """Give the directories to the runner's user, as after a checkout."""
+        """Hand the directories to the runner's user, as after a checkout."""
         if os.geteuid() == 0:
             for folder, folders, files in os.walk(self.root):
                 for name in (".", *folders, *files):

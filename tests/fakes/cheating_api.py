@@ -93,7 +93,7 @@ class Handler(process_api.Handler):
             super().retrieve(request, query)
 
     def debug(self, chunks: list[dict]) -> dict:
-        """Tell what was retrieved, as the contract says."""
+        """Return what was retrieved, as the contract says."""
         return {"retrieved_chunks": chunks, "indexing_coverage": self.index.coverage(), "latency": {}}
 
 

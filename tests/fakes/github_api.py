@@ -124,22 +124,22 @@ class FakeGitHub:
 
     @property
     def server_url(self) -> str:
-        """Give what GITHUB_SERVER_URL would hold."""
+        """Return what GITHUB_SERVER_URL would hold."""
         return f"http://{self._host}:{self._api.port}"
 
     @property
     def api_url(self) -> str:
-        """Give what GITHUB_API_URL would hold."""
+        """Return what GITHUB_API_URL would hold."""
         return self.server_url + self._bases[0]
 
     @property
     def graphql_url(self) -> str:
-        """Give what GITHUB_GRAPHQL_URL would hold."""
+        """Return what GITHUB_GRAPHQL_URL would hold."""
         return self.server_url + self._bases[1]
 
     @property
     def storage_url(self) -> str:
-        """Tell where downloads are redirected to: another port, so another host to any client."""
+        """The address that downloads are redirected to: another port, so another host to any client."""
         return f"http://{self._host}:{self._storage.port}"
 
     def fail_next(self, match: Match, *faults: Fault) -> None:
@@ -274,7 +274,7 @@ class FakeGitHub:
         return self.world.tokens[value]
 
     def _checked(self, found: tuple[Route, dict[str, str]], response: Response) -> Response:
-        """Hold an own answer to the description, and give it as the bytes that were looked at."""
+        """Check an own answer against the description, and return the bytes that were checked."""
         route, parameters = found
         body = encoded(response)
         problems = self._contract.response_problems(

@@ -58,7 +58,7 @@ class Memory(process_api.Index):
         return {"chunk_id": number, "rel_path": support["rel_path"], "heading_path": heading, "text": text}
 
     def coverage(self) -> dict:
-        """Tell what is indexed, or nothing."""
+        """Return the state of the index, or nothing."""
         return {} if "silent" in process_api.BEHAVIOUR else super().coverage()
 
 

@@ -67,4 +67,4 @@ class PlainServer(socketserver.ThreadingTCPServer):
     request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing."""
+        """Print nothing."""

@@ -73,7 +73,7 @@ def words(text: str) -> set[str]:
 
 
 def plain(path: str) -> str:
-    """Tell headings as a renderer shows them, without marks, ids and markup."""
+    """Return headings as a renderer shows them, without marks, ids and markup."""
     return " > ".join(re.sub(r"[*`]|\s*\{[^}]*\}$|\s#+$", "", title.lstrip("# ")) for title in path.split(" > "))
 
 
@@ -109,7 +109,7 @@ class Index:
         return min(1.0, (time.monotonic() - STARTED) / float(BEHAVIOUR.get("slow_index", 0) or 1e-9))
 
     def coverage(self) -> dict:
-        """Tell what is indexed, as the contract does."""
+        """Return the state of the index, as the contract does."""
         count = int(len(self.chunks) * self.share())
         # some count a note before they embed it
         early = "counts_early" in BEHAVIOUR

@@ -126,7 +126,7 @@ def relabel(project: Project) -> None:
 
 
 def rename_suite(project: Project) -> None:
-    """Give the suite another name, and so another baseline."""
+    """Rename the suite, and so its baseline."""
     project.edit("suite: small", "suite: other")
 
 

@@ -135,7 +135,7 @@ def settings(tag: str) -> Callable[..., CommandBackend]:
 
 @pytest.fixture
 def bring_up(place: Workspace):
-    """Give a function that boots the fake API with the real adapter and collects what is said."""
+    """Return a function that boots the fake API with the real adapter and collects what is said."""
 
     def up(settings: CommandBackend, *, timeout: float = 15, settle: float = 0.3, expected: int = 3):
         api = Api(command=settings, ready=Readiness(timeout=timeout, settle=settle))

@@ -127,7 +127,7 @@ def _say_crash(error: BaseException) -> None:
 
 
 def _report(runner: Runner, state: StepState, code: int) -> int:
-    """Tell the runner how it went; a step that cannot do so is never green."""
+    """Report the result to the runner; a step that cannot do so is never green."""
     waived = code in _GREEN[state.fail_on]
     try:
         _hand_over(runner, state, code, waived=waived)

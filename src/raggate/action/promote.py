@@ -272,7 +272,7 @@ class _Promotion(Guarded):
         )
 
     def _tell(self, outcomes: Sequence[SuiteOutcome]) -> None:
-        """Tell how the checks of several suites ended, and that nothing is promoted yet."""
+        """Report how the checks of several suites ended, and that nothing is promoted yet."""
         self._state.directory = None
         places = [results.path_from_workspace(outcome.directory, self._runner.workspace) for outcome in outcomes]
         self._state.outputs = {

@@ -120,7 +120,7 @@ def overrides_of(inputs: Mapping[str, str]) -> Overrides:
 
 
 def _announce(directory: Path, runner: Runner, state: StepState) -> None:
-    """Tell the post step and the steps that follow of the run directory, for the case that this step is killed."""
+    """Pass the run directory to the post step and later steps, in case this step is killed."""
     state.directory = directory
     commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
     commands.set_values(runner.output, {"run-directory": results.path_from_workspace(directory, runner.workspace)})

@@ -215,7 +215,7 @@ def below(where: str, path: FieldPath) -> str:
 
 
 def nearest_there(path: FieldPath, value: object, where: str = "") -> str:
-    """Say what there is where a path breaks off, such as `doc has the keys path, headings`. One line."""
+    """Describe the value at which a path breaks off, such as `doc has the keys path, headings`. One line."""
     for step in path.steps:
         if isinstance(step, Every):
             break
@@ -243,7 +243,7 @@ def _keys(mapping: dict[str, object]) -> str:
 
 
 def kind_of(value: object) -> str:
-    """Say what was found, in a few words."""
+    """Describe a value in a few words."""
     if value is ABSENT:
         return "nothing"
     if isinstance(value, list):

@@ -138,7 +138,7 @@ def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
 
 @contextmanager
 def reading(path: Path, hint: str = "") -> Iterator[None]:
-    """Say of a file that is read meanwhile why the system refuses to; see `read_file`."""
+    """Turn an OSError of a read within this block into a message; see `read_file`."""
     try:
         yield
     except OSError as error:
@@ -147,7 +147,7 @@ def reading(path: Path, hint: str = "") -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say of a file, or a folder of files, that is written meanwhile why the system refuses to; see `write_file`."""
+    """Turn an OSError of a write within this block into a message, for a file or a folder; see `write_file`."""
     try:
         yield
     except OSError as error:

@@ -182,7 +182,7 @@ def covers(gold: str, retrieved: str, same: Same = same_title) -> bool:
 
 
 def covers_as_written(gold: str, retrieved: str) -> bool:
-    """Say the same letter by letter, but for white space and Unicode's composition."""
+    """Whether two headings are equal letter by letter, up to white space and Unicode composition."""
     return covers(gold, retrieved, eq)
 
 

@@ -130,7 +130,7 @@ def explain(document: Document, path: Path, problem: Mapping[str, Any], known_ke
 
 
 def sentence(path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]) -> str:
-    """Say what is wrong with one key: what was expected, what was found, and the nearest of the known keys."""
+    """Return the message about one key: what was expected, what was found, and the nearest known key."""
     key = dotted(path)
     if problem["type"] == "extra_forbidden":
         close = nearest(str(path[-1]), known_keys)

@@ -404,7 +404,7 @@ def propose(
 
 
 def _say_how_many(bench: Workbench) -> None:
-    """Say how many questions there are and how many it takes."""
+    """Print how many questions there are and how many it takes."""
     from raggate.gate.suite_checks import suite_outlook
     from raggate.reports.lint import enough_questions
 

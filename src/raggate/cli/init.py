@@ -154,7 +154,7 @@ def _advise(directory: Path, action: str, api: first_config.Known, config: str |
 
 
 def _advise_next(api: first_config.Known, config: str | None) -> None:
-    """Say which command is next: it asks the API that runs, also if raggate.yml starts one."""
+    """Print the next command: it asks the API that runs, also if raggate.yml starts one."""
     flag = f" --api-url {api.address}" if api.address and _backend(config) == "container" else ""
     before = "set `api` in raggate.yml, then " if config is None else ""
     if api.there.vaults and not api.there.golden:

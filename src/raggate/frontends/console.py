@@ -179,7 +179,7 @@ def check_suite(
 
 
 def made_of(proposal: BaselineCandidate) -> str:
-    """Say what a baseline is made of, in a line of its own that is harmless."""
+    """Return the source of a baseline as one harmless line."""
     card = proposal.comparison.scorecard
     made = f"baseline of suite {card.suite}, run {card.run_id}, {counted(card.questions, 'question')}"
     return log_line(made)
@@ -263,7 +263,7 @@ def _say_log(lines: Sequence[str], fence: Fence, *, more: str = "") -> None:
 
 
 def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
-    """Say that raggate itself failed, or that it has too little memory. Raises nothing, and takes no memory then."""
+    """Print that raggate itself failed, or ran out of memory. Raises nothing, and then takes no memory."""
     words = NO_MEMORY
     if not out_of_memory(error):
         try:

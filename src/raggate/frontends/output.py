@@ -76,7 +76,7 @@ def coloured(environment: Mapping[str, str]) -> bool:
 
 
 def add_flags(command: click.Command) -> None:
-    """Give a command these flags, and those below it. One that has a `--json` of its own keeps that."""
+    """Add these flags to a command and its subcommands. A command with its own `--json` keeps that."""
     if not any(FLAG in parameter.opts for parameter in command.params):
         command.params.append(_flag([FLAG], _json, "Print one JSON document; messages go to standard error."))
     command.params.append(_flag(["-q", "--quiet"], _quiet, "Say nothing on the way, only results and errors."))

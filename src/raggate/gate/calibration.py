@@ -33,7 +33,7 @@ def separate(run: Run) -> list[Run]:
 
 
 def alarms_by_policy(runs: Sequence[Run], gate: Gate) -> tuple[dict[str, int], int]:
-    """Hold each of some equal runs against each other one, under each policy.
+    """Compare each of some equal runs with each other one, under each policy.
 
     Returns:
         By policy in how many of the comparisons there is a regression, and how many comparisons there are.

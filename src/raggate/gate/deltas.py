@@ -73,7 +73,7 @@ class PairedCases:
         }
 
     def row(self, place: tuple[str, str, str], like: MetricValue) -> Delta:
-        """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
+        """Compare a metric's values of the same cases; a mean over other cases would be no change."""
         mode, name, metric = place
         column = self._columns.get((metric, like.direction))
         if column is None:
@@ -151,7 +151,7 @@ class Held(Struct, frozen=True, kw_only=True):
 def uncompared(
     row: Delta, others: Sequence[tuple[CaseScore | None, CaseScore]], slices: Slices, min_slice: int
 ) -> tuple[Uncompared | None, frozenset[str]]:
-    """Hold the cases that cannot be compared to their stand-ins; also name those that are worse."""
+    """Compare unpaired cases with their stand-ins; also name those that are worse."""
     direction = row.current.direction
     held, retired = [], []
     for old, new in others:

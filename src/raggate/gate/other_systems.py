@@ -34,7 +34,7 @@ _MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
 class Scores(Protocol):
-    """Gives the system's own aggregates of one mode of a run; raises UsageError where its code would stop."""
+    """Returns the system's own aggregates of one mode of a run; raises UsageError where its code would stop."""
 
     def __call__(self, run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
         """Score whole texts with `full_text`, else those cut to what a run directory keeps."""

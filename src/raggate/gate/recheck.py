@@ -46,7 +46,7 @@ SURPRISE = 0.05
 """What noise alone makes of the questions in fewer runs than this share is a loss."""
 
 Decide = Callable[[Scorecard, Baseline, Gate], Verdict]
-"""Holds a scorecard against a baseline and decides by a policy."""
+"""Compares a scorecard with a baseline and decides by a policy."""
 
 
 def against(verdict: Verdict) -> AbstractSet[Key]:

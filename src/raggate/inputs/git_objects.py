@@ -48,7 +48,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> Kind:
-        """Say what it is. A `module` is a submodule."""
+        """The kind of the object. A `module` is a submodule."""
         return _KINDS[self.mode]
 
     @property
@@ -70,7 +70,7 @@ class Store(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """Say how much may be read from here."""
+        """Return how much may be read from here."""
 
     def tree_of(self, commit: str) -> str:
         """Return the id of a commit's tree."""

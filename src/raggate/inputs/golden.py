@@ -254,7 +254,7 @@ def complete(case: Case) -> Case:
 
 
 def broken_name(where: str, support: object) -> str | None:
-    """Say what is wrong with how a support, or a place that is not relevant, names what it is, if anything."""
+    """Return what is wrong with the place that a support or an irrelevant passage names, if anything."""
     names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
     if not names:
         return f"key '{where}.rel_path' is missing; a support may have doc_id or chunk_id in its place"

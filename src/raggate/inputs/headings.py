@@ -328,7 +328,7 @@ def _as(path: str, section: Section) -> str:
 
 
 SectionsOf = Callable[[tuple[str, str]], SectionNames]
-"""Gives the sections of a note, by its vault and path."""
+"""Returns the sections of a note, by its vault and path."""
 
 
 def sections_of(vault: Vault) -> SectionsOf:
@@ -368,7 +368,7 @@ def _missing(
     *,
     hints: bool,
 ) -> str | None:
-    """Say what of a support is missing, with the nearest there is where `hints` are shown: they take long."""
+    """Return the missing part of a support, with the nearest match if `hints` are shown: they take long."""
     keys = vault.notes_at(support.rel_path, case.vaults_of(support))
     if not keys:
         names = [support.vault] if support.vault else list(case.vaults or vault.directories)

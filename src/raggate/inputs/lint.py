@@ -61,7 +61,7 @@ def _scope(case: Case) -> object:
 
 
 def leaks(case: Case, path: str) -> Iterator[LintFinding]:
-    """Tell what of its gold supports a question quotes; `path` is the golden set's file."""
+    """Report the parts of its gold supports that a question quotes; `path` is the golden set's file."""
     question = _spaced(case.question)
     quoting = (_quoted_titles(support, question) for support in case.gold_supports)
     if titles := [*dict.fromkeys(chain.from_iterable(quoting))]:

@@ -390,7 +390,7 @@ class Notes:
         return replace(answer, strange_texts=tuple(position for position, (_, text) in enumerate(strange) if text))
 
     def _strange_parts(self, chunks: Sequence[Chunk]) -> list[tuple[bool, bool]]:
-        """Say of each chunk that is looked up whether it tells a heading, and a text, that its note has not."""
+        """For each chunk: whether its heading, and its text, are missing in its note."""
         return [
             self._strange(chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text)
             for chunk in chunks[:JUDGED_CHUNKS]

@@ -25,7 +25,7 @@ from raggate.models.baseline import MOST_BYTES
 from raggate.models.golden import Golden, Vault
 
 Accept = Callable[[Config, str], Config]
-"""Gives the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""
+"""Returns the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""
 NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
 _NOT_YET = (
     "That revision does not have raggate yet. The change that introduces it cannot be judged by it: check it without "

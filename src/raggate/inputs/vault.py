@@ -49,7 +49,7 @@ def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
 
 
 def say_malformed(notes: Vault, say: Callable[[str], None]) -> None:
-    """Say how many notes are not UTF-8: an API may read such a note in another way."""
+    """Warn of notes that are not UTF-8: an API may read such a note differently."""
     if notes.malformed:
         (name, rel_path), place = next(iter(notes.malformed.items()))
         more = len(notes.malformed) - 1

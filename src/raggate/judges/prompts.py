@@ -143,7 +143,7 @@ class Material(Struct, frozen=True, kw_only=True):
         return self.no_passages() if passages else ""
 
     def no_passages(self) -> str:
-        """Say that nothing was retrieved; empty where something was."""
+        """The remark that nothing was retrieved; empty if something was."""
         return "" if any(passage.text.strip() for passage in self.passages) else "nothing was retrieved"
 
 

@@ -131,7 +131,7 @@ class CassetteFirst:
 
 
 def _another(request: JudgeRequest, answered: str, cassette: Cassette) -> NotJudged | None:
-    """Say that another model has answered than the one that may; None where it may, or the server names none."""
+    """The error if another model answered than the allowed one; None if it may, or the server names none."""
     judge = request.model
     expected = _expected_models(judge) or cassette.models(request)
     if not answered or not expected or answered in expected:
@@ -250,7 +250,7 @@ def api_key(judge: JudgeModel, environment: Mapping[str, str]) -> str:
 
 
 def missing_key(judge: JudgeModel, environment: Mapping[str, str]) -> NotJudged | None:
-    """Say that a model cannot be asked for want of its key."""
+    """The error for a model whose key is missing."""
     if not judge.key_variable:
         return None
     key = api_key(judge, environment)

@@ -192,7 +192,7 @@ def overview(session: Session, annotator: str) -> dict[str, Any]:
 
 
 def _mark(session: Session, case: Case, place: Pooled, annotator: str) -> dict[str, Any]:
-    """Say what one person said of a passage; what others said would sway them."""
+    """One person's judgement of a passage; the judgements of others would sway them."""
     unit = Unit(case.id, place.where)
     vote = session.state.of(unit).get(annotator)
     return {

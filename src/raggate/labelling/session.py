@@ -266,7 +266,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def lines(self) -> list[str]:
-        """Give the changed lines as a unified diff without any lines around them."""
+        """Return the changed lines as a unified diff without context lines."""
         before, after = (data.decode("utf-8", "replace").split("\n") for data in (self.before, self.after))
         return list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
 

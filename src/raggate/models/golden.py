@@ -123,7 +123,7 @@ class Golden(Struct, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> str:
-        """Say how many questions there are, and of how many in the file."""
+        """Return how many questions there are, and of how many in the file."""
         if self.part_of is None:
             return counted(len(self.cases), "question")
         return f"{len(self.cases)} of {counted(self.part_of, 'question')} of {self.name}"
@@ -141,7 +141,7 @@ class Malformed(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        """Say it as a part of a sentence."""
+        """The same as a part of a sentence."""
         return f"not UTF-8 at byte {self.byte}; what cannot be read became \N{REPLACEMENT CHARACTER}"
 
 
@@ -215,7 +215,7 @@ class Selection(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """Say that a run is partial, whatever came of the questions, without an end mark."""
+        """The sentence that a run is partial, whatever its results, without an end mark."""
         choice = f" ({self.words})" if self.words else ""
         return f"partial: {len(self.asked)} of {counted(self.of, 'question')} chosen{choice}"
 

@@ -72,7 +72,7 @@ class RunFailure(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, error: RaggateError, suite: str, waivers: tuple[WaiverStatus, ...] = (), *, run_id: str = "") -> Self:
-        """Tell of a run that ended with an error."""
+        """Return the failure for a run that ended with an error."""
         return cls(
             label=error.label,
             exit_code=int(error.exit_code),

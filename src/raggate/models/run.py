@@ -284,7 +284,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def shortfall(self) -> str:
-        """Say that not all questions were asked, and why, without an end mark; empty where all were."""
+        """The sentence that not all questions were asked, and why, without an end mark; empty if all were."""
         stopped = [] if self.stopped is None else [f"not all questions were asked: {self.stopped}"]
         return "; ".join([*stopped, *([] if self.selection is None else [self.selection.sentence])])
 

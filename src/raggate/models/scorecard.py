@@ -33,7 +33,7 @@ def oriented(direction: Direction, value: float) -> float:
 
 
 def improvement(direction: Direction, before: float, after: float) -> float:
-    """Say by how much a value got better from `before` to `after`; negative when it got worse."""
+    """Return by how much a value got better from `before` to `after`; negative if it got worse."""
     return oriented(direction, after - before)
 
 

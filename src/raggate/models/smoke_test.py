@@ -52,7 +52,7 @@ class SmokeTest(Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """Give the exit code: 3 where nothing can be told, 4 where the answer breaks what must always hold."""
+        """Return the exit code: 3 if nothing was measured, 4 if the answer breaks an invariant."""
         if self.unknown:
             return ExitCode.CANNOT_TELL
         return ExitCode.INVARIANT if self.broken else ExitCode.PASS

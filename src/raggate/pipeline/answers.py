@@ -72,7 +72,7 @@ class AnswersSoFar(Struct):
             self.log = api.log_tail()
 
     def interrupted(self, due: int) -> str:
-        """Say after how many of the calls that are due a signal came."""
+        """Return after how many of the planned calls a signal came."""
         left = sum(result.failure is not None and result.failure.kind == "aborted" for result in self.results)
         return f"interrupted after {len(self.results) - left} of {counted(due, 'call')}"
 

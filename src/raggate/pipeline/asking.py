@@ -172,7 +172,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 def check_modes(request: Request, inputs: Inputs) -> None:
-    """Say which questions and modes are left out."""
+    """Report which questions and modes are left out."""
     modes, cases = inputs.config.ask.modes, inputs.golden.cases
     idle, asked = 0, set[str]()
     for case in cases:
@@ -335,7 +335,7 @@ def _workspace(
 
 
 def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
-    """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
+    """Return what a complete index holds, also by the baseline's run if that was of the same notes."""
     chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
     # an API that leaves private notes out of its index is complete without them
     documents = len(inputs.vault.texts) - len(private_notes(inputs.vault, inputs.config.private))
@@ -363,7 +363,7 @@ def _redacted_errors(secrets: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def _with_line(request: Request, build: Build) -> Iterator[None]:
-    """Say of a key that names what is not there in which line of the file it stands, where it is the file's."""
+    """Add the line of the file to an error about a key that refers to something missing."""
     try:
         yield
     except SettingError as error:

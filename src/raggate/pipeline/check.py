@@ -178,7 +178,7 @@ def write_reports(directory: Path, review: Review) -> None:
 def propose(
     run: Run, settings: RunConfig, terms: promote.Terms, read: Callable[[], Baseline | None]
 ) -> BaselineCandidate:
-    """Say what the baseline would be if a run became it.
+    """Return the baseline that a run would become.
 
     Args:
         terms: why, by whom, and whether lower values are accepted.
@@ -288,7 +288,7 @@ class Asking(Struct, frozen=True, kw_only=True):
     questions: Sequence[tuple[Case, str]]
 
     def say(self, who: str) -> None:
-        """Tell what is done."""
+        """Report progress."""
         questions = counted(len({case.id for case, _ in self.questions}), "question")
         self.request.say(f"asking {questions} again, of {who}")
 
@@ -436,7 +436,7 @@ def _check(golden: Golden, option: str, given: Sequence[str], known: Sequence[st
 
 
 def _nothing(choice: Choice, golden: Golden) -> UsageError:
-    """Say that no question is left, and which ids and words are most like those that were searched for."""
+    """The error for a selection without questions, with the nearest ids and words."""
     ids = [case.id for case in golden.cases]
     if choice.matching is None:
         return UsageError(

@@ -76,7 +76,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         return jury
 
     def warn_of_missing_keys(self) -> None:
-        """Say which judges cannot be asked for want of a key."""
+        """Warn of judges that cannot be asked because a key is missing."""
         for model in map(session.judge_model, self.settings.asked().values()):
             missing = session.missing_key(model, self.environment)
             if missing is not None and self.settings.mode != "replay":
@@ -164,7 +164,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             self.say(f"{reason}: {detail}")
 
     def say_spending(self, spending: Spending) -> None:
-        """Say what was spent, and that there are replies to be committed."""
+        """Report what was spent, and that there are replies to commit."""
         cost = "cost not known" if spending.usd is None else dollars(spending.usd)
         self.say(
             f"{counted(spending.calls, 'call')} to judges, {spending.retries} of them retries, "

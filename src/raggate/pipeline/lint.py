@@ -37,7 +37,7 @@ def lint(request: Request) -> LintReport:
 
 
 def refused(request: Request, error: RaggateError) -> LintReport:
-    """Tell of inputs that cannot be used as findings."""
+    """Report unusable inputs as findings."""
     if error.exit_code != ExitCode.USAGE:
         raise error
     cause = error.__cause__ if isinstance(error, RunFailed) else error

@@ -121,7 +121,7 @@ def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple
 
 
 def changed_vault(notes: Vault) -> str | None:
-    """Say that the notes on disk are not those any more by which the questions are scored."""
+    """The warning for notes on disk that changed since the questions were checked against them."""
     changed = vault.changed_since(notes)
     return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
 

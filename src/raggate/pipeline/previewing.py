@@ -72,7 +72,7 @@ def merged(request: Request, revision: str) -> Iterator[sources.Source]:
 
 
 def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool) -> Preview | None:
-    """Say what the working tree's own files would mean; where questions or notes differ, they are asked too."""
+    """Preview the working tree's own files; if questions or notes differ, they are asked too."""
     if not by_another_commit(inputs) or review.run.selection is not None:
         return None
     changes = _looked_at(request, inputs, directory, review, asking=asking)
@@ -83,7 +83,7 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
 
 
 def _not_committed(request: Request, run: Run, *, asking: bool) -> str:
-    """Say that files were not as committed, and name them where this checkout is the one that was just asked."""
+    """The warning for uncommitted files, with their names if this checkout is the one that was just asked."""
     commit = run.provenance.checkout.commit
     names = sources.changed_files(request.root, commit, request.remote) if asking and commit else ()
     return f"{_NOT_COMMITTED}: {wording.some(names)}" if names else _NOT_COMMITTED
@@ -175,7 +175,7 @@ def _changes(
     asking: bool,
     merged: sources.Source | None,
 ) -> Preview:
-    """Hold the files of the change against those that counted: those of a commit, else of the working tree."""
+    """Compare the files of the change with those that counted: those of a commit, else of the working tree."""
     change = load_change(
         source_of(request),
         lambda settings, name: check_names(request.overrides.apply(settings), name),

@@ -54,7 +54,7 @@ def _read_by(request: Request) -> Iterator[tuple[Path, str]]:
 
 
 def refusals(files: Iterable[Path], places: Taken) -> dict[Path, str]:
-    """Say of each file that no report may be written to why, as the end of a sentence."""
+    """For each file that no report may be written to: the reason, as the end of a sentence."""
     return {file: reason for file in files if (reason := _refusal(file, places))}
 
 

@@ -95,7 +95,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     reports: tuple[str, ...] = ()
 
     def say(self, line: str) -> None:
-        """Tell the front end what is done, in one harmless line."""
+        """Report progress to the front end, in one harmless line."""
         self.voice.say(line)
 
     @property

@@ -113,12 +113,12 @@ def check_each(
 
 
 def passed(suite: SuiteFile, directory: Path | None = None) -> SuiteOutcome:
-    """Tell of a suite whose checks passed, and that has no verdict, as nothing was to be judged."""
+    """The outcome of a suite whose checks passed, without a verdict because nothing was judged."""
     return SuiteOutcome(config=suite.config, suite=suite.suite, code=int(ExitCode.PASS), directory=directory)
 
 
 def ended(suite: SuiteFile, code: int, error: RaggateError | None) -> SuiteOutcome:
-    """Tell of a suite without a verdict: with the error that ended it, or what its exit code says."""
+    """The outcome of a suite without a verdict: the error that ended it, or the meaning of its exit code."""
     failed = error if isinstance(error, RunFailed) else None
     # the run knows its suite even if the name could not be looked up
     name = (failed and failed.failure.suite) or suite.suite

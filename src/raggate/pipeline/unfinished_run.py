@@ -100,7 +100,7 @@ def differences(before: Means, here: Means) -> list[str]:
 
 
 def differ(names: Sequence[str]) -> str:
-    """Say of these that they differ."""
+    """Return the message that these differ."""
     return f"{', '.join(names)} {'differs' if len(names) == 1 else 'differ'}"
 
 
@@ -190,7 +190,7 @@ class UnfinishedRun(Struct, kw_only=True):
         self._stack.close()
 
     def _go_on(self) -> None:
-        """Hold what was asked by against what is asked by now."""
+        """Check that the settings have not changed since the run started."""
         before = read_header(self.directory)
         keys = ("command", "shard", "questions", "commit", "against")
         differing = differences(before.means, self.asking.means)

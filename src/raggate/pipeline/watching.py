@@ -67,7 +67,7 @@ def changed(before: Stamps, after: Stamps) -> frozenset[str]:
 
 
 def watched(request: Request) -> Watched:
-    """Say what a check rests on. Of a configuration that cannot be read, it is that file alone."""
+    """Return the files that a check rests on. For an unreadable configuration, that file alone."""
     root, config = request.root, request.root / request.config_name
     try:
         settings = request.overrides.apply(schema.load(read_file(config), request.config_name))

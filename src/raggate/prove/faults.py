@@ -120,7 +120,7 @@ def title_alone(chunk: Chunk) -> Chunk:
 
 
 def other_vault(chunk: Chunk, vaults: Sequence[str]) -> Chunk:
-    """Tell the next vault of the configuration in place of the chunk's own; one that is not told stays so."""
+    """Name the next vault of the configuration in place of the chunk's own; an unnamed one stays unnamed."""
     if chunk.vault not in vaults:
         return chunk
     return replace(chunk, vault=vaults[(vaults.index(chunk.vault) + 1) % len(vaults)])

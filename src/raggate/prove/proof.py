@@ -257,7 +257,7 @@ class _Work:
             self._try_declared(bench, fault, number)
 
     def proof(self, *, interrupted: bool = False) -> GateProof:
-        """Say what the proof has come to so far."""
+        """Return the result of the proof so far."""
         if self.bench is None:
             raise CannotTell("nothing was measured")
         settings, bench = self._settings, self.bench

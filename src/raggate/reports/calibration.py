@@ -99,7 +99,7 @@ def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
 
 
 def _advice(inside: Sequence[_Row]) -> str:
-    """Say what makes the noise smaller than the tolerances; a mean over n answers has 1/sqrt(n) of the noise."""
+    """Return the advice that makes noise smaller than the tolerances; a mean of n answers has 1/sqrt(n) of it."""
     # as they are set, under the keys of the configuration
     wide = (f"{row.metric}{row.suffix}: {fixed(ceil(row.band.spread * 100 - EPSILON) / 100, 2)}" for row in inside)
     tolerances = f"tolerances above the noise ({', '.join(wide)}), which see less"

@@ -124,7 +124,7 @@ def _worst(ended: Ended) -> list[Line]:
 
 
 def lost(verdict: str, of_suite: str, *, rerun: bool) -> str:
-    """Say that a pass was lost, and since when."""
+    """The sentence that a pass was lost, and since when."""
     when = "on a re-run of the same commit" if rerun else "since the last push"
     return f"{header.sign(verdict)} **raggate{of_suite}: {safe(verdict, limit=40)} {when}.**"
 
@@ -145,7 +145,7 @@ def title(suite: str, branch: str) -> str:
 
 
 def opening(first: Push, newest: Push, branch: str, links: Links) -> str:
-    """Say since which commit a branch does not pass. None is blamed: what was not measured may be the cause as well."""
+    """Name the commit since which a branch does not pass. It is not blamed: unmeasured commits may be the cause."""
     again = f" The newest one is {commit_link(links, newest.head)}." if newest.head != first.head else ""
     return (
         f"**{safe(branch, limit=100)} does not pass.** The first commit that was measured so is "
@@ -156,7 +156,7 @@ def opening(first: Push, newest: Push, branch: str, links: Links) -> str:
 
 
 def closing(first: Push, passed: Push, links: Links) -> str:
-    """Say that it is over, and since when it was so."""
+    """The comment that closes the issue: it passes again, and which commit failed first."""
     since = f"The first commit that was measured not to was {commit_link(links, first.head)}."
     return f"✅ It passes again, at {commit_link(links, passed.head)}. {since}\n"
 

@@ -70,7 +70,7 @@ def cases_of(revision: Revision) -> int | None:
 
 
 def marks(history: History, column: Column) -> dict[str, Mark]:
-    """Say by commit where a value got better or worse than in the version before that has one."""
+    """List, by commit, where a value got better or worse than in the last version that has it."""
     result: dict[str, Mark] = {}
     valued = [
         (revision.commit, value.value)

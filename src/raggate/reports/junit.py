@@ -115,7 +115,7 @@ def _how_it_went(item: LabelledResult) -> str:
 
 
 def about(flip: Flip) -> Iterator[str]:
-    """Say what is known of a question that was lost, a line each."""
+    """Describe a lost question, one fact a line."""
     if flip.why:
         yield _line(flip.why)
     yield f"expected: {_line(flip.gold) if flip.support is not None else 'no answer'}"

@@ -119,7 +119,7 @@ def _check(findings: list[LintFinding]) -> Iterator[str]:
 
 
 def about(finding: LintFinding) -> str:
-    """Say what was found, of which key or case where the message does not say it."""
+    """Return the text of a finding, with its key or case if the message lacks it."""
     return f"{finding.key}: {finding.message}" if finding.key not in finding.message else finding.message
 
 

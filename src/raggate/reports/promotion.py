@@ -335,7 +335,7 @@ def render_refused(refused: Sequence[SuiteOutcome], passed: Sequence[str]) -> st
 
 
 def refusal(refused: Sequence[SuiteOutcome], passed: Sequence[str], *, between: str = ", ") -> str:
-    """Say the same for a log, in one line that is not escaped; `between` the others is what sets them apart there."""
+    """The same for a log, in one unescaped line; `between` separates the other suites."""
     return " ".join(_why(refused, passed, between))
 
 

@@ -79,7 +79,7 @@ def _parts(proof: GateProof) -> list[Part]:
 
 
 def verdict_on(trial: Trial, proof: GateProof) -> str:
-    """Say what the gate made of a fault, and by which reasons; what it warns of without a fault too is none of them."""
+    """The gate's verdict on a fault, with its reasons; warnings that appear without the fault are left out."""
     if trial.caught:
         return f"caught: {alarm(trial)}"
     # the numbers in a sentence differ between runs
@@ -89,7 +89,7 @@ def verdict_on(trial: Trial, proof: GateProof) -> str:
 
 
 def alarm(trial: Trial) -> str:
-    """Say what the gate is red by, of a run without a fault too."""
+    """Return the reasons that make the gate red, also in a run without a fault."""
     return f"{trial.outcome} ({_codes(_deciding(trial))})"
 
 
@@ -135,7 +135,7 @@ def harmless(proof: GateProof) -> str:
 
 
 def watched(proof: GateProof) -> str:
-    """Say what the faults are measured by."""
+    """Return the metrics that the faults are measured by."""
     watch = proof.watch
     value = figures.amount(watch.metric, watch.value)
     several = len(proof.modes)

@@ -325,7 +325,7 @@ def _families(
 
 
 def _not_measured(_: LabelledResult) -> None:
-    """Give no value: what the metric is about was not asked for, or is not read from answers."""
+    """No value: the data of this metric was not asked for, or is not read from answers."""
 
 
 def _score_case(item: LabelledResult, families: Iterable[_Family], depth: int) -> CaseScore:
@@ -365,7 +365,7 @@ def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
 
 @lru_cache(maxsize=4_096)  # the same chunks come back for many questions
 def _read(heading_path: str, text: str) -> tuple[bool, frozenset[str]]:
-    """Say of a chunk whether it has no text below its heading, and give the words of its headings."""
+    """Whether a chunk has no text below its heading, and the words of its headings."""
     return not body_of(heading_path, text).strip(), _words(" ".join(elements(heading_path)))
 
 

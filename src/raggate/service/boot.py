@@ -125,7 +125,7 @@ MACHINE_CLOCK = Clock()
 
 
 def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool = False) -> str:
-    """Say what to do about an API that has ended."""
+    """Return what to do about an API that has ended."""
     lines = (line[:_LONGEST] for line in log) if contained else ()
     tried = next((seen for line in lines if _READ_ONLY.search(line) and (seen := _PATH.search(line))), None)
     if tried is not None:
@@ -469,7 +469,7 @@ class Elsewhere:
         self.base_url = base_url
 
     def died(self) -> ProcessExit | None:
-        """Say nothing, as nobody knows."""
+        """Empty: nothing is known."""
         return None
 
     def log_tail(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from raggate.config.service_settings import Api
 
 HISTORY = ".git/objects"
-"""Holds every file that was ever committed, those that judge among them."""
+"""The directory with every file ever committed, including those that judge."""
 
 
 MAX_BYTES = 64 << 10

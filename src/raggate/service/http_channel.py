@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
         self._read(b"")
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Tell whoever waits that the connection is gone."""
+        """Wake every waiting call: the connection is gone."""
         self.open = False
         if error is None:
             self._read(b"")
@@ -322,7 +322,7 @@ class HttpChannel:
         self._targets: dict[tuple[str, ...], bytes] = {}
 
     async def opened(self) -> Miss | None:
-        """Say nothing, as every call stands for itself."""
+        """Empty: every call stands for itself."""
         return None
 
     def question(self, case: Case, mode: str) -> Attempt:

@@ -57,7 +57,7 @@ class Missed(Exception):
 
 
 def missed(error: httpx.TransportError) -> Miss:
-    """Say what became of a request without a reply."""
+    """Describe a request without a reply."""
     if isinstance(error, httpx.TimeoutException):
         return miss("timeout", f"no connection within {setting(CONNECT_SECONDS)} s")
     return lost(error)
@@ -73,14 +73,14 @@ def unreadable(encoding: str | None, *, whole: bool, more: int) -> Miss | None:
 
 
 def encoded(encoding: str | None) -> Miss | None:
-    """Say that a body is compressed, if its header says so."""
+    """The remark that a body is compressed, if its header says so."""
     if encoding is None or encoding.lower() == "identity":
         return None
     return miss("body", f"the body is encoded ({cut(encoding, limit=40)}), which was not asked for", status=200)
 
 
 def refused(status: int, location: str | None, body: bytes) -> Miss:
-    """Tell a status that is none of an answer, with where it leads or the beginning of its body."""
+    """Describe an unexpected status, with its redirect or the beginning of its body."""
     excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
     if location is not None and status in _REDIRECTS:
         excerpt = f"redirects to {cut(location, limit=100)}, which is not followed"

@@ -66,7 +66,7 @@ def go_on() -> None:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[list[int]]:
-    """Hold SIGINT and SIGTERM back, list those that came, and raise them at the end. Only the main thread gets any."""
+    """Delay SIGINT and SIGTERM, list those that came, and raise them at the end. Only the main thread gets any."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield came

@@ -36,7 +36,7 @@ class Exchange(Struct):
         return self.status is not None and 300 <= self.status < 500 and self.status not in _TEMPORARY
 
     def answer(self) -> str:
-        """Tell request, status and the beginning of the body."""
+        """Return request, status and the beginning of the body."""
         if self.status is None:
             return f"{self.request or 'a request'} got no answer"
         body = cut(self.excerpt.decode("utf-8", "replace"), limit=200)

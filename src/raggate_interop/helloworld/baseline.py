@@ -136,7 +136,7 @@ def _rows(items: Sequence[LabelledResult], k: int | None) -> list[dict[str, Any]
 
 
 def _counted(theirs: str, cases: Sequence[Case]) -> int:
-    """Say over how many questions their mean is."""
+    """Return over how many questions their mean is."""
     if theirs == "recall_all_at_k_avg":
         return sum(case.category == "multi_hop" and bool(case.required_support_groups) for case in cases)
     if theirs == "attribution_hit_rate":

@@ -103,7 +103,7 @@ def _rescored(
 
 
 def _without_texts(files: RunFiles, cases: Mapping[str, Case]) -> str:
-    """Say that snippets cannot be found in rows whose texts were taken out; empty where that is not so."""
+    """The warning that snippets cannot be found in rows without texts; empty if they have texts."""
     rows = (row for row in files.rows if row["test_case_id"] in cases and reader.without_texts(row))
     blind = sum(any(support.snippets for support in cases[row["test_case_id"]].gold_supports) for row in rows)
     if not blind:

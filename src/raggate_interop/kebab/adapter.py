@@ -332,7 +332,7 @@ class KebabAdapter:
         self._environment = {**passed, **program.env, "KEBAB_READONLY": "1"}
 
     def index_state(self, _client: httpx.Client, _ready: Readiness) -> IndexState:
-        """Say that it is ready, as it is run for each question."""
+        """Always ready: it is run for each question."""
         return IndexState(healthy=True, indexing=False)
 
     def with_headers(self, _headers: Mapping[str, str]) -> KebabAdapter:

@@ -243,7 +243,7 @@ def _settings(a: StoredRun, b: StoredRun) -> dict[str, list[Any]]:
 
 
 def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -> dict[str, Any]:
-    """Say what can be told of the queries that are in both runs: how many, what of them is measured, and the change."""
+    """Summarise the queries that are in both runs: how many, which are measured, and the change."""
     rows_a, rows_b = pair.rows
     both = rows_a.keys() & rows_b.keys()
     labelled = sorted(both & pair.queries.keys())

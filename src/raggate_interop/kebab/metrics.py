@@ -104,7 +104,7 @@ def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None)
 
 
 def counts(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) -> dict[str, int]:
-    """Say of how many rows each metric of `aggregate` is the mean, which its 0.0 over nothing does not tell."""
+    """The number of rows behind each mean of `aggregate`, which is 0.0 over no rows."""
     rules = rules or Rules()
     pairs = _with_query(rows, queries)
     return {

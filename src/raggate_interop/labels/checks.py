@@ -108,7 +108,7 @@ def repeated(judgments: Sequence[Judgment]) -> tuple[Violation, ...]:
 
 
 def panels(judgments: Iterable[Judgment], discarded: Iterable[Discarded] = ()) -> tuple[Panel, ...]:
-    """Say for each record of the retrieval task how many of its chunks are judged, in order of first appearance.
+    """For each record of the retrieval task: how many of its chunks are judged, in order of first appearance.
 
     A panel is complete when every retrieved chunk has a judgment; a discarded row is none.
     """

@@ -161,7 +161,7 @@ def _say_agreement(agreement: TaskAgreement) -> None:
 
 
 def _why(chosen: Sequence[Judgment], judgments: Sequence[Judgment]) -> str:
-    """Say that the calibration set alone counts, where it does."""
+    """The remark that only the calibration set counts, if so."""
     whole = len(chosen) == len(judgments) or any(not judgment.calibration for judgment in chosen)
     return "" if whole or not chosen else " (the calibration set)"
 
@@ -403,7 +403,7 @@ def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[Labe
 
 
 def _failing(joined: Joined) -> str:
-    """Say that more calls of labelled queries failed than a gate lets pass; empty when not."""
+    """The message if more calls of labelled queries failed than a gate allows; otherwise empty."""
     from raggate.config.gate_settings import Gate
     from raggate.models.scorecard import EPSILON
 

@@ -157,7 +157,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """Say how the gate ends.
+        """Return how the gate ends.
 
         0 for theirs 0; 1 for theirs 1: something regressed or is beyond a limit; 3 where theirs is 0 although nothing,
         or not everything, could be compared. Their 2, an unusable file, is raggate's 2 before anything is compared.
@@ -206,7 +206,7 @@ def compare(
 
 
 def check_limits(current: Table, limits: Limits, *, everywhere: bool = False) -> tuple[Limit, ...]:
-    """Hold a run against absolute limits: mode, bucket and metric to value.
+    """Compare a run with absolute limits: mode, bucket and metric to value.
 
     One of a metric that its bucket does not say, or over all queries of a mode, is kept with the value None: it was
     asked for and not measured.

@@ -97,7 +97,7 @@ class Call(Struct):
 
     @property
     def body(self) -> Any:
-        """Give the parsed body; nothing was sent means no fields."""
+        """Return the parsed body; nothing was sent means no fields."""
         return self.request.body if self.request.body is not None else {}
 
     @property

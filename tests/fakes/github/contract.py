@@ -97,7 +97,7 @@ class Contract:
     def request_problems(
         self, route: Route, parameters: Mapping[str, str], *, query: list[tuple[str, str]], body: bytes | None
     ) -> list[str]:
-        """Say what does not fit: path, query and body; names that the description does not know count."""
+        """List the mismatches of a request: path, query and body; names that the description does not know count."""
         key = ("request", route.operation, *sorted(parameters.items()), "?", *query)
         return self._once(key, body, lambda same: self._request_problems(route, parameters, query=query, body=same))
 
@@ -124,7 +124,7 @@ class Contract:
     def response_problems(
         self, route: Route, parameters: Mapping[str, str], *, status: int, body: bytes, content_type: str
     ) -> list[str]:
-        """Say what of an answer does not fit.
+        """List the mismatches of an answer.
 
         GitHub describes few of its errors: one whose status is not described only has to carry a message. Contents
         asked for as raw bytes have no schema.

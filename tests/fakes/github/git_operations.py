@@ -95,7 +95,7 @@ def create_commit(call: Call) -> Response:
 
 
 def authorship(call: Call) -> tuple[Person, Person, bool]:
-    """Tell author, committer and whether GitHub signs: what a bot writes without naming anybody."""
+    """Return author, committer and whether GitHub signs: what a bot writes without naming anybody."""
     given = [call.body.get(name) for name in ("author", "committer")]
     people = [call.world.person(call.login, **(one or {})) for one in given]
     if given[0] and not given[1]:

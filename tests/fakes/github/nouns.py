@@ -38,7 +38,7 @@ class Token:
 
     @property
     def is_bot(self) -> bool:
-        """Tell whether this is the token of an app, such as the one of a workflow."""
+        """Whether this is the token of an app, such as the one of a workflow."""
         return self.login.endswith("[bot]")
 
 
@@ -93,7 +93,7 @@ class Comment:
 
     @property
     def node_id(self) -> str:
-        """Give the id that GraphQL knows it under."""
+        """Return the id that GraphQL knows it under."""
         return f"IC_fake{self.id}"
 
 

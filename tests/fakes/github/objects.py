@@ -22,7 +22,7 @@ class Person:
 
     @property
     def line(self) -> str:
-        """Give the text git stores."""
+        """Return the text git stores."""
         return f"{self.name} <{self.email}> {self.seconds} +0000"
 
 

@@ -21,7 +21,7 @@ from fakes.github.calls import Request, Response
 from raggate.base.http_client import httpx
 
 Answer = Callable[[Request], tuple[Response, bool]]
-"""Gives the answer, and whether the connection breaks in its place."""
+"""Returns the answer, and whether the connection breaks in its place."""
 
 
 class Listener:

@@ -44,7 +44,7 @@ class Repository:
 
     @property
     def head(self) -> str:
-        """Give the commit of the default branch."""
+        """Return the commit of the default branch."""
         return self.refs[f"refs/heads/{self.default_branch}"]
 
     def add_commit(

@@ -67,7 +67,7 @@ HARD = (OVERALL, "difficulty=hard")
 
 
 def row(before: Sequence[CaseScore], now: Sequence[CaseScore], metric: str = "hit_at_5", min_slice: int = 10) -> Delta:
-    """Hold cases against those of a baseline, and give the row of a metric over all of them."""
+    """Compare cases with those of a baseline, and return the row of a metric over all of them."""
     asked = make_run(*(unanswered(case.case_id) for case in now))
     # grades are compared where both sides have them by the same judges
     old, new = (make_scorecard(*cases, fingerprint={JUDGES: "the same"}) for cases in (before, now))

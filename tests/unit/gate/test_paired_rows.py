@@ -22,7 +22,7 @@ def row(
     direction: str = "higher",
     metric: str = "m",
 ) -> Delta:
-    """Hold values before and after of some cases against each other, one of which may be in a further slice."""
+    """Compare values before and after of some cases, one of which may be in a further slice."""
     pairs = []
     for number, values in enumerate(sides):
         where = ("overall", *slices[number : number + 1])

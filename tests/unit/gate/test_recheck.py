@@ -158,7 +158,7 @@ def test_what_is_not_answered_well_each_time_is_lost(
 
 
 def calibrated(flips: int) -> dict[str, Any]:
-    """Tell the noise of equal runs, beside a sample that says the opposite."""
+    """The noise of equal runs, beside a sample that says the opposite."""
     band = Band(low=0.4, high=1.0, differ=flips, cases=10, moved=flips)
     return moving(6 - flips) | {NOISE: Noise(runs=5, measured="", bands={"hybrid": {"hit_at_5": band}}).stored()}
 

@@ -45,7 +45,7 @@ def read(where: InputSource) -> Inputs:
 
 
 def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> InputSource:
-    """Say that the inputs are those of a commit with these files, which only another place has."""
+    """Return inputs that claim to be those of a commit with these files, which only another place has."""
     return InputSource(
         root=root,
         config_name="raggate.yml",

@@ -60,7 +60,7 @@ COLUMNS = ("helloworld", "kebab", "substrate", "trec", "beir")
 
 
 def cell(key: str, case: Case, name: str) -> str:
-    """Say what a format does with a key: kept, dropped, changed, or that it cannot hold such a case."""
+    """Return how a format treats a key: kept, dropped, changed, or that it cannot hold such a case."""
     wanted = key.partition(":")[0].partition(".")
     # what labels the case is not the matter of other keys: give every format the label it can hold
     both = replace(

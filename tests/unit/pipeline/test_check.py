@@ -52,7 +52,7 @@ GOLDEN = make_golden(
 
 
 def broken(*cases: str) -> Callable[[], frozenset[str]]:
-    """Say that these questions were broken in the last run."""
+    """Record that these questions were broken in the last run."""
     return lambda: frozenset(cases)
 
 

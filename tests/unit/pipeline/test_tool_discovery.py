@@ -157,7 +157,7 @@ def test_the_tool_that_was_named_is_called() -> None:
 
 
 def failing(_: dict[str, Any]) -> dict[str, Any]:
-    """Say that the call failed."""
+    """Answer that the call failed."""
     return {"content": [{"type": "text", "text": "the index is corrupt"}], "isError": True}
 
 

@@ -82,7 +82,7 @@ def report(name: str, of: Review | RunFailure, prefix: str = "") -> str:
 
 
 def check(name: str, text: str) -> None:
-    """Hold a report to the schema of its format; it is known as one, and nothing in it acts in a terminal or a log."""
+    """Check a report against the schema of its format; it is known as one, and is inert in a terminal and a log."""
     assert is_report(text.encode())
     assert [*map(bool, (re.search(form.mark, text.encode()) for form in FORMATS.values()))].count(True) == 1
     if name == "junit":

@@ -240,7 +240,7 @@ class Outcome:
 
     @property
     def message(self) -> str:
-        """Give what was said when it did not come up."""
+        """Return what was said when it did not come up."""
         assert self.error is not None, "it came up"
         return self.error.message
 

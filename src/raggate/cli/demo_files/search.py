@@ -61,7 +61,7 @@ class Api(BaseHTTPRequestHandler):
     """Answers raggate's protocol: is it up, is the index complete, and what fits a question."""
 
     def do_GET(self) -> None:
-        """Say that the service is up and has read its notes."""
+        """Answer that the service is up and has read its notes."""
         self._answer({"status": "ok", "is_indexing": False})
 
     def do_POST(self) -> None:

@@ -28,7 +28,7 @@ _PLAIN: dict[CauseCode, str] = {
 
 
 def sentence(cause: Cause) -> str:
-    """Say a cause in one sentence, without a full stop."""
+    """Return the sentence for a cause, without a full stop."""
     if cause.code in _PLAIN:
         shown = {"subject": cause.subject, "other": cause.other, "words": cause.words, "rank": cause.rank}
         words = _PLAIN[cause.code].format(**shown, folders=len(cause.folders))

@@ -105,7 +105,7 @@ def answered_for_less(asked: Asked) -> bool:
 
 
 def cut_off(asked: Asked) -> Cause | None:
-    """Say that nothing which scores as little as the passage is returned any more, and fewer chunks are."""
+    """The cause if chunks that score as low as the passage are cut off and lists are shorter."""
     entry, (before, now) = absent_entry(asked), asked.lists.floors
     score = entry.final if entry is not None and asked.lists.steady else None
     fewer = len(asked.entries) < min(len(asked.old_entries), asked.lists.longest)
@@ -129,7 +129,7 @@ def lacks_better(asked: Asked) -> bool:
 
 
 def not_searched(asked: Asked) -> Cause:
-    """Say that chunks which score less came back in the passage's place."""
+    """The cause if chunks with lower scores came back in the passage's place."""
     return Cause(code="chunk-not-searched", before=asked.entry_before, last=_last(asked), rank=asked.before)
 
 
@@ -179,7 +179,7 @@ def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
 def piece_cause(
     item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
 ) -> Cause | None:
-    """Say what is wrong with a chunk that should be the passage: its text, or its heading."""
+    """The cause if the chunk in the passage's place has another text or heading."""
     labels = item.labels
     for support in missing:
         heading = support.heading_path
@@ -200,7 +200,7 @@ def piece_cause(
 def heading_cause(
     item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
 ) -> Cause | None:
-    """Say that a passage came back under a part of its headings, or under them written otherwise; as `piece_cause`."""
+    """The cause if a passage came back under part of its headings, or a variant of them; see `piece_cause`."""
     for support in missing:
         gold = support.heading_path or ""
         for rank, _, chunk in _of_its_note(item, support, retrieved):
@@ -214,7 +214,7 @@ def heading_cause(
 def section_cause(
     item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
 ) -> Cause | None:
-    """Say that other sections of the note came back, or the note of the same path in another vault."""
+    """The cause if other sections of the note came back, or the note of the same path in another vault."""
     for support in missing:
         for rank, _, chunk in _of_its_note(item, support, retrieved):
             name = _name(support, missing, chunk, notes)
@@ -318,7 +318,7 @@ def _lost(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked])
 
 
 def _not_there(asked: Asked, missing: Sequence[Support]) -> Cause | None:
-    """Say that what was expected is not in the vaults or the index, or that its folder was not searched."""
+    """The cause if the passage is not in the vaults or the index, or its folder was not searched."""
     case, evidence = asked.item.case, asked.evidence
     if evidence.notes and all(_in_no_vault(asked, support) for support in missing):
         return Cause(code="note-not-in-vault", subject=note_of(missing[0], case))
@@ -376,7 +376,7 @@ def _new_chunks(asked: Asked, retrieved: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _without_anchor(asked: Asked, missing: Sequence[Support]) -> Cause | None:
-    """Say that nothing comes from the section any more, only from others of its note, by an index that was cut anew."""
+    """The cause if a re-chunked index returns other sections of the note and no longer this one."""
     for support in missing if asked.evidence.recut else ():
         headings = sorted(heading for heading in asked.evidence.retrieved.get(support.rel_path, ()) if heading)
         anchor = support.heading_path
@@ -388,7 +388,7 @@ def _without_anchor(asked: Asked, missing: Sequence[Support]) -> Cause | None:
 
 
 def _cut_short(asked: Asked) -> Cause | None:
-    """Say that the list is the first part of the baseline's, and ends above the passage's place."""
+    """The cause if the list is a prefix of the baseline's and ends above the passage's rank."""
     if asked.lists.renumbered:  # the same id may be another chunk's
         return None
     chunks, before = [[entry.chunk for entry in side] for side in (asked.entries, asked.old_entries)]
@@ -400,7 +400,7 @@ def _cut_short(asked: Asked) -> Cause | None:
 
 
 def _at_rank(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
-    """Say of a question whose passage is there how it stands; the ranks themselves are shown before this."""
+    """The cause for a question whose passage is in the list; the ranks are shown before it."""
     index, case = _fallen_support(asked), asked.item.case
     if index is None:
         return _without_a_fall(asked, retrieved)
@@ -414,7 +414,7 @@ def _at_rank(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
 
 
 def _without_a_fall(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
-    """Say what is known where no passage is known to have fallen in the list."""
+    """The cause for a question of which no passage is known to have fallen in the list."""
     if asked.before is not None and asked.after is not None and asked.after > asked.before:
         return demoted(asked, len(retrieved))
     lacking = unmatched(asked.item)

@@ -178,7 +178,7 @@ def _of_modes(evidence: CauseEvidence, same_size: str) -> Iterator[Change]:
 
 
 def _of_lengths(lists: ListEvidence) -> Iterator[Change]:
-    """Say that nothing comes back, or fewer chunks; and below which score none does, where that is what ends lists."""
+    """Yield the change to shorter or empty lists, with the score threshold if one ends them."""
     before, now = lists.lengths
     least = lists.floors[1] if lists.steady and now < (1 - SHORTER) * lists.longest else None
     means = f"{fixed(before, 1)} → {fixed(now, 1)}"

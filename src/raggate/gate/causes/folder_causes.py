@@ -21,7 +21,7 @@ FEWEST_ANSWERS = 10
 
 
 def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: CauseEvidence) -> Cause | None:
-    """Say that no folder with the passages was searched, or is there; None where the answer does not show that."""
+    """The cause if no folder with the passages was searched, or exists; None if the answer does not show that."""
     response = item.result.response or Response(chunks=())
     available, selected = (_folders(response, kind) for kind in KINDS)
     unseen = not any(support.rel_path in evidence.retrieved for support in missing)
@@ -36,7 +36,7 @@ def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: Cau
 
 
 def unselected_folder(item: LabelledResult, evidence: CauseEvidence) -> Cause | None:
-    """Say that no folder with a passage was selected, whether that limits what comes back or not."""
+    """The cause if no folder with a passage was selected, whether or not that limits the results."""
     response, case = item.result.response or Response(chunks=()), item.case
     selected = _folders(response, "selected")
     limited = folder_cause(item, case.gold_supports, evidence)
@@ -55,7 +55,7 @@ def unsearched_folder(
     *,
     outscored: bool,
 ) -> Cause | None:
-    """Say that a passage's folder was selected and nothing came from it, where that is no matter of rank."""
+    """The cause if a passage's folder was selected and nothing came from it, unless rank explains that."""
     response, selected = item.result.response, _limit(item, "selected", evidence)
     if response is None or len(selected) < 2:
         return None
@@ -115,7 +115,7 @@ def _comparable(folders: Sequence[str], evidence: CauseEvidence) -> bool:
 
 
 def _within(chunks: Iterable[Chunk], folders: Sequence[str]) -> list[bool]:
-    """Say of each chunk that tells its note whether it is from one of these folders; nothing without folders."""
+    """For each chunk with a known note: whether it is from one of these folders; empty without folders."""
     names = frozenset(folders)
     return [
         # most chunks are in one of the folders itself

@@ -91,7 +91,7 @@ class IndexChange(Struct, frozen=True):
 
     @property
     def same_size(self) -> str:
-        """Say that it holds as much, as far as its API counts; empty where not, and where one side counts otherwise."""
+        """The sentence for an index of equal counts; empty if they differ or cannot be compared."""
         sides = (self.before, self.now)
         nouns = [noun for noun in ("documents", "chunks") if any(side.get(noun) is not None for side in sides)]
         sizes = [self._both(noun) for noun in nouns]
@@ -101,14 +101,14 @@ class IndexChange(Struct, frozen=True):
 
     @property
     def documents_words(self) -> str:
-        """Say that it holds fewer documents, or more; empty where not."""
+        """The sentence for an index with fewer or more documents; otherwise empty."""
         if not self.documents or not self.lost:
             return ""
         return f"the index has {counted(self.documents[1], 'document')} of the same notes, {self.documents[0]} before"
 
     @property
     def chunks_words(self) -> str:
-        """Say that it holds other chunks, and that these are cut otherwise where next to no text is gone.
+        """The sentence for an index with other chunks; they are called re-chunked if almost no text is gone.
 
         Fewer chunks of fewer documents, and more of more, are what is to be expected, and not said.
         """
@@ -124,7 +124,7 @@ class IndexChange(Struct, frozen=True):
 
     @property
     def versions(self) -> Iterator[str]:
-        """Say which of its versions are others."""
+        """Yield the versions that differ."""
         for key, noun in (("index_version", "index"), ("chunker_version", "chunker")):
             was, is_now = self.before.get(key), self.now.get(key)
             if was is not None and is_now is not None and was != is_now:
@@ -146,7 +146,7 @@ class IndexChange(Struct, frozen=True):
 
 
 def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
-    """Say that an index of the same notes holds fewer documents than the baseline's: notes that no question is for too.
+    """Yield the warning for an index of the same notes with fewer documents, also of notes without questions.
 
     Unlike chunks, which may be cut otherwise, documents are only fewer where some are missing. One that is counted and
     has no chunk is missing as well.
@@ -191,7 +191,7 @@ def chunks(comparison: Comparison, *, whole: bool) -> Iterator[Reason]:
 
 
 def counts(comparison: Comparison, vanished: Collection[str]) -> Iterator[Reason]:
-    """Say what the API counted of its index and does no longer, so that a smaller one is not seen."""
+    """Yield the warning for index counts that the API no longer reports: a smaller index would pass unseen."""
     index = _index(comparison)
     if index is None:
         return

@@ -65,7 +65,7 @@ def _coverage_gaps(run: Run, levels: Invariants, gate: Gate) -> Iterator[tuple[s
 
 
 def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
-    """Say that questions got no answer when asked again: an API could fail whenever it would rank them otherwise."""
+    """The finding for repeated questions without an answer: failing could hide that an API ranks them differently."""
     repeated = Repeated.of(run.fingerprint)
     if repeated is None or not repeated.compared:
         return True, "no question was answered twice, so nothing shows"

@@ -28,7 +28,7 @@ Name = Callable[[ListEntry], str]
 
 
 def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants) -> tuple[Finding, ...]:
-    """Say that lists are others than the baseline's, shorter, or empty where they were not.
+    """Return the findings on lists that differ from the baseline's, are shorter, or have become empty.
 
     Nothing is said where the baseline keeps no lists. To the overlap a list that was cut is the same list, as it agrees
     as far as it goes; so lengths are told by themselves.

@@ -299,7 +299,7 @@ def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], 
 
 
 class CaseCheck:
-    """Holds one case after the other against the notes, which are parsed once."""
+    """A check of one case after the other against the notes, which are parsed once."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault

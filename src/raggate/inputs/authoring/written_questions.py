@@ -58,7 +58,7 @@ def passages_to_ask(golden: Golden, vault: Vault, proposed: Iterable[Case]) -> l
 
 
 class QuestionCheck:
-    """Holds what a model wrote against all of the notes."""
+    """Checks a model's questions against all of the notes."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault

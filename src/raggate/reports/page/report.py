@@ -67,14 +67,14 @@ def whole(delta: Delta) -> str:
 
 
 def arrow(delta: Delta) -> str:
-    """Say by a sign whether a change is for the better or the worse, whichever way its numbers go."""
+    """A sign for a change to the better or the worse, whichever way its numbers go."""
     if abs(delta.gain) <= EPSILON:
         return ""
     return "▲" if delta.gain > 0 else "▼"
 
 
 def tone(row: GatedMetric) -> Tone:
-    """Say what a row comes to."""
+    """Return the tone of a row."""
     if row.status in formatting.BAD:
         return "warn" if row.waived or row.unproven else "bad"
     if row.status == "better":

@@ -151,7 +151,7 @@ def _agreement(agreement: CanaryAgreement) -> str:
 
 
 def spent(spending: Spending) -> str:
-    """Say what judges took: calls, tokens and money."""
+    """Return what judges cost: calls, tokens and money."""
     cost = "cost not known" if spending.usd is None else dollars(spending.usd)
     untold = f", usage not reported for {counted(spending.untold, 'call')}" if spending.untold else ""
     refused = f", {spending.refused} not made because of the budget" if spending.refused else ""

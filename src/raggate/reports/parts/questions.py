@@ -41,7 +41,7 @@ def misses_title(review: Review) -> str:
 
 
 def misses_lines(review: Review) -> Iterator[str]:
-    """Say of each mode with such questions how far its answers come, and what stops them."""
+    """For each mode with such questions: how far its answers get, and the step that stops them."""
     several = review.scorecard.several_modes
     absent = {flip.mode for flip in review.misses}
     for reach in review.comparison.reach:

@@ -135,7 +135,7 @@ def _told(review: Review) -> Diagnosis | None:
 
 
 def changes(review: Review) -> list[str]:
-    """Say what changed as a whole, as far as the sentence on the likely cause does not say it."""
+    """Return the changes of the whole that the sentence on the likely cause leaves out."""
     diagnosis = _told(review)
     changes = diagnosis.changes if diagnosis is not None else ()
     return [change for change in changes if change not in likely(review)][:SHOWN]
@@ -197,7 +197,7 @@ def kind(finding: Finding) -> str:
 
 
 def repair(finding: Finding) -> str:
-    """Say what to do: in the API, or by which key the rule is not asked for."""
+    """Return what to do: in the API, or with the key that turns the rule off."""
     known = REPAIRS.get(finding.invariant)
     advice = _UNSEEN if finding.unseen or known is None else f"{known[:1].upper()}{known[1:]}"
     if known is None:

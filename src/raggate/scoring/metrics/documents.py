@@ -77,7 +77,7 @@ def documents_of(item: LabelledResult) -> list[Document]:
 
 @once
 def relevant_documents(item: LabelledResult) -> tuple[bool, ...]:
-    """Say of each document, first kept, whether the case names it."""
+    """For each document, first kept: whether the case names it."""
     chunks, documents = item.result.chunks, documents_of(item)
     relevant = {
         document

@@ -295,7 +295,7 @@ def state_of(index: IndexFields, root: Any) -> IndexState:
 
 
 def _untold(condition: Condition | None, root: Any) -> str:
-    """Say that the field is not there which would tell that it is indexing; nothing where that tells something too."""
+    """The hint for a missing indexing field; empty if its absence has a meaning."""
     if condition is None or condition.empty or None in (condition.equals or ()):
         return ""
     missing = find(parse(condition.path), root) is ABSENT

@@ -22,7 +22,7 @@ INSTANCE = "raggate.instance"
 STEP = "raggate.step"
 """Label with a random value per step of a job, which only its own post step knows as well."""
 STEP_VARIABLE = "STATE_STEP"
-"""Holds that value: the runner sets it for the post step, from what the step has saved; the step sets it itself."""
+"""The variable with that value: the runner sets it for the post step from the step's state; the step sets it itself."""
 CALL_SECONDS = 60.0
 """Seconds that one call may take. An engine that pulls and builds for others is slow, and not gone."""
 _GREETING_SECONDS = 20.0
@@ -113,7 +113,7 @@ def engine_errors(*more: type[Exception]) -> tuple[type[Exception], ...]:
 
 
 def reason(error: Exception) -> str:
-    """Say in a few words why a call of the engine failed."""
+    """Return in a few words why a call of the engine failed."""
     explanation = getattr(error, "explanation", None)
     text = str(explanation or error)
     if "Permission denied" in text:

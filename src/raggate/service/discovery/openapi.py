@@ -296,7 +296,7 @@ class Reply(Struct, frozen=True, kw_only=True):
                 yield stream, by_kind
 
     def in_words(self, secrets: Collection[str]) -> str:
-        """Say what came. No value of a secret is in it."""
+        """Describe the response. It never contains the value of a secret."""
         if not self.status:
             return f"no answer that can be read: {self.problem}" if self.problem else "no answer"
         text = cut(self.data[:2_000].decode("utf-8", "replace"), limit=_EXCERPT)
@@ -305,7 +305,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 def summary(replies: Sequence[Reply], secrets: Collection[str]) -> list[str]:
-    """Say what each request was answered, those that were answered alike in one line."""
+    """List the answer to each request, equal answers in one line."""
     alike: dict[str, list[str]] = {}
     for reply in replies:
         alike.setdefault(reply.in_words(secrets), []).append(reply.asked)
@@ -317,7 +317,7 @@ def _others(number: int) -> str:
 
 
 def hint(replies: Sequence[Reply]) -> str:
-    """Say what helps against answers that nothing can be made of."""
+    """Return the hint for unusable answers."""
     statuses = {reply.status for reply in replies}
     if statuses & {401, 403} and 200 not in statuses:
         return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from the environment."

@@ -102,7 +102,7 @@ class Exchange:
             await reply.aclose()
 
     async def end(self, terms: Terms, seconds: float) -> None:
-        """Tell the server that a session is over. What comes of that is nobody's concern.
+        """Announce the end of a session to the server, and ignore the result.
 
         Args:
             seconds: how long to wait for a reply where no event loop keeps the time.
@@ -148,7 +148,7 @@ class Exchange:
 
 
 async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
-    """Say what a status other than 200 means."""
+    """Return the meaning of a status other than 200."""
     try:
         body, _ = await _read(reply, MAX_ERROR_BYTES)
     except httpx.TransportError:
@@ -261,7 +261,7 @@ class Session:
         raise Missed(miss("schema", f"tools/list: more than {MAX_PAGES} pages"))
 
     async def close(self) -> None:
-        """Tell the server that the session is over, where it has one."""
+        """Announce the end of the session to the server, if there is one."""
         if self._terms.session:
             with suppress(httpx.TransportError, TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):

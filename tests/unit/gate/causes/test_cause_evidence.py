@@ -278,7 +278,7 @@ def entries(*names: str, scores: dict[str, float] | None = None) -> list[ListEnt
 
 
 def held(before: Sequence[ListEntry], now: Sequence[ListEntry], *, times: int = 1) -> ListEvidence:
-    """Hold a list against another one, to as many questions; every other one has both the other way round."""
+    """Compare a list with another one, to as many questions; every other one has both the other way round."""
     old, new = (
         [make_case_score(f"q{n}", entries=tuple(side[:: 1 - 2 * (n % 2)])) for n in range(times)]
         for side in (before, now)

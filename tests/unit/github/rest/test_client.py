@@ -61,7 +61,7 @@ class Fake:
 
     @property
     def paths(self) -> list[str]:
-        """Give what was asked for, in order."""
+        """Return what was asked for, in order."""
         return [f"{request.method} {request.url.raw_path.decode()}" for request in self.requests]
 
 

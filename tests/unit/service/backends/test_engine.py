@@ -37,7 +37,7 @@ class Building(BaseHTTPRequestHandler):
     do_GET = do_POST = answer  # noqa: N815 - the names that the library looks for
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.mark.timeout(30)
