@@ -161,7 +161,7 @@ def _filled(cause: Cause) -> dict[str, Any]:
     fields = {key: value for key, value in as_dict(cause).items() if value is not False and value not in empty}
     for side in {"before", "after"} & fields.keys():
         fields[side] = {key: value for key, value in fields[side].items() if key in _SCORES and value is not None}
-    return {key: _line(value) if isinstance(value, str) else value for key, value in fields.items()}
+    return {key: _lines(value) for key, value in fields.items()}
 
 
 def _preview(preview: Preview) -> dict[str, Any]:

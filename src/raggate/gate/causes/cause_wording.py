@@ -6,11 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 from raggate.base.numbers import SHOWN_DECIMALS, counted, decimals_apart, fixed
-from raggate.base.quote import cut
+from raggate.base.quote import cut, enumerated
 from raggate.models.comparison import SAME_SCORE, Cause, CauseCode, Range, same_score
 from raggate.models.scorecard import ListEntry
 
 SHOWN_FOLDERS = 4
+SHOWN_OVERTAKERS = 2
+SHOWN_NAME = 100
+"""Characters of the name of a chunk that overtook a passage."""
 
 _PLAIN: dict[CauseCode, str] = {
     "note-not-in-vault": "{subject} is not in the vault",
@@ -103,7 +106,21 @@ def _demoted(cause: Cause) -> str:
         )
     scores = _scores(cause.before, cause.after) if cause.before and cause.after else ""
     where = f"fell from rank {cause.rank}" if cause.rank else "fell"
-    return f"{where} among the {returned} returned{scores}{above}"
+    return f"{where} among the {returned} returned{scores}{_overtaken(cause) if scores else ''}{above}"
+
+
+def _overtaken(cause: Cause) -> str:
+    """Name the chunks that overtook a passage whose score did not fall; empty without any."""
+    names = []
+    for name, before, now in cause.overtakers[:SHOWN_OVERTAKERS]:
+        score = f"{number(now)}, not listed before" if before is None else _change(before, now)
+        names.append(f"{cut(name, limit=SHOWN_NAME)} ({score})")
+    more = len(cause.overtakers) - len(names)
+    if not names:
+        return ""
+    each = "score" if len(cause.overtakers) == 1 else "scores"
+    rose = f", whose {each} rose more" if all(before is not None for _, before, _ in cause.overtakers) else ""
+    return f"; overtaken by {enumerated([*names, *([f'{more} more'] if more else [])])}{rose}"
 
 
 def _scores(before: ListEntry, after: ListEntry) -> str:

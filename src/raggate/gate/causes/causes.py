@@ -137,15 +137,35 @@ def demoted(asked: Asked, returned: int) -> Cause:
     """Return how the passage stood and stands by its score, and what is known of what rose above it."""
     entries, after, above = asked.entries, asked.after, asked.risen()
     entry = asked.entry_before if asked.lists.scored else None
+    now = entries[after - 1] if entry is not None and after is not None and after <= len(entries) else None
     return Cause(
         code="demoted",
         returned=returned,
         before=entry,
-        after=entries[after - 1] if entry is not None and after is not None and after <= len(entries) else None,
+        after=now,
+        overtakers=tuple(_overtakers(asked, entry, now)) if entry is not None and now is not None else (),
         last=_last(asked) if after is None else None,
         copy=above is not None and above[0] in asked.item.labels.copies,
         newer=_newer(asked, above[1]) if above is not None else "",
     )
+
+
+def _overtakers(asked: Asked, before: ListEntry, now: ListEntry) -> Iterator[tuple[str, float | None, float]]:
+    """Yield the chunks that rose above a passage whose score did not fall; nothing unless lists are in order."""
+    same = before.chunk == now.chunk != "" and not asked.lists.renumbered and not asked.lists.unordered
+    if not same or before.final is None or now.final is None or _is_less(now.final, before.final):
+        return
+    old = {entry.chunk: entry.final for entry in asked.old_entries if entry.chunk}
+    stood_above = {entry.chunk for entry in asked.old_entries[: (asked.before or 1) - 1]}
+    for _, _, chunk in ranked(asked.item)[: (asked.after or 1) - 1]:
+        name = short_hash(chunk.chunk_id)
+        known = name not in old or old[name] is not None
+        if chunk.chunk_id and name not in stood_above and known and chunk.score_final is not None:
+            yield of_chunk(chunk), old.get(name), chunk.score_final
+
+
+def _is_less(score: float, other: float) -> bool:
+    return score < other and not same_score(score, other)
 
 
 def absent_entry(asked: Asked) -> ListEntry | None:

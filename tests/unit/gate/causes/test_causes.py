@@ -484,8 +484,49 @@ class TestScores:
     def test_what_rose_above_it(self, labels: Any, changes: Any, tail: str) -> None:
         """What rose above the passage is called a copy, or of a newer note, where it is."""
         item = answer({}, scored("x", 0.9), GOLD, labels=labels)
-        words = "fell among the 2 chunks returned; score 0.8 as before"
+        score = "score 0.8 as before; overtaken by work/x.md › A (0.9, not listed before)"
+        words = f"fell among the 2 chunks returned; {score}"
         assert in_words(explained(item, GOLD, after=2, changes=changes)) == words + tail
+
+    @each_row(
+        ("before", "now", "words"),
+        [
+            ((0.7,), (0.9,), "; overtaken by work/x0.md › A (0.7 → 0.9), whose score rose more"),
+            (
+                (0.7, 0.6, 0.5),
+                (0.95, 0.92, 0.9),
+                "; overtaken by work/x0.md › A (0.7 → 0.95), work/x1.md › A (0.6 → 0.92) and 1 more, "
+                "whose scores rose more",
+            ),
+            (
+                (0.7,),
+                (0.95, 0.9),
+                "; overtaken by work/x0.md › A (0.7 → 0.95) and work/x1.md › A (0.9, not listed before)",
+            ),
+        ],
+    )
+    def test_a_passage_whose_score_rose(self, before: Any, now: Any, words: str) -> None:
+        """A passage that fell although its score rose is told with the chunks that overtook it."""
+        old, new = ([scored(f"x{number}", score) for number, score in enumerate(side)] for side in (before, now))
+        cause = explained(answer({}, *new, scored("gold", 0.85)), GOLD, *old, after=len(new) + 1)
+        start = f"fell among the {len(new) + 1} chunks returned; score 0.8 → 0.85"
+        assert in_words(cause) == start + words
+
+    @each_row(
+        ("stood", "score", "lists"),
+        [
+            pytest.param((), 0.7, {}, id="its-own-score-fell"),
+            pytest.param(("x",), 0.85, {}, id="it-stood-above-before"),
+            pytest.param((), 0.85, {"unordered": True}, id="rank-is-not-by-score"),
+            pytest.param((), 0.85, {"renumbered": True}, id="ids-are-given-anew"),
+        ],
+    )
+    def test_nothing_overtook_it(self, stood: tuple[str, ...], score: float, lists: Any) -> None:
+        """No chunk is blamed for a fall that the passage's own score, or another order, may explain."""
+        old = [*(scored(name, 0.9) for name in stood), GOLD]
+        item = answer({}, scored("x", 0.95), scored("gold", score))
+        cause = explained(item, *old, at=len(old), after=2, lists=lists, supports={len(old): (0,)})
+        assert cause.overtakers == ()
 
     @each_row(
         ("last", "lists", "code"),
@@ -598,7 +639,8 @@ class TestSeveralPassages:
         second = scored("b", 0.7)
         item = answer(self.CASE, GOLD, scored("x", 0.75), second)
         cause = explained(item, GOLD, second, after=1, metric="ndcg_at_10", supports={1: (0,), 2: (1,)})
-        words = "b.md › A: fell from rank 2 among the 3 chunks returned; score 0.7 as before"
+        score = "score 0.7 as before; overtaken by work/x.md › A (0.75, not listed before)"
+        words = f"b.md › A: fell from rank 2 among the 3 chunks returned; {score}"
         assert in_words(cause) == words
 
     def test_the_second_is_gone(self) -> None:
