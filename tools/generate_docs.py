@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -301,12 +302,12 @@ def metric_facts(metric: Metric) -> dict[str, str]:
 
 def _row(name: str, metric: Metric) -> str:
     facts = metric_facts(metric)
-    values = f"{_range(highest(metric.judged), binary=metric.binary)} {ARROWS[metric.direction]}"
+    values = f"{_range(highest(metric.judged or name), binary=metric.binary)} {ARROWS[metric.direction]}"
     return f"| `{name}` | {_cell(facts['Formula'])} | {values} | {_cell(facts['Null'])} | {_cell(facts['Source'])} |"
 
 
 def _range(most: float, *, binary: bool) -> str:
-    return "0/1" if binary else f"0–{setting(most)}"
+    return "0/1" if binary else "≥ 0" if isinf(most) else f"0–{setting(most)}"
 
 
 def _cell(text: str) -> str:

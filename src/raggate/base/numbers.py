@@ -52,9 +52,11 @@ def rounded_or_none(value: float | None, decimals: int = SHOWN_DECIMALS) -> floa
     return None if value is None else rounded(value, decimals)
 
 
-def fixed(value: float, decimals: int, *, sign: bool = False) -> str:
-    """Write a number with so many decimals; with `sign`, also a plus."""
+def fixed(value: float, decimals: int, *, sign: bool = False, grouped: bool = False) -> str:
+    """Write a number with so many decimals; with `sign`, also a plus; with `grouped`, a comma after the thousands."""
     number = rounded(value, decimals)
+    if grouped:
+        return f"{number:+,.{decimals}f}" if sign else f"{number:,.{decimals}f}"
     return f"{number:+.{decimals}f}" if sign else f"{number:.{decimals}f}"
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from raggate.base import dates
-from raggate.base.numbers import counted, fixed, number_in
+from raggate.base.numbers import counted, fixed, number_in, percent
 from raggate.config.gate_settings import STALE_AFTER_DAYS, Gate
 from raggate.gate import completeness, reach, wording
 from raggate.gate.causes import index_change
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Comparison, GoldenChanges
-from raggate.models.metric_names import ABSTENTION_ACCURACY
+from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.metric_names import ABSTENTION_ACCURACY, CONTEXT_CHARS, depth, family
 from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Reason, of_parts
 from raggate.scoring import figures
@@ -22,6 +23,9 @@ SLOWER_MS = 50.0
 """Milliseconds that the median must have grown by as well: a busy machine adds less."""
 RETRIED = 0.02
 """Retries for each call from which on they are no accident, if there is more than one."""
+MORE_TEXT = 1.5
+LESS_TEXT = 0.5
+"""Times the text that an answer of the baseline brings from which on it is much more, or much less."""
 _CLOCKS = 1
 """Days by which the clocks of two machines may differ without a word."""
 
@@ -110,6 +114,23 @@ def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> 
         yield Reason("not-gated", f"without a value in the baseline, so not compared: {wording.some(names)}")
     for mode in modes:
         yield Reason("not-gated", f"mode {mode} has no baseline, so nothing of it is gated until a run is promoted")
+
+
+def other_texts(comparison: Comparison) -> Iterator[Reason]:
+    """Warn of answers that bring much more text or much less: a model has to read it, and somebody pays for it."""
+    deepest: dict[str, tuple[int, Delta]] = {}
+    for delta in comparison.deltas:
+        if delta.slice == OVERALL and family(delta.metric) == CONTEXT_CHARS and delta.delta is not None:
+            known = deepest.setdefault(delta.mode, (0, delta))
+            deepest[delta.mode] = max(known, (depth(delta.metric) or 0, delta), key=itemgetter(0))
+    for mode, (k, delta) in deepest.items():
+        before, now = delta.baseline.value or 0.0, delta.current.value or 0.0
+        times = now / before if before else 1.0
+        if not LESS_TEXT < times < MORE_TEXT:
+            much = f"{fixed(times, 1)} times the text" if times > 1 else f"{percent(times)} of the text"
+            of_mode = f" ({mode})" if comparison.scorecard.several_modes else ""
+            message = f"answers bring {much}: {figures.both(delta.metric, before, now)} at k {k}{of_mode}"
+            yield Reason("context-changed", message, mode=mode)
 
 
 def unwatched(comparison: Comparison) -> Iterator[Reason]:

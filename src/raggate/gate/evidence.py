@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set as AbstractSet
-from math import fsum
+from math import fsum, isinf
 from typing import NamedTuple, Self
 
 from msgspec import Struct
@@ -126,9 +126,11 @@ def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], na
                 f"{name}: gate.composite[{number}]: no metric {quoted(metric)} at the cut-offs {[*cutoffs]}",
                 hint=f"Known: {', '.join(metrics)}.",
             )
-        if metric in METRICS and METRICS[metric].judged:
+        amount = isinf(highest(metric))
+        if amount or (metric in METRICS and METRICS[metric].judged):
+            what = "is an amount" if amount else "is given by judges"
             raise UsageError(
-                f"{name}: gate.composite[{number}]: {metric} is given by judges, and a composite is made of values "
+                f"{name}: gate.composite[{number}]: {metric} {what}, and a composite is made of values "
                 "from 0 to 1 that are computed",
                 hint="Gate it by a tolerance of its own in gate.metrics.",
             )

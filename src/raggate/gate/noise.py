@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isinf
 
 from msgspec.structs import replace
 
@@ -164,7 +165,7 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
 def band_of(baseline: Baseline, mode: str, metric: str) -> Band | None:
     """How far a metric moved in the baseline's run, as if it went from 0 to 1; None where it tells of no noise."""
     band = _seen(baseline)[1].get(mode, {}).get(metric)
-    if band is None or not band.cases:
+    if band is None or not band.cases or isinf(highest(metric)):
         return None
     return replace(band, moved=band.moved / highest(metric))
 

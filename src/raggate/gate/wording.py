@@ -17,6 +17,9 @@ from raggate.scoring import figures
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
 
+_AT_THE_TOP = frozenset(("large-loss", "context-changed"))
+"""Warnings that the first sentence of a pass holds."""
+
 SOON = 14
 """Days before its last one from which on a waiver is said to expire soon."""
 
@@ -331,7 +334,7 @@ def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
     cases = len({item.case_id for item in warnings if item.code == "waived" and item.case_id is not None})
     if cases:
         yield f"{counted(cases, 'question')} that got worse or {'fails' if cases == 1 else 'fail'} {are(cases)} waived"
-    yield from (warning.message for warning in warnings if warning.code == "large-loss")
+    yield from (warning.message for warning in warnings if warning.code in _AT_THE_TOP)
 
 
 def _places(reasons: Sequence[Reason]) -> list[tuple[str, str, str]]:

@@ -9,12 +9,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from math import inf
 from typing import Annotated, Literal, Self
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from raggate.base.jsonio import JsonObject, as_dict, dumps
 from raggate.config.judge_settings import IN_POINTS, Endpoint, JudgingMode
+from raggate.models.metric_names import CONTEXT_CHARS, family
 from raggate.models.provenance import Fingerprint
 
 MOST_TOKENS = 1_000_000_000
@@ -339,7 +341,9 @@ def scale_of(score: str) -> Scale:
 
 
 def highest(score: str) -> float:
-    """Return the highest value of a score; the lowest of all is 0."""
+    """Return the highest value of a metric; the lowest of all is 0, and an amount has no end."""
+    if family(score) == CONTEXT_CHARS:
+        return inf
     return 5.0 if scale_of(score) == "points" else 1.0
 
 

@@ -12,6 +12,8 @@ ABSTENTION_ACCURACY = "abstention_accuracy"
 FALSE_ABSTENTION_RATE = "false_abstention_rate"
 HEADING_DOMINANCE = "heading_dominance_rate"
 UNJUDGED = "unjudged"
+CONTEXT_CHARS = "context_chars"
+"""The metric of how much text comes back: an amount, whose values have no upper end."""
 SCOPE_MISS = "scope_miss_rate"
 ABSTENTION = frozenset((ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE))
 """The metrics of whether the API abstained where it should, which have no ranks."""

@@ -23,6 +23,9 @@ ProbeKind = Literal["private", "principal"]
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
 Whole = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
 """A whole number that every program can read and write again."""
+Length = Annotated[int, Meta(ge=0, le=1 << 28)]
+"""Characters of a text: no answer is read that has more."""
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 CUT = "..."
 """The mark at the end of a text that a run directory keeps in part."""
@@ -202,6 +205,9 @@ class Labels(Struct, frozen=True):
         ambiguous: positions of chunks whose heading reads as a gold one and could as well be another one of their note.
         judged: positions of chunks that match no gold support and are of a place that the golden set judges: one that
             does not answer, or a gold one without the snippet.
+        lengths: characters of each chunk's whole text, if texts were cut when the run was written; else none.
+        partly: pairs of a position and a share from 0 to 1, of chunks that hold text which is not of their note: the
+            share of the words that is.
         unclear_citations: pairs of a place that the answer cites and a gold support, whose headings read alike though
             the place could as well be another section of the note. Places are the references, then those of the text.
     """
@@ -220,6 +226,8 @@ class Labels(Struct, frozen=True):
     ambiguous: tuple[int, ...] = ()
     unclear_citations: tuple[tuple[int, int], ...] = ()
     judged: tuple[int, ...] = ()
+    lengths: tuple[Length, ...] = ()
+    partly: tuple[tuple[int, Share], ...] = ()
 
 
 class LabelledResult(Struct, frozen=True, kw_only=True):

@@ -193,8 +193,9 @@ def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> Labell
     positions = (
         *(*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts),
         *(*labels.filed_elsewhere, *labels.copies, *labels.ambiguous, *labels.judged),
+        *(position for position, _ in labels.partly),
     )
-    per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
+    per_chunk = (labels.matches, labels.heading_only, labels.bodiless, *([labels.lengths] if labels.lengths else ()))
     if any(len(values) != chunks for values in per_chunk) or not _fit(chunks, positions, labels.leaks):
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     supports = len(case.gold_supports)
@@ -271,7 +272,8 @@ def lines(results: Iterable[LabelledResult], *, full_text: bool) -> Iterator[byt
             chunks = tuple(map(shortened, result.chunks))
             if chunks != result.chunks:
                 result = replace(result, response=replace(result.response, chunks=chunks))
-                labels = replace(labels, truncated=True)
+                lengths = labels.lengths or tuple(len(chunk.text) for chunk in item.result.chunks)
+                labels = replace(labels, truncated=True, lengths=lengths)
         row = {**_row(result), "question": item.case.question, "labels": labels}
         yield dump_line({**row, "judgements": item.judgements} if item.judgements else row)
 

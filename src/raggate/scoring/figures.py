@@ -7,7 +7,7 @@ from itertools import combinations
 
 from raggate.base.numbers import STORED_DECIMALS, fixed, rounded, setting
 from raggate.models.comparison import Delta
-from raggate.models.metric_names import at_parts
+from raggate.models.metric_names import CONTEXT_CHARS, at_parts, family
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import GatedMetric
 from raggate.scoring.metrics import METRICS
@@ -17,12 +17,11 @@ SMALL = 20
 
 NONE = "–"
 SAME = "="
-_SPELLED = {"mrr": "MRR", "ndcg": "nDCG", "ndcg_exp": "nDCG-exp"}
+_SPELLED = {"mrr": "MRR", "ndcg": "nDCG", "ndcg_exp": "nDCG-exp", CONTEXT_CHARS: "context"}
 _NO_SHARES = frozenset((*_SPELLED, "groundedness", "correctness", "faithfulness", "context_relevancy"))
 """Metrics of the registry that are no share of questions or passages, so that percent would say something else."""
 
-_LEAST = {True: 1, False: 3}
-"""The fewest decimals: of percent, and of other numbers."""
+_CHARACTERS = " characters"
 
 
 def title(metric: str) -> str:
@@ -58,10 +57,8 @@ def amount(metric: str, number: float | None, *, beside: float | None = None) ->
     """Write the number of a metric likewise."""
     if number is None:
         return NONE
-    share = is_share(metric)
     numbers = [number] if beside is None else [number, beside]
-    text = _number(number, _digits(numbers, share=share), share=share)
-    return f"{text}%" if share else text
+    return f"{_number(metric, number, _digits(metric, numbers))}{_unit(metric, '%')}"
 
 
 def measured(metric: str, number: MetricValue) -> str:
@@ -83,17 +80,13 @@ def change(delta: Delta) -> str:
 
 def difference(metric: str, number: float, *, beside: float = 0.0) -> str:
     """Write a difference of two values of a metric with its sign, in so many digits that it looks unlike another."""
-    share = is_share(metric)
-    digits = _digits((0.0, number, beside), share=share)
-    text = _signed(100 * number if share else number, digits)
-    return f"{text} pt" if share else text
+    digits = _digits(metric, (0.0, number, beside))
+    return f"{_number(metric, number, digits, sign=True)}{_unit(metric, ' pt')}"
 
 
 def distance(metric: str, number: float, *, beside: float = 0.0) -> str:
     """Write how far two values of a metric lie apart, without sign: percentage points for a share."""
-    share = is_share(metric)
-    text = _number(number, _digits((0.0, number, beside), share=share), share=share)
-    return f"{text} pt" if share else text
+    return f"{_number(metric, number, _digits(metric, (0.0, number, beside)))}{_unit(metric, ' pt')}"
 
 
 def course(delta: Delta) -> str:
@@ -123,10 +116,9 @@ def both(metric: str, before: float | None, now: float | None) -> str:
     """Write two values, with their unit once: `87.4 → 78.7%`."""
     if before is None or now is None:
         return f"{amount(metric, before)} → {amount(metric, now)}"
-    share = is_share(metric)
-    digits = _digits((before, now), share=share)
-    values = " → ".join(_number(number, digits, share=share) for number in (before, now))
-    return f"{values}%" if share else values
+    digits = _digits(metric, (before, now))
+    values = " → ".join(_number(metric, number, digits) for number in (before, now))
+    return f"{values}{_unit(metric, '%')}"
 
 
 def _counts(before: MetricValue, now: MetricValue) -> str:
@@ -156,16 +148,17 @@ def tolerated(metric: str, number: float) -> str:
 def limit_of(metric: str, number: float, *, unit: str) -> str:
     """Write a number that somebody set, of a share in percent or points."""
     space = "" if unit == "%" else " "
-    return f"{setting(rounded(100 * number, 10))}{space}{unit}" if is_share(metric) else setting(number)
+    written = setting(rounded(100 * number, 10)) if is_share(metric) else setting(number)
+    return f"{written}{_unit(metric, f'{space}{unit}')}"
 
 
 def interval(delta: Delta) -> str:
     """Write the 95% interval of a delta; a dash where there is none."""
     if delta.interval is None:
         return NONE
-    share = is_share(delta.metric)
-    ends = " to ".join(_signed(100 * end if share else end, _LEAST[share]) for end in delta.interval)
-    return f"{ends} pt" if share else ends
+    metric, digits = delta.metric, _least(delta.metric)
+    ends = " to ".join(_number(metric, end, digits, sign=True) for end in delta.interval)
+    return f"{ends}{_unit(metric, ' pt')}"
 
 
 def moved(delta: Delta) -> str:
@@ -180,21 +173,27 @@ def moves(delta: Delta) -> str:
     return " ".join(counts)
 
 
-def _digits(values: Sequence[float], *, share: bool) -> int:
+def _unit(metric: str, of_share: str) -> str:
+    return of_share if is_share(metric) else _CHARACTERS if family(metric) == CONTEXT_CHARS else ""
+
+
+def _least(metric: str) -> int:
+    """Return the fewest decimals: of percent, of characters, and of other numbers."""
+    return 1 if is_share(metric) else 0 if family(metric) == CONTEXT_CHARS else 3
+
+
+def _digits(metric: str, values: Sequence[float]) -> int:
     """Return the fewest decimals with which values that differ look different."""
-    scaled = [100 * number if share else number for number in values]
+    scaled = [100 * number if is_share(metric) else number for number in values]
     pairs = [(left, right) for left, right in combinations(scaled, 2) if abs(left - right) > EPSILON]
     enough = (
         digits
-        for digits in range(_LEAST[share], STORED_DECIMALS)
+        for digits in range(_least(metric), STORED_DECIMALS)
         if all(rounded(left, digits) != rounded(right, digits) for left, right in pairs)
     )
     return next(enough, STORED_DECIMALS)
 
 
-def _number(number: float, digits: int, *, share: bool) -> str:
-    return fixed(100 * number if share else number, digits).replace("-", "−")
-
-
-def _signed(number: float, digits: int) -> str:
-    return fixed(number, digits, sign=True).replace("-", "−")
+def _number(metric: str, number: float, digits: int, *, sign: bool = False) -> str:
+    scaled = 100 * number if is_share(metric) else number
+    return fixed(scaled, digits, sign=sign, grouped=family(metric) == CONTEXT_CHARS).replace("-", "−")

@@ -18,6 +18,7 @@ from builders import (
 from raggate.config.gate_settings import Gate
 from raggate.gate import caveats
 from raggate.gate.policies import classify_row
+from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.scorecard import OVERALL
 from tables import each_row
@@ -75,6 +76,33 @@ def test_a_median_of_three_times_the_baselines_and_50_ms_more_is_slower(
     assert found.baseline is not None
     held = replace(found.baseline, provenance={} if before is None else {"median_ms": before})
     assert ("slower" in told(replace(found, baseline=held))) == expected
+
+
+@each_row(
+    ("before", "now", "said"),
+    [
+        (4_120.0, 21_030.0, "answers bring 5.1 times the text: 4,120 → 21,030 characters at k 10"),
+        (4_120.0, 2_060.0, "answers bring 50% of the text: 4,120 → 2,060 characters at k 10"),
+        (1_000.0, 1_500.0, "answers bring 1.5 times the text: 1,000 → 1,500 characters at k 10"),
+        (1_000.0, 1_499.0, ""),
+        (1_000.0, 501.0, ""),
+        (0.0, 4_120.0, ""),
+        (None, 4_120.0, ""),
+        (4_120.0, None, ""),
+    ],
+)
+def test_half_as_much_text_or_half_of_it_is_at_the_top(before: float | None, now: float | None, said: str) -> None:
+    """The first sentence of a pass has what answers bring at the deepest cut-off, in all questions alone."""
+    deltas = (
+        make_delta(before, now, metric="context_chars_at_10", direction="lower"),
+        make_delta(1.0, 9.0, metric="context_chars_at_5", direction="lower"),
+        make_delta(1.0, 9.0, metric="context_chars_at_10", direction="lower", slice="tag=books"),
+    )
+    if before is None or now is None:
+        deltas = deltas[::2]
+    found = make_comparison(make_delta(0.8, 0.8), *deltas)
+    assert [reason.message for reason in caveats.other_texts(found)] == ([said] if said else [])
+    assert (f"No regression, but {said}." == decide(found, (), Gate()).headline) == bool(said)
 
 
 @each_row(

@@ -11,6 +11,7 @@ from raggate.config.gate_settings import Gate
 from raggate.gate.evidence import ScoredPair, check_names, paired_scores
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import CaseScore
+from tables import each_row
 
 METRICS = ("hit_at_5", "mrr_at_10", "scope_miss_rate")
 
@@ -86,9 +87,10 @@ def test_names_are_checked() -> None:
     assert caught.value.hint == "Known: hit_at_1, mrr_at_1."
 
 
-def test_grades_are_no_part_of_it() -> None:
-    """What judges give has another scale, and is refused with a word on what to do instead."""
+@each_row(("metric", "why"), [("groundedness", "is given by judges"), ("context_chars_at_1", "is an amount")])
+def test_values_of_other_scales_are_no_part_of_it(metric: str, why: str) -> None:
+    """Grades and amounts have other scales, and are refused with a word on what to do instead."""
     with pytest.raises(UsageError) as caught:
-        check_names(Gate(composite=["hit_at_1", "groundedness"]), ["hit_at_1", "groundedness"], [1], "raggate.yml")
-    assert caught.value.message.startswith("raggate.yml: gate.composite[1]: groundedness is given by judges")
+        check_names(Gate(composite=["hit_at_1", metric]), ["hit_at_1", metric], [1], "raggate.yml")
+    assert caught.value.message.startswith(f"raggate.yml: gate.composite[1]: {metric} {why}")
     assert caught.value.hint == "Gate it by a tolerance of its own in gate.metrics."

@@ -143,3 +143,11 @@ def test_points_are_taken_as_shares_of_the_highest() -> None:
     for lost in (4, 5):
         doubts = [doubt({("hybrid", name): lost * most}, baseline) for name, most in BEST.items()]
         assert [bool(said) for said in doubts] == [lost > 4] * 2
+
+
+def test_noise_explains_no_amount_of_text() -> None:
+    """Characters have no highest value, so that no share of what moved explains a loss that asking again takes back."""
+    metric = "context_chars_at_10"
+    noise = Noise(runs=5, measured="", bands={"hybrid": {metric: band(9_000, 100)}}).stored()
+    baseline = make_baseline(make_scorecard(make_case_score("q", {metric: 4_000.0}), fingerprint={KEY: noise}))
+    assert doubt({("hybrid", metric): 1.0}, baseline)

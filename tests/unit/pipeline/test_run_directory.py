@@ -36,6 +36,7 @@ from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.models.verdict import Preview, Recheck, ReportContext, SourceLine
 from raggate.pipeline import run_directory
+from raggate.scoring.score import score
 from stored_rows import plain_rows
 from tables import each_row
 
@@ -135,6 +136,14 @@ class TestRoundTrip:
         """A result is marked as truncated when a text of it was cut, and only then."""
         run_directory.write(tmp_path, stored_run("x" * length))
         assert [item.labels.truncated for item in run_directory.read(tmp_path).results] == [truncated, False, False]
+
+    def test_a_cut_run_is_scored_as_the_whole_one(self, tmp_path: Path) -> None:
+        """How much text came back is known of a run whose texts were cut."""
+        run = stored_run(LONG)
+        run_directory.write(tmp_path, run)
+        whole, cut = (score(one, [10]).slices for one in (run, run_directory.read(tmp_path)))
+        assert cut == whole
+        assert whole["hybrid"]["overall"]["context_chars_at_10"].value == (2 * len(LONG) + len("Text of the note.")) / 2
 
     def test_a_cut_run_can_be_written_again(self, tmp_path: Path) -> None:
         """Writing a run that was read changes nothing: cut texts are not cut again and stay marked."""

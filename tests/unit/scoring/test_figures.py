@@ -21,6 +21,7 @@ from tables import each_row
         ("hit_at_5", "hit@5"),
         ("mrr_at_10", "MRR@10"),
         ("ndcg_exp_at_3", "nDCG-exp@3"),
+        ("context_chars_at_10", "context@10"),
         ("false_abstention_rate", "false abstention rate"),
         ("look_at_me", "look at me"),
         ("x_at_", "x at "),
@@ -39,6 +40,8 @@ def test_title(metric: str, written: str) -> None:
         pytest.param("faithfulness", 0.7345, None, "0.735", id="grade"),
         pytest.param("of_another_tool", 12.5, None, "12.500", id="unknown"),
         pytest.param("hit_at_5", 0.87361, 0.87362, "87.361%", id="told-apart"),
+        pytest.param("context_chars_at_10", 4120.4, None, "4,120 characters", id="characters"),
+        pytest.param("context_chars_at_10", 4120.4, 4120.3, "4,120.4 characters", id="characters-told-apart"),
         pytest.param("hit_at_5", None, None, "–", id="none"),
     ],
 )
@@ -52,6 +55,12 @@ def test_value(metric: str, value: float | None, beside: float | None, written: 
     [
         pytest.param(make_delta(0.875, 0.75), "87.5 → 75.0%", "−12.5 pt", id="share"),
         pytest.param(make_delta(0.75, 0.7, metric="mrr_at_10"), "0.750 → 0.700", "−0.050", id="number"),
+        pytest.param(
+            make_delta(4120.0, 21030.0, metric="context_chars_at_10"),
+            "4,120 → 21,030 characters",
+            "+16,910 characters",
+            id="characters",
+        ),
         pytest.param(make_delta(0.5, 0.5), "50.0%", "=", id="same"),
         pytest.param(make_delta(0.3, 0.1 + 0.2), "30.0%", "=", id="float-noise"),
         pytest.param(make_delta(0.5, 0.50001), "50.000 → 50.001%", "+0.001 pt", id="small-but-moved"),
@@ -83,12 +92,14 @@ def test_few_cases_are_counts() -> None:
         pytest.param("hit_at_5", "higher", "5 pt", id="points"),
         pytest.param("mrr_at_5", "higher", "0.02, ≥ 0.8", id="tolerance-and-floor"),
         pytest.param("false_abstention_rate", "lower", "0 pt, ≤ 10%", id="tolerance-and-ceiling"),
+        pytest.param("context_chars_at_5", "lower", "500 characters, ≤ 9000 characters", id="amount"),
         pytest.param("other", "higher", "–", id="not-gated"),
     ],
 )
 def test_allowed(metric: str, direction: Any, written: str) -> None:
     """What is allowed is the tolerance and the limit if there is one, in the metric's unit; a dash when not gated."""
     rules = {"mrr_at_5": {"tolerance": 0.02, "floor": 0.8}, "false_abstention_rate": {"tolerance": 0, "ceiling": 0.1}}
+    rules["context_chars_at_5"] = {"tolerance": 500, "ceiling": 9000}
     gate = Gate.model_validate({"metrics": rules})
     assert figures.allowed(classify_row(make_delta(metric=metric, direction=direction), gate)) == written
 
@@ -98,6 +109,7 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
     [
         ("hit_at_5", (-0.139, -0.034), "−13.9 to −3.4 pt"),
         ("mrr_at_10", (-0.0764, 0.0131), "−0.076 to +0.013"),
+        ("context_chars_at_10", (-76.4, 1313.0), "−76 to +1,313 characters"),
         ("mrr_at_10", None, "–"),
     ],
 )

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from raggate.base.numbers import counted
 from raggate.config.gate_settings import DEFAULT_COMPOSITE
+from raggate.models.metric_names import CONTEXT_CHARS, at_depth
+from raggate.models.provenance import cutoffs_of
 from raggate.models.publication import Publication
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric, Review
@@ -28,7 +30,7 @@ from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
 
 MOST = 5
-"""Metrics of a line."""
+"""Metrics of a line, before the context."""
 MODES = 4
 """Modes that have a line."""
 SHOWN_PUSHES = 10
@@ -164,7 +166,7 @@ def _figures(review: Review, mode: str) -> Iterator[str]:
         if row.delta.mode == mode and row.delta.slice == OVERALL and row.delta.current.value is not None
     }
     values = review.scorecard.slices[mode].get(OVERALL, {})
-    for metric in _wanted(review, mode, rows)[:MOST]:
+    for metric in _wanted(review, mode, rows):
         if metric in rows:
             delta = rows[metric].delta
             change = "no baseline" if delta.baseline.value is None else figures.change(delta)
@@ -178,12 +180,13 @@ def _figures(review: Review, mode: str) -> Iterator[str]:
 
 
 def _wanted(review: Review, mode: str, rows: dict[str, GatedMetric]) -> list[str]:
-    """Return the metrics of the composite, where they rank, then those of judges that are gated."""
+    """Return the metrics of the composite, where they rank, those of judges that are gated, and the context."""
     evidence = review.verdict.evidence
     tests = evidence.tests if evidence is not None else ()
     composite = next((test.metrics for test in tests if test.mode == mode), DEFAULT_COMPOSITE)
     judged = [metric for metric, row in rows.items() if row.gated and metric in METRICS and METRICS[metric].judged]
-    return [*composite, *(metric for metric in judged if metric not in composite)]
+    shown = [*composite, *(metric for metric in judged if metric not in composite)]
+    return [*shown[:MOST], at_depth(CONTEXT_CHARS, max(cutoffs_of(review.scorecard.fingerprint), default=0))]
 
 
 def _questions(review: Review) -> str:

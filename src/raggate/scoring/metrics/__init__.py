@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import Direction
-from raggate.scoring.metrics import abstention, answers, documents, headings, judged, retrieval
+from raggate.scoring.metrics import abstention, answers, context, documents, headings, judged, retrieval
 from raggate.scoring.metrics.headings import list_of
 from raggate.scoring.metrics.ranking import matches_of
 
@@ -60,6 +60,7 @@ METRICS: dict[str, Metric] = {
     "document_precision": Metric(documents.document_precision, ranked=True, sees=list_of),
     "duplicate_doc_rate": Metric(documents.duplicate_doc_rate, "lower", ranked=True, sees=list_of),
     "diversity_rate": Metric(documents.diversity_rate, ranked=True, sees=list_of),
+    "context_chars": Metric(context.context_chars, "lower", ranked=True),
     "attribution_hit_rate": Metric(answers.attribution_hit_rate, binary=True, of_answer=True),
     "citation_presence_rate": Metric(answers.citation_presence_rate, binary=True, of_answer=True),
     "key_fact_coverage": Metric(answers.key_fact_coverage, of_answer=True),
