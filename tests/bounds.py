@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 _ASKING = ("raggate.service.ask", "raggate_interop.kebab.adapter")
 _BODIES = (
-    *("http_channel", "misses", "boot", "adapters.ask", "mcp.session", "mcp.pipes"),
+    *("http_channel", "misses", "boot", "adapters.ask", "mcp.session", "line_pipes"),
     "raggate_interop.kebab.adapter",
 )
 

@@ -293,15 +293,16 @@ class AskRequest(SettingsModel):
     text it is text, and lists are joined by commas. `{{` and `}}` are braces.
     """
 
-    path: UrlTemplate
+    path: UrlTemplate | None = None
     """The path and its query, as in `/search?q={question}&n={k}`; values of placeholders are percent-encoded. A
-    parameter that is only a placeholder is left out when the case has no value for it."""
+    parameter that is only a placeholder is left out when the case has no value for it. Only a program that is spoken to
+    by `api.command.stdio` has none."""
     body: Annotated[dict[str, Any] | None, AfterValidator(json_template)] = None
     """The JSON body, which makes the request a POST. Entries are left out as in the query."""
 
     @model_validator(mode="after")
     def _asks(self) -> AskRequest:
-        texts = (self.path, *(leaf for leaf in leaves(self.body) if isinstance(leaf, str)))
+        texts = (self.path or "", *(leaf for leaf in leaves(self.body) if isinstance(leaf, str)))
         if not any(name == "question" for text in texts for name in names(text)):
             raise ValueError("expected {question} in 'path' or 'body'")
         return self

@@ -17,6 +17,8 @@ from raggate.config.effects import OTHER, Looser
 from raggate.config.gate_settings import Gate, Prove, Recheck, Score, Waiver
 from raggate.config.invariant_settings import Invariants
 from raggate.config.judge_settings import Judges, in_git
+from raggate.config.mapped_settings import Mapped
+from raggate.config.mcp_settings import Mcp
 from raggate.config.probe_settings import Private, Probes
 from raggate.config.question_settings import QuestionChoice
 from raggate.config.service_settings import Api, SettingsModel
@@ -260,18 +262,33 @@ def _places(config: Config) -> Iterator[tuple[str, Sequence[str]]]:
 
 def _check_stdio(config: Config) -> None:
     """Refuse what cannot be done over standard input and output."""
+    mapped, mcp = config.ask.mapped, config.ask.mcp
     if config.api.command is None or not config.api.command.stdio:
+        if mapped is not None and not mapped.ask.path:
+            raise ValueError("expected ask.mapped.ask.path, such as /search, as the API is asked over HTTP")
         return
-    mcp = config.ask.mcp
-    if mcp is None:
-        raise ValueError("expected ask.adapter 'mcp' with api.command.stdio, as the others speak HTTP alone")
-    for key in ("path", "headers", "pass_env"):
-        if getattr(mcp, key) != type(mcp).model_fields[key].default:
-            raise ValueError(
-                f"expected no ask.mcp.{key} with api.command.stdio, which has no HTTP; use api.command.env"
-            )
+    if mapped is None and mcp is None:
+        raise ValueError("expected ask.adapter 'mcp' or 'mapped' with api.command.stdio, as 'ask' speaks HTTP alone")
+    if mapped is not None and "id" in (mapped.ask.body or {}):
+        raise ValueError("ask.mapped.ask.body: remove 'id', which raggate sets itself for a program")
+    for key in _of_http(mapped, mcp):
+        raise ValueError(f"expected no {key} with api.command.stdio, which has no HTTP; use api.command.env")
     if any(principal.headers for principal in config.ask.probes.principals.values()):
         raise ValueError("expected no headers of ask.probes.principals with api.command.stdio, which has no HTTP")
+
+
+def _of_http(mapped: Mapped | None, mcp: Mcp | None) -> Iterator[str]:
+    """Yield the keys of an adapter that are of HTTP alone and have a value."""
+    sections: dict[str, tuple[SettingsModel | None, tuple[str, ...]]] = {
+        "ask.mcp": (mcp, ("path", "headers", "pass_env")),
+        "ask.mapped": (mapped, ("headers", "pass_env", "index")),
+        "ask.mapped.ask": (mapped and mapped.ask, ("path",)),
+        "ask.mapped.response": (mapped and mapped.response, ("stream",)),
+    }
+    for place, (section, keys) in sections.items():
+        for key in keys:
+            if section is not None and getattr(section, key) != type(section).model_fields[key].default:
+                yield f"{place}.{key}"
 
 
 def _misplaced(config: Config) -> tuple[Path, str] | None:

@@ -189,7 +189,8 @@ class CommandBackend(SettingsModel):
     pass_env: Annotated[list[TokenlessVariable], Looser(more)] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables to pass on from raggate's own environment; everything else is withheld."""
     stdio: bool = False
-    """Talk to it over its standard input and output instead of a port. For MCP servers only."""
+    """Talk to it over its standard input and output instead of a port: an MCP server with `ask.mcp`, or a program that
+    answers in lines of JSON with `ask.mapped`."""
 
 
 class Readiness(SettingsModel):

@@ -307,7 +307,9 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
         place.counted(state)
         return state
 
-    ready = boot.up(build.api, workspace, index_state=counted, expected=expected)
+    # a program speaks otherwise than an MCP server; at an address it is neither
+    start = getattr(adapter, "start", None) if build.api.command is not None else None
+    ready = boot.up(build.api, workspace, index_state=counted, expected=expected, start=start)
     with _redacted_errors(secrets), _with_line(request, build), ready as api:
         yield Booted(
             adapter=adapter,

@@ -220,9 +220,8 @@ def _transport_to(started: Started) -> httpx.BaseTransport:
     pipes = getattr(started, "pipes", None)
     if pipes is None:
         return httpx.HTTPTransport(trust_env=False, verify=checked_by(started.base_url))
-    from raggate.service.mcp.pipes import PipeTransport
-
-    return PipeTransport(pipes)
+    transport: httpx.BaseTransport = pipes.transport()
+    return transport
 
 
 class _Look(Struct, frozen=True):

@@ -58,7 +58,7 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
             "expected no headers of ask.probes.principals",
         ),
         ({}, {"api": {"container": {"image": "a", "port": 1, "stdio": True}}}, "a container is spoken to over HTTP"),
-        ({}, {**STDIO, "ask": {"adapter": "ask", "mcp": None}}, "expected ask.adapter 'mcp' with api.command.stdio"),
+        ({}, {**STDIO, "ask": {"adapter": "ask", "mcp": None}}, "expected ask.adapter 'mcp' or 'mapped' with api"),
         ({}, {"ask": {"adapter": "ask"}}, "expected both `ask.adapter: mcp` and the section `ask.mcp`, or neither"),
     ],
 )

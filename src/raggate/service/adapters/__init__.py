@@ -47,11 +47,18 @@ def _mcp(config: Config, environment: Mapping[str, str]) -> Adapter:
     return McpAdapter.of(config, environment)
 
 
+def _mapped(config: Config, environment: Mapping[str, str]) -> Adapter:
+    vaults = tuple(config.vault)
+    if config.api.command is None or not config.api.command.stdio:
+        return OverHttp(MappedAdapter(config.ask, vaults, environment), config.ask)
+    from raggate.service.adapters.program import ProgramAdapter
+
+    return ProgramAdapter(config.ask, vaults)
+
+
 ADAPTERS: dict[str, Callable[[Config, Path, Mapping[str, str]], Adapter]] = {
     "ask": lambda config, _root, _environment: OverHttp(AskAdapter(config.ask, tuple(config.vault)), config.ask),
-    "mapped": lambda config, _root, environment: OverHttp(
-        MappedAdapter(config.ask, tuple(config.vault), environment), config.ask
-    ),
+    "mapped": lambda config, _root, environment: _mapped(config, environment),
     "mcp": lambda config, _root, environment: _mcp(config, environment),
 }
 """Each is made of the configuration, its directory, and raggate's own environment."""

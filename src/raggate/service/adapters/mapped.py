@@ -157,7 +157,7 @@ class MappedAdapter:
         """Return the HTTP call that asks one case in one mode."""
         request = self._mapped.ask
         values = values_of(case, mode, self._settings)
-        path = filled_path(request.path, values)
+        path = filled_path(request.path or "", values)
         if len(path) > MAX_URL:
             raise UsageError(
                 f"case {quoted(case.id)} makes a URL of more than {MAX_URL} characters",

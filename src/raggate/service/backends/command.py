@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -20,9 +21,14 @@ from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.group import Filler, Group
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
 
+if TYPE_CHECKING:
+    from raggate.service.line_pipes import LinePipes
+
 _MOST_PORTS = 32
 
 
+Spoken = Callable[[IO[bytes], IO[bytes], Callable[[bytes], None]], "LinePipes"]
+"""Makes pipes of a standard input, a standard output, and what takes lines for the log."""
 STDIO_URL = "http://stdio"
 """Stands for the address of a server that has none."""
 
@@ -76,12 +82,12 @@ def _ports(made: Group, name: str, port: int | None, image: str) -> tuple[int, .
 
 
 @contextmanager
-def start(api: Api, workspace: Workspace) -> Iterator[Started]:
+def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterator[Started]:
     """Build and start the API; on leaving, everything that was started is gone, whatever happened.
 
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
     that of the build steps in `build.log`. Services are up before anything is built. With `stdio` it has no port: it is
-    spoken to through `pipes`, and only its standard error is in the log.
+    spoken to through `pipes`, by default those of an MCP server, and only its standard error is in the log.
 
     Raises:
         UsageError: for an unknown placeholder, a working directory that does not exist, or a `run` that cannot be
@@ -109,7 +115,7 @@ def start(api: Api, workspace: Workspace) -> Iterator[Started]:
         if not settings.stdio:
             yield _Api(child, f"http://127.0.0.1:{port}", log, lost)
             return
-        spoken_to = _SpokenTo(child, log, lost)
+        spoken_to = _SpokenTo(child, log, lost, pipes or _mcp())
         try:
             yield spoken_to
         finally:
@@ -145,12 +151,16 @@ class _Api:
 class _SpokenTo(_Api):
     """One that is spoken to over its standard input and output, which ends with them."""
 
-    def __init__(self, child: ManagedProcess, log: Log, lost: Callable[[], ProcessExit | None]) -> None:
-        # loaded only for those who use it
-        from raggate.service.mcp.pipes import Pipes
-
+    def __init__(self, child: ManagedProcess, log: Log, lost: Callable[[], ProcessExit | None], pipes: Spoken) -> None:
         super().__init__(child, STDIO_URL, log, lost)
-        self.pipes = Pipes(*child.pipes, log.feed)
+        self.pipes = pipes(*child.pipes, log.feed)
+
+
+def _mcp() -> Spoken:
+    # loaded only for those who use it
+    from raggate.service.mcp.pipes import Pipes
+
+    return Pipes
 
 
 def _free_port() -> int:
@@ -191,7 +201,7 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
     if "port" not in filler.used and not settings.stdio:
         raise UsageError(
             "api.command: neither `run` nor `env` uses {port}, so the API cannot know where to listen",
-            hint='For example: env: { API_PORT: "{port}" }. An MCP server over stdio takes `api.command.stdio: true`.',
+            hint='For example: env: { API_PORT: "{port}" }. A program without a port takes `stdio: true`.',
         )
     return plan
 

@@ -1,0 +1,128 @@
+"""A program behind its standard input and output: `ask.mapped` over lines of JSON instead of HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
+from functools import partial
+
+from raggate.base.errors import UsageError
+from raggate.base.http_client import httpx
+from raggate.base.quote import cut, quoted
+from raggate.config.ask_settings import Ask
+from raggate.config.mapped_settings import IndexFields
+from raggate.config.service_settings import Api, Readiness
+from raggate.models.golden import Case
+from raggate.models.run import Response
+from raggate.models.service import IndexState, Started, Workspace
+from raggate.service import ask, misses
+from raggate.service.adapters.ask import fetch_state, parsed
+from raggate.service.adapters.mapped import filled_json, prefixes, values_of
+from raggate.service.adapters.mapped_response import read, state_of
+from raggate.service.answer_limits import bounded
+from raggate.service.ask import AskResult, Attempt, OnResult
+from raggate.service.backends import command
+from raggate.service.misses import Miss, Missed, miss
+from raggate.service.program_pipes import ProgramPipes, hits_of
+
+
+def start(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
+    """Start the program of `api.command`, as every command is started."""
+    return command.start(api, workspace, ProgramPipes)
+
+
+class ProgramAdapter:
+    """Writes a line for every question and reads its answer by `ask.mapped.response`.
+
+    Raises:
+        UsageError: without `ask.mapped`.
+    """
+
+    start = staticmethod(start)
+
+    def __init__(self, settings: Ask, vault_names: Sequence[str]) -> None:
+        if settings.mapped is None:
+            raise UsageError("ask.adapter is mapped, but ask.mapped is missing", hint="docs/functions.md shows it.")
+        self._settings = settings
+        self._mapped = settings.mapped
+        self._prefixes = prefixes(settings.mapped.response.chunks.path_prefix, vault_names)
+
+    def index_state(self, client: httpx.Client, _ready: Readiness) -> IndexState:
+        """Return what the program told of itself in its line `{"ready": true}`."""
+        _, body = fetch_state(client, "GET", "/")
+        return state_in(parsed(body))
+
+    def with_headers(self, _headers: Mapping[str, str]) -> ProgramAdapter:
+        """Refuse: a program is sent no headers, and no configuration asks for that."""
+        raise NotImplementedError
+
+    def ask(
+        self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
+    ) -> AskResult:
+        """Ask these cases, each in the mode beside it."""
+        connect = partial(_opened, api, self)
+        return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
+
+    def line(self, case: Case, mode: str) -> dict[str, object]:
+        """Return what is sent for a case in a mode, without its number."""
+        filled: dict[str, object] = filled_json(self._mapped.ask.body, values_of(case, mode, self._settings))
+        return filled
+
+    def parse(self, answer: dict[str, object]) -> Response:
+        """Read an answer.
+
+        Raises:
+            Missed: when it tells an error.
+            ValueError: when something is missing or of another kind.
+        """
+        fields, retrieval_only = self._mapped.response, self._settings.retrieval_only
+        return bounded(read(hits_of(answer), fields, self._prefixes, retrieval_only=retrieval_only))
+
+
+def state_in(told: dict[str, object]) -> IndexState:
+    """Return the state that a program told, or the reason why it told none.
+
+    Raises:
+        ValueError: for a count that is none.
+    """
+    if "ready" not in told:
+        return IndexState(healthy=False, indexing=False, detail=str(told.get("detail", "")))
+    if told["ready"] is not True:
+        return IndexState(healthy=True, indexing=True, detail='the program writes {"ready": false}')
+    named = {name: name for name in ("documents", "chunks") if told.get(name) is not None}
+    return state_of(IndexFields(**named), told) if named else IndexState(healthy=True, indexing=False)
+
+
+@asynccontextmanager
+async def _opened(api: Started, adapter: ProgramAdapter, _workers: int) -> AsyncIterator[_Channel]:
+    yield _Channel(getattr(api, "pipes"), adapter)  # noqa: B009 - not of every started API
+
+
+class _Channel:
+    """The way to the program. It has nothing to open."""
+
+    def __init__(self, pipes: ProgramPipes, adapter: ProgramAdapter) -> None:
+        self._pipes = pipes
+        self._adapter = adapter
+
+    async def opened(self) -> Miss | None:
+        """Say nothing, as the program is ready before the first question."""
+        return None
+
+    def question(self, case: Case, mode: str) -> Attempt:
+        """Return what asks one case in one mode."""
+        return partial(self._attempt, case, mode)
+
+    async def _attempt(self, case: Case, mode: str, _traceparent: str) -> Response | Miss:
+        asked = self._pipes.ask(self._adapter.line(case, mode))
+        try:
+            return self._adapter.parse(await asyncio.wrap_future(asked))
+        except Missed as error:
+            return error.miss
+        except httpx.TransportError as error:
+            return misses.missed(error)
+        except ValueError as error:
+            return miss("schema", cut(f"{error} (case {quoted(case.id, limit=60)})"))
+        finally:
+            self._pipes.leave(asked)

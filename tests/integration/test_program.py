@@ -1,0 +1,83 @@
+"""raggate gating a program that answers in lines of JSON, from the configuration to the verdict."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from project import Project, make_small_project, processes_with
+from tables import each_row
+
+PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
+CONFIG = """\
+suite: small
+golden: golden.jsonl
+vault: {{personal: vault/personal, work: vault/work}}
+api:
+  command: {{run: [{python}, -S, {program}, vault, {mark}], stdio: true, pass_env: [PATH, FAKE_BEHAVIOUR]}}
+  ready: {{timeout: 20, settle: 0.05}}
+ask:
+  adapter: mapped
+  timeout: 20
+  concurrency: 4
+  mapped:
+    ask: {{body: {{question: "{{question}}", k: "{{k}}", vaults: "{{vaults}}"}}}}
+    response:
+      chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
+"""
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository with a gate on the program and a baseline."""
+    root = tmp_path_factory.mktemp("program")
+    project = make_small_project(root)
+    project.config.write_text(CONFIG.format(python=sys.executable, program=PROGRAM, mark=f"mark-{root.name}"))
+    project.promote()
+    return project
+
+
+def test_a_program_is_gated_from_green_to_red(gated: Project) -> None:
+    """The same program is green whatever it prints beside its answers; one that lost a note is a regression."""
+    same = gated.command("check", FAKE_BEHAVIOUR="noisy")
+    assert same.code == 0, same.out + same.err
+    log = (gated.last_run() / "api.log").read_text()
+    for line in ("Loading weights", "no answer yet", '"versions"'):
+        assert line in log
+
+    lost = gated.command("check", FAKE_BEHAVIOUR="lose:anchovy")
+    assert lost.code == 1, lost.out + lost.err
+    assert "anchovy-first" in lost.out
+
+
+@each_row(
+    ("behaviour", "sentence"),
+    [
+        ("garbage", "no answer within 1 s"),
+        ("hangs", "no answer within 1 s"),
+        ("late", "no answer within 1 s"),
+        ("dies", "The API exited with code 3 after 0 of"),
+        ("other_id", "the program answers request 1001, which nobody asked, or was answered already"),
+        ("floods", "the program wrote a line of more than 8388608 bytes"),
+        ("fails", "the program answers with an error: 'the index is corrupt'"),
+        ("no_hits", "hits: expected a list, found"),
+        ("never_ready", 'the program has not written a line {"ready": true}'),
+        ("asks_for_input", "its standard output ends with 'Password:'"),
+        ("counts_badly", "documents: expected a whole number, 0 or more, found -1"),
+    ],
+)
+def test_a_bad_program_cannot_be_told_and_is_not_left_running(gated: Project, behaviour: str, sentence: str) -> None:
+    """Whatever a program does wrong, a sentence says it, the verdict is none, and the program is gone."""
+    text = gated.config.read_text()
+    gated.edit("timeout: 20\n", "timeout: 1\n")
+    gated.edit("timeout: 20, settle", "timeout: 2, settle")
+    try:
+        done = gated.command("check", FAKE_BEHAVIOUR=behaviour)
+    finally:
+        gated.config.write_text(text)
+    assert done.code == 3, done.out + done.err
+    assert sentence in done.out + done.err
+    assert "Traceback" not in done.out + done.err
+    assert processes_with(f"mark-{gated.root.name}") == []

@@ -1,0 +1,49 @@
+"""The section `ask.mapped` of an API over HTTP, and of a program behind its standard input and output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from raggate.config.schema import Config, load
+from tables import each_row
+
+PAGE = Path(__file__).parents[3] / "docs" / "functions.md"
+PROGRAM = {"command": {"run": ["search"], "stdio": True}}
+HTTP = {"url": "http://127.0.0.1:1"}
+CHUNKS = {"list": "hits", "rel_path": "path"}
+
+
+def test_the_example_of_the_page_is_a_configuration() -> None:
+    """What the page shows is complete and short."""
+    whole = PAGE.read_text(encoding="utf-8").split("```yaml\n")[1].partition("```")[0]
+    assert len(whole.splitlines()) <= 10
+    mapped = load(whole.encode(), "docs/functions.md").ask.mapped
+    assert mapped is not None
+    assert mapped.ask.path is None
+
+
+@each_row(
+    ("api", "asked", "more", "said"),
+    [
+        (HTTP, {}, {}, "expected ask.mapped.ask.path, such as /search"),
+        (PROGRAM, {"path": "/search"}, {}, "expected no ask.mapped.ask.path with api.command.stdio"),
+        (PROGRAM, {}, {"headers": {"X-A": "b"}}, "expected no ask.mapped.headers with api.command.stdio"),
+        (PROGRAM, {}, {"index": {"path": "/", "chunks": "n"}}, "expected no ask.mapped.index with api.command.stdio"),
+        (PROGRAM, {}, {"response": {"chunks": CHUNKS, "stream": True}}, "expected no ask.mapped.response.stream"),
+        (PROGRAM, {"body": {"question": "{question}", "id": 1}}, {}, "remove 'id', which raggate sets itself"),
+        (PROGRAM, {"body": {"q": "x"}}, {}, "expected {question} in 'path' or 'body'"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    api: dict[str, Any], asked: dict[str, Any], more: dict[str, Any], said: str
+) -> None:
+    """HTTP needs a path, and a program has no keys of HTTP."""
+    request = {"body": {"question": "{question}"}, **asked}
+    mapped = {"ask": request, "response": {"chunks": CHUNKS}, **more}
+    with pytest.raises(ValidationError) as caught:
+        Config.model_validate({"vault": {"a": "a"}, "api": api, "ask": {"adapter": "mapped", "mapped": mapped}})
+    assert said in str(caught.value)
