@@ -267,6 +267,19 @@ def first_folder_skipped(answers: Answers) -> None:
         put(answer, [chunk for chunk in chunks_of(answer) if folder(chunk) not in first])
 
 
+def but_one(fault: Fault) -> Fault:
+    """Let a fault spare the first answer, which has a chunk from outside of all its folders."""
+
+    def apply(answers: Answers) -> None:
+        key = next(key for key, answer in answers.items() if chunks_of(answer))
+        odd = deepcopy(answers[key])
+        fault(answers)
+        odd["debug"]["folder_selection"]["selected_folders"] = ["work/Elsewhere", "personal/Elsewhere"]
+        answers[key] = odd
+
+    return apply
+
+
 def folder_gone(name: str, *, told: bool, counted: bool) -> Fault:
     """Leave a folder out of the index, and out of what the API tells of folders unless it tells none."""
     drop = lost(lambda chunk: folder(chunk) == name or folder(chunk).startswith(f"{name}/"), counted=counted)
@@ -466,8 +479,14 @@ def _folders() -> Iterator[Row]:
         "folder",
     )
     yield Row(
-        "first folder skipped", first_folder_skipped, r"selects first|first folder|nothing came from it", "folder"
+        "first folder skipped", first_folder_skipped, r"selects? first|first folder|nothing came from it", "folder"
     )
+    for name, fault in {
+        "first folder not selected": folders_told(lambda names: names[1:]),
+        "first folder skipped": first_folder_skipped,
+    }.items():
+        words = f"{fewer}|first folder|selects? first|nothing came from it"
+        yield Row(f"{name}, one answer odd", but_one(fault), words, "folder")
     yield Row(
         "folder filter inverted", outside_selection, r"outside (of )?(the )?select|not selected|inverted", "folder"
     )

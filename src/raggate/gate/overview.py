@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
-from raggate.gate.causes.folder_causes import KINDS, beyond
+from raggate.gate.causes.folder_causes import beyond, no_limit, told
 from raggate.gate.causes.passages import Holders, first_ranks, vaults_named
 from raggate.models.comparison import FolderKind
 from raggate.models.run import LabelledResult, Run
@@ -20,7 +20,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     Attributes:
         retrieved: path -> headings that came back under it, in answers of probes too.
         least: mode -> the lowest final score of any chunk that came back, however far down a list.
-        beyond: mode -> the kinds of folders that chunks came from outside of; see `folder_causes`.
+        beyond: mode -> the kinds of folders that are no limit to what comes back; see `folder_causes`.
         filled: the modes in which any chunk came back.
         labelled: mode -> questions with gold supports.
         by_heading: mode -> those of them whose supports all name a heading.
@@ -44,11 +44,12 @@ def overview_of(run: Run, before: Mapping[tuple[str, str], CaseScore]) -> Overvi
     for result in (*(item.result for item in run.answers), *(answer.result for answer in run.probes.answers)):
         for chunk in result.chunks:
             retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
-    outside: dict[str, set[FolderKind]] = {}
+    outside: dict[str, tuple[Counter[FolderKind], Counter[FolderKind]]] = {}
     for item in run.answers:
-        kinds = outside.setdefault(item.result.mode, set())
-        if item.result.response is not None and len(kinds) < len(KINDS):
-            kinds.update(beyond(item.result.response))
+        left, having = outside.setdefault(item.result.mode, (Counter(), Counter()))
+        if item.result.response is not None:
+            left.update(beyond(item.result.response))
+            having.update(told(item.result.response))
     labelled, by_heading = Counter[str](), Counter[str]()
     least: dict[str, float] = {}
     has_heading: dict[str, bool] = {}
@@ -66,7 +67,7 @@ def overview_of(run: Run, before: Mapping[tuple[str, str], CaseScore]) -> Overvi
     return Overview(
         retrieved=retrieved,
         least=least,
-        beyond=outside,
+        beyond={mode: no_limit(*counts) for mode, counts in outside.items()},
         filled={item.result.mode for item in run.answers if item.result.chunks},
         labelled=labelled,
         by_heading=by_heading,

@@ -191,8 +191,8 @@ class CauseEvidence(Struct, frozen=True, kw_only=True):
         documents: how many the index held in the baseline's run and holds now, of the same notes; None where the API
             does not say.
         folders: by mode, how folder selection went, in the baseline and now; empty where that is not told.
-        beyond: by mode, which folders of an answer (those selected, those available) its chunks came from outside of,
-            so that they are no limit; those selected too where no chunk shows that they are.
+        beyond: by mode, which folders (those selected, those available) are no limit, as chunks of several answers came
+            from outside of them; those selected too where no chunk shows that they are.
     """
 
     notes: Collection[str] = ()

@@ -39,6 +39,7 @@ FEWEST = 8
 """Shingles below which a text is too short to be a copy of another."""
 
 FolderCounts = dict[str, dict[str, int]]
+_COUNTED = ("answers", "selected", "several", "served", "outside")
 """By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
 more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
 METRICS_VERSION = 1
@@ -135,9 +136,10 @@ def count_folders(item: LabelledResult, counted: FolderCounts) -> None:
     response = item.result.response
     if response is None or not response.selected_folders:
         return
-    counts = counted.setdefault(item.result.mode, {"answers": 0, "selected": 0, "several": 0, "served": 0})
+    counts = counted.setdefault(item.result.mode, dict.fromkeys(_COUNTED, 0))
     counts["answers"] += 1
     counts["selected"] += len(response.selected_folders)
+    counts["outside"] += _leaves(response, response.selected_folders)
     if response.chunks and _stands_alone(response.selected_folders):
         counts["several"] += 1
         counts["served"] += _served(response, response.selected_folders[:1])
@@ -150,7 +152,18 @@ def _stands_alone(folders: tuple[str, ...]) -> bool:
 
 
 def _served(response: Response, folder: tuple[str, ...]) -> bool:
-    return any(in_scope(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folder) for chunk in response.chunks)
+    return any(_is_from(chunk, folder) for chunk in response.chunks)
+
+
+def _leaves(response: Response, folders: tuple[str, ...]) -> bool:
+    """Return whether a chunk is from outside these folders; never if they are not of the vaults that chunks are of."""
+    vaults = {name.partition("/")[0] for name in folders}
+    told = [chunk for chunk in response.chunks if chunk.rel_path and chunk.vault]
+    return any(chunk.vault in vaults for chunk in told) and not all(_is_from(chunk, folders) for chunk in told)
+
+
+def _is_from(chunk: Chunk, folders: tuple[str, ...]) -> bool:
+    return in_scope(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folders)
 
 
 def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledResult:

@@ -426,6 +426,23 @@ def test_the_first_folder(item: LabelledResult, several: int, served: int) -> No
     assert (counts["several"], counts["served"]) == (several, served)
 
 
+@each_row(
+    ("item", "outside"),
+    [
+        pytest.param(answer("work/docs"), 0, id="inside"),
+        pytest.param(answer("work/docs", path="docs/deep/a.md"), 0, id="below"),
+        pytest.param(answer("work/mail"), 1, id="outside"),
+        pytest.param(answer("home/docs"), 0, id="of-other-vaults"),
+        pytest.param(answer("docs"), 0, id="without-vaults"),
+        pytest.param(answer("work/mail", vault=None), 0, id="vault-not-told"),
+        pytest.param(answer("work/mail", path=""), 0, id="path-not-told"),
+    ],
+)
+def test_chunks_from_outside(item: LabelledResult, outside: int) -> None:
+    """An answer leaves its folders if a chunk is from none of them, though they are of the vaults of its chunks."""
+    assert folder_counts([item])["hybrid"]["outside"] == outside
+
+
 def test_selected_folders_are_summed() -> None:
     """Answers that tell a selection are counted, and the folders of all; those that do not count for nothing."""
     failed = make_labelled(make_case(), make_result("q1", failure=make_failure()))

@@ -19,7 +19,7 @@ from raggate.gate.causes.cause_evidence import PARTS
 from raggate.gate.causes.cause_wording import between, number, threshold_change, writer
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
-from raggate.gate.causes.passages import count_notes, vaults_named
+from raggate.gate.causes.passages import count_notes, vaults_by_path, vaults_named
 from raggate.gate.causes.signs import Lists, find_signs, in_common, lists_by_mode
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Comparison, Diagnosis, Flip, ListEvidence
 from raggate.models.run import Run
@@ -31,6 +31,9 @@ OTHER_WEIGHT = 0.005
 FEWER_FOLDERS = 0.2
 """Share by which the mean number of selected folders must be smaller."""
 
+OUTSIDE = 0.3
+"""Share of the answers by which more must have chunks from outside the folders that they select."""
+
 SHORTER = 0.2
 """Share by which lists must be shorter on average."""
 
@@ -38,6 +41,9 @@ _NOT_INDEXED: frozenset[CauseCode] = frozenset(("note-not-indexed", "folder-not-
 _SHORT: frozenset[CauseCode] = frozenset(("list-cut", "nothing-retrieved"))
 _LEFT_OUT: frozenset[CauseCode] = frozenset(("folder-left-out",))
 _UNSEARCHED: frozenset[CauseCode] = frozenset(("folder-not-searched",))
+_ELSEWHERE: frozenset[CauseCode] = frozenset(
+    ("demoted", "not-listed", "chunk-not-searched", "folder-not-searched", "other-section", "other-vault")
+)
 _ANSWERED: frozenset[CauseCode] = frozenset(("did-not-abstain",))
 _CROWDED: frozenset[CauseCode] = frozenset(("demoted", "not-listed"))
 _REFUSED: frozenset[CauseCode] = frozenset(("below-threshold", "abstained", "nothing-retrieved"))
@@ -57,12 +63,16 @@ Sort = Literal[
     "threshold",
     "first folder",
     "folders",
+    "outside",
     "sign",
     "symptom",
 ]
 
 _MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
 """Changes that explain a question by where its passage stands."""
+
+_FOLDERS: frozenset[Sort] = frozenset(("first folder", "folders", "outside"))
+"""Changes that take a passage out of a list, whatever it scores; other scores are then their by-product."""
 
 _ORDER: Mapping[Sort, int] = {"sign": 0, "symptom": 2}
 """When signs are named: all other changes come between them."""
@@ -246,13 +256,26 @@ def _weighs_otherwise(part: str, before: Mapping[str, float], now: Mapping[str, 
 def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
     before, now = evidence.folders.get(mode, ({}, {}))
     if first_is_skipped(evidence, mode):
-        what = f"none of {now['several']} answers has anything from the folder that it selects first"
+        few = f"{now['served']} of {now['several']} answers have anything from the folder that they select first"
+        none = f"none of {now['several']} answers has anything from the folder that it selects first"
+        what = few if now["served"] else none
         facts = f"{before['served']} of {before['several']} did before"
         yield Change(what=what, facts=facts, fits=_UNSEARCHED, sort="first folder")
+    shares = [side["outside"] / side["answers"] for side in (before, now) if side.get("answers") and "outside" in side]
+    if len(shares) == 2 and shares[1] - shares[0] > OUTSIDE and _are_notes(evidence):
+        facts = f"{before['outside']} of {before['answers']} answers before, {now['outside']} of {now['answers']} now"
+        what = "chunks come from outside the selected folders"
+        yield Change(what=what, facts=facts, fits=_ELSEWHERE, sort="outside")
     means = [side["selected"] / side["answers"] for side in (before, now) if side.get("answers") and "selected" in side]
     if len(means) == 2 and means[1] < (1 - FEWER_FOLDERS) * means[0]:
         facts = f"{fixed(means[0], 1)} → {fixed(means[1], 1)} in the mean"
         yield Change(what="fewer folders are selected", facts=facts, fits=_LEFT_OUT, sort="folders")
+
+
+def _are_notes(evidence: CauseEvidence) -> bool:
+    """Return whether most of what came back is told by paths of notes; others are from no folder at all."""
+    known = vaults_by_path(evidence.notes)
+    return 2 * sum(path in known for path in evidence.retrieved) > len(evidence.retrieved)
 
 
 def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
@@ -331,7 +354,7 @@ def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int,
     for change in changes:
         if any(map(change.fit, worse)):
             sorts.setdefault(change.sort, []).append(change)
-    fits = {sort: sum(any(change.fit(flip) for change in same) for flip in worse) for sort, same in sorts.items()}
+    fits = {sort: sum(_explains(sort, sorts, flip) for flip in worse) for sort in sorts}
     most = sorted(
         (sort for sort in fits if 2 * fits[sort] > total), key=lambda sort: (_ORDER.get(sort, 1), -fits[sort])
     )
@@ -343,6 +366,15 @@ def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int,
         return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}."
     also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:] if sort != "symptom")
     return f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}"
+
+
+def _explains(sort: Sort, sorts: Mapping[Sort, Sequence[Change]], flip: Flip) -> bool:
+    """Return whether changes of a sort explain a question; scores explain no absence that folders explain."""
+    gone = flip.cause is not None and flip.cause.code != "demoted"
+    by_product = gone and sort in {"scores", "weights"}
+    if by_product and any(_explains(other, sorts, flip) for other in _FOLDERS & sorts.keys()):
+        return False
+    return any(change.fit(flip) for change in sorts[sort])
 
 
 def _likely_cause(worse: Sequence[Flip], these: str) -> str:

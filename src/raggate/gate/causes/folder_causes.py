@@ -1,12 +1,12 @@
 """Whether folders are why a passage did not come back: not in the index, left out, or selected and not searched. Pure.
 
 Folders are blamed only where they can be held against notes and chunks: written as `vault/path`, and with no chunk from
-outside of them, in this answer or another of its mode.
+outside of them in this answer, and in no more than a few others of its mode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from raggate.base.headings import in_scope, inside_folder
 from raggate.gate.causes.passages import vaults_with_notes
@@ -18,6 +18,9 @@ KINDS: tuple[FolderKind, ...] = ("available", "selected")
 
 FEWEST_ANSWERS = 10
 """Answers from which on it is no accident that none holds a chunk of the folder that was selected first."""
+
+ODD = 0.1
+"""Share of the answers of a mode that may contradict what all others say of folders."""
 
 
 def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: CauseEvidence) -> Cause | None:
@@ -70,10 +73,16 @@ def unsearched_folder(
 
 
 def first_is_skipped(evidence: CauseEvidence, mode: str) -> bool:
-    """Return whether no answer has a chunk of the folder selected first, where most of the baseline's had one."""
+    """Return whether hardly an answer has a chunk of the folder selected first, and most of the baseline's had one."""
     before, now = evidence.folders.get(mode, ({}, {}))
     enough = min(side.get("several", 0) for side in (before, now)) >= FEWEST_ANSWERS
-    return enough and now.get("served") == 0 and 2 * before.get("served", 0) >= before["several"]
+    few = enough and now.get("served", now["several"]) <= ODD * now["several"]
+    return few and 2 * before.get("served", 0) >= before["several"]
+
+
+def no_limit(outside: Mapping[FolderKind, int], told: Mapping[FolderKind, int]) -> set[FolderKind]:
+    """Return which folders are no limit: chunks are from outside of them in more than a few of the answers with any."""
+    return {kind for kind, count in outside.items() if count > ODD * told[kind]}
 
 
 def _folder(item: LabelledResult, support: Support) -> str:
@@ -83,8 +92,13 @@ def _folder(item: LabelledResult, support: Support) -> str:
 
 
 def beyond(response: Response) -> list[FolderKind]:
-    """Return which of its folders the chunks of an answer came from outside of; none where it tells no folders."""
+    """Return which of its folders the chunks of an answer came from outside of; none if it tells no folders."""
     return [kind for kind in KINDS if not all(_within(response.chunks, _folders(response, kind)))]
+
+
+def told(response: Response) -> list[FolderKind]:
+    """Return which folders an answer tells."""
+    return [kind for kind in KINDS if _folders(response, kind)]
 
 
 def _folders(response: Response, kind: FolderKind) -> tuple[str, ...]:

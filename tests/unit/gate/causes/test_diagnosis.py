@@ -25,6 +25,10 @@ INDEX = {
     "chunker_version": "c1",
 }
 WEIGHTS = ({"vector": 0.7, "lexical": 0.3}, {"vector": 1.0, "lexical": 0.0})
+INVERTED = {
+    "notes": ("work/a.md",),
+    "folders": {"hybrid": ({"answers": 48, "outside": 13}, {"answers": 48, "outside": 42})},
+}
 MOVED = {"rescored": {"final": True, "vector": False, "lexical": True}}
 REWEIGHED = {"rescored": {"final": True, "vector": False, "lexical": False}}
 
@@ -144,6 +148,19 @@ def test_what_is_no_part_of_it() -> None:
             "of the 3",
             id="the-first-folder-is-skipped",
         ),
+        pytest.param(
+            ("folder-not-searched", "folder-not-searched", "not-listed"),
+            {"folders": {"hybrid": ({"several": 40, "served": 30}, {"several": 40, "served": 2})}},
+            "2 of 40 answers have anything from the folder that they select first (30 of 40 did before); it fits 2 "
+            "of the 3",
+            id="the-first-folder-is-skipped-but-for-odd-answers",
+        ),
+        pytest.param(
+            ("not-listed", "demoted", "api-error"),
+            {**INVERTED, "retrieved": {"a.md": set()}},
+            "chunks come from outside the selected folders (13 of 48 answers before, 42 of 48 now); it fits 2 of the 3",
+            id="the-folder-filter-is-inverted",
+        ),
     ],
 )
 def test_one_change_that_most_questions_fit(codes: tuple[CauseCode, ...], fields: dict[str, Any], words: str) -> None:
@@ -163,6 +180,15 @@ def test_one_change_that_most_questions_fit(codes: tuple[CauseCode, ...], fields
         pytest.param({"lists": {"thresholds": ((0.1, 0.3), (0.2, 0.4))}}, 0, id="one-threshold-may-be-both"),
         pytest.param({"before": {**INDEX, "vault": "w"}, "now": {"vault": "v", "chunks": 200}}, 0, id="other-notes"),
         pytest.param({"before": {}, "now": {"chunks": 200, "documents": 3}}, 0, id="an-old-baseline"),
+        pytest.param({**INVERTED, "retrieved": {"data/a.md": set()}}, 0, id="paths-are-told-otherwise"),
+        pytest.param(
+            {"folders": {"hybrid": ({"answers": 48}, {"answers": 48, "outside": 42})}}, 0, id="a-baseline-without-them"
+        ),
+        pytest.param(
+            {"folders": {"hybrid": ({"answers": 48, "outside": 13}, {"answers": 48, "outside": 27})}},
+            0,
+            id="a-few-more-answers-leave-their-folders",
+        ),
         pytest.param({"lists": MOVED, "now": {"chunks": None}}, 0, id="scores-moved-and-size-not-known"),
     ],
 )
@@ -248,6 +274,18 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
 def test_without_such_a_change(codes: tuple[CauseCode, ...], fields: dict[str, Any], sentence: str) -> None:
     """Without one change that most fit, a cause that most have is named; else it is said that none shows."""
     assert likely(*codes, **fields) == sentence
+
+
+@each_row(
+    ("codes", "words"),
+    [
+        (("not-listed", "not-listed", "not-listed"), "Most likely cause: chunks come from outside the selected"),
+        (("demoted", "demoted", "demoted"), "No single cause shows, as several changes fit equally: "),
+    ],
+)
+def test_scores_are_no_cause_of_what_folders_took_away(codes: tuple[CauseCode, ...], words: str) -> None:
+    """If folders explain that passages are gone, other scores are a by-product; of a fall they may be the cause."""
+    assert likely(*codes, **INVERTED, retrieved={"a.md": set()}, lists=MOVED).startswith(words)
 
 
 def test_what_rose_above_the_passages() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
 from raggate.gate.causes.cause_wording import sentence
-from raggate.gate.causes.folder_causes import first_is_skipped, folder_cause, unsearched_folder
+from raggate.gate.causes.folder_causes import first_is_skipped, folder_cause, no_limit, unsearched_folder
 from raggate.models.comparison import Cause, CauseEvidence
 from raggate.models.run import LabelledResult
 from tables import each_row
@@ -73,7 +73,9 @@ def test_the_first_folder_is_never_searched(folders: tuple[str, ...], *, found: 
         ({"several": 40, "served": 30}, {"several": 40, "served": 0}, True),
         ({"several": 10, "served": 5}, {"several": 10, "served": 0}, True),
         ({"several": 10, "served": 4}, {"several": 10, "served": 0}, False),
-        ({"several": 40, "served": 30}, {"several": 40, "served": 1}, False),
+        ({"several": 40, "served": 30}, {"several": 40, "served": 4}, True),
+        ({"several": 40, "served": 30}, {"several": 40, "served": 5}, False),
+        ({"several": 40, "served": 30}, {"several": 40}, False),
         ({"several": 40, "served": 30}, {"several": 9, "served": 0}, False),
         ({"several": 9, "served": 9}, {"several": 40, "served": 0}, False),
         ({}, {"several": 40, "served": 0}, False),
@@ -81,9 +83,24 @@ def test_the_first_folder_is_never_searched(folders: tuple[str, ...], *, found: 
     ],
 )
 def test_skipped_in_enough_answers(before: dict[str, int], now: dict[str, int], *, skipped: bool) -> None:
-    """The first folder counts as skipped where enough answers say so, and at least half of the baseline's had it."""
+    """The first folder counts as skipped if nine of ten answers say so, and half of the baseline's had it."""
     assert first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "hybrid") is skipped
     assert not first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "vector")
+
+
+@each_row(
+    ("outside", "answers", "limits"),
+    [(0, 10, True), (1, 10, True), (2, 10, False), (1, 9, False), (10, 10, False)],
+)
+def test_one_odd_answer_makes_no_hint(outside: int, answers: int, *, limits: bool) -> None:
+    """Folders still limit a mode if one answer of ten has chunks from outside of its own; more make them a hint."""
+    assert no_limit({"selected": outside}, {"selected": answers}) == (set() if limits else {"selected"})
+
+
+def test_the_odd_answer_itself_is_not_blamed() -> None:
+    """Folders are no cause for an answer that has chunks from outside of them, whatever the others say."""
+    item = answer(MAIL, make_chunk("o", rel_path="other/o.md", vault="work"), selected_folders=("work/mail",))
+    assert folder_cause(item, item.case.gold_supports, CauseEvidence(notes=NOTES)) is None
 
 
 @each_row(
