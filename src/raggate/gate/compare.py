@@ -26,7 +26,7 @@ from raggate.models.scorecard import OVERALL, Scorecard, by_question
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(
     (
-        *("chunk_tokens", "chunks", "documents", "fields", "folders", "golden"),
+        *("chunk_tokens", "chunks", "documents", "empty_documents", "fields", "folders", "golden"),
         *("judges", "judging", "noise", "notes", "probes", "repeat", "repeated", "vault"),
     )
 )

@@ -215,12 +215,14 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
         changes: what changed as a whole between the two sides, a clause each.
         likely: a sentence that names the one change or cause that explains most of them, or says that none does; empty
             for a single question whose own line says all there is.
+        explains: the questions that fit this change or cause, by mode and case id; none if nothing is named.
     """
 
     questions: int
     counts: tuple[tuple[str, int], ...]
     changes: tuple[str, ...]
     likely: str
+    explains: frozenset[tuple[str, str]] = frozenset()
 
 
 class Reach(Struct, frozen=True):

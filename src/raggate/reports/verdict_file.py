@@ -152,7 +152,8 @@ def _flip(flip: Flip) -> dict[str, Any]:
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
     counts = [{"cause": cause, "questions": count} for cause, count in diagnosis.counts]
-    return _shown(diagnosis, "changes", "likely") | {"counts": counts}
+    explains = [case_id for _, case_id in sorted(diagnosis.explains)]
+    return _shown(diagnosis, "changes", "likely") | {"counts": counts, "explains": explains}
 
 
 def _filled(cause: Cause) -> dict[str, Any]:
@@ -194,6 +195,8 @@ def _row(row: GatedMetric) -> dict[str, Any]:
 
 def _test(test: CompositeTest) -> dict[str, Any]:
     facts = {key: rounded(value) if isinstance(value, float) else value for key, value in as_dict(test).items()}
+    # the mean of all scores falls by `before - after`; one metric alone can have fallen by more
+    facts["largest_drop"] = facts.pop("drop")
     # programs that read it know of one metric
     return {**facts, "fell": {case: names[0] for case, names in test.fell.items()}}
 

@@ -186,7 +186,7 @@ def test_config_changes() -> None:
     """Settings that differ are listed with both values, but not what is told elsewhere."""
     before = {"k": 5, "old": 1, "same": "x", "golden": "a", "vault": "a", "notes": {}, "chunks": 7, "probes": 4}
     now = {"k": 10, "new": None, "same": "x", "golden": "b", "vault": "b", "notes": {"v/a.md": "1"}, "chunks": 8}
-    now |= {"probes": 37}
+    now |= {"probes": 37, "empty_documents": 0}
     comparison = compared(replace(scores(1.0), fingerprint=before), replace(scores(1.0), fingerprint=now))
     assert comparison.config_changes == (("k", "5", "10"), ("old", "1", "not known"))
 

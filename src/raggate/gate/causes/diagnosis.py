@@ -103,6 +103,10 @@ _SEEN: dict[CauseCode, str] = {
 _UNEXPLAINED: frozenset[CauseCode] = frozenset(("not-listed", "not-explained"))
 
 
+Named = tuple[str, Sequence[Flip]]
+"""A sentence on the cause, and the questions that the cause explains; none if it names no cause."""
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
 
@@ -290,12 +294,15 @@ def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequenc
     counts = Counter(GROUPS[flip.cause.code] for flip in worse if flip.cause is not None)
     these = _these(worse, red=decided.outcome in {"regression", "failed in part"})
     modes = len(comparison.evidence.lists)
-    likely = _likely_change(worse, changes, modes, these)
+    likely, explained = _likely_change(worse, changes, modes, these)
+    if not likely:
+        likely, explained = _likely_cause(worse, these)
     return Diagnosis(
         questions=len(worse),
         counts=tuple(counts.most_common()),
         changes=tuple(_in_words(changes, modes)),
-        likely=" ".join(filter(None, (likely or _likely_cause(worse, these), _alike(lists, worse)))),
+        likely=" ".join(filter(None, (likely, _alike(lists, worse)))),
+        explains=frozenset((flip.mode, flip.case_id) for flip in explained),
     )
 
 
@@ -343,7 +350,7 @@ def _as_one(changes: Sequence[Change], modes: int) -> str:
     return " and ".join(parts)
 
 
-def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int, these: str) -> str:
+def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int, these: str) -> Named:
     """Name the change that most questions fit, and more than fit any other; empty where most fit none.
 
     A sign that most fit comes before all others: it is a rule over whole lists, and they are often its by-products.
@@ -359,15 +366,17 @@ def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int,
         (sort for sort in fits if 2 * fits[sort] > total), key=lambda sort: (_ORDER.get(sort, 1), -fits[sort])
     )
     if not most:
-        return ""
+        return "", ()
     named = {sort: _as_one(sorts[sort], modes) for sort in most}
     equal = [sort for sort in most if fits[sort] == fits[most[0]] and sort not in _ORDER]
     if len(equal) > 1 and most[0] != "sign":
-        return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}."
+        return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}.", ()
     also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:] if sort != "symptom")
-    return f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}"
+    explained = [flip for flip in worse if any(change.fit(flip) for change in sorts[most[0]])]
+    return f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}", explained
 
 
+<<<<<<< HEAD
 def _explains(sort: Sort, sorts: Mapping[Sort, Sequence[Change]], flip: Flip) -> bool:
     """Return whether changes of a sort explain a question; scores explain no absence that folders explain."""
     gone = flip.cause is not None and flip.cause.code != "demoted"
@@ -378,6 +387,9 @@ def _explains(sort: Sort, sorts: Mapping[Sort, Sequence[Change]], flip: Flip) ->
 
 
 def _likely_cause(worse: Sequence[Flip], these: str) -> str:
+=======
+def _likely_cause(worse: Sequence[Flip], these: str) -> Named:
+>>>>>>> 6313cd8d (Join the counts of lost questions, and suggest one that the cause explains)
     causes = [flip.cause for flip in worse if flip.cause is not None]
     total = len(causes)
     (code, number_of), *_ = Counter(cause.code for cause in causes).most_common(1)
@@ -386,18 +398,21 @@ def _likely_cause(worse: Sequence[Flip], these: str) -> str:
     for above, times in risen.most_common(1):
         words, number_of = (above, times) if 2 * times > total else (words, number_of)
     if words and 2 * number_of > total:
-        return f"Most likely cause: {words} ({number_of} of {total} {these})." if total > 1 else ""
+        explained = [
+            flip for flip in worse if flip.cause is not None and words in (GROUPS[flip.cause.code], *_risen(flip.cause))
+        ]
+        return (f"Most likely cause: {words} ({number_of} of {total} {these}).", explained) if total > 1 else ("", ())
     if total == 1:
-        return ""
+        return "", ()
     if 2 * number_of > total:
         seen = f": {_SEEN.get(code, GROUPS[code])}" if code != "not-explained" else ""
-        return f"What caused it does not show{seen} ({number_of} of {total} {these})."
+        return f"What caused it does not show{seen} ({number_of} of {total} {these}).", ()
     seen_of = Counter(GROUPS[cause.code] for cause in causes if cause.code not in _UNEXPLAINED)
     most = max(seen_of.values(), default=0)
     if most < 2:
-        return "No single cause shows."
+        return "No single cause shows.", ()
     leading = "; ".join(f"{words} ({count} of {total})" for words, count in seen_of.items() if count == most)
-    return f"The {these} have different causes. Most frequent: {leading}."
+    return f"The {these} have different causes. Most frequent: {leading}.", ()
 
 
 def _risen(cause: Cause) -> Iterator[str]:

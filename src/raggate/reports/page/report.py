@@ -152,7 +152,7 @@ def _review(review: Review) -> str:
 def _sentences(review: Review) -> Sequence[str]:
     if header.greeting(review) and review.context.first_run:
         return (header.INTRODUCED, header.introduction(review))
-    return review.verdict.sentences
+    return [*review.verdict.sentences, *filter(None, [reasons.total(review)])]
 
 
 def _values(review: Review) -> dict[str, object]:
@@ -251,7 +251,7 @@ def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
     """Yield the questions that are told without script, under their titles."""
     if review.run.stopped is not None:
         return
-    broke, fixed = review.comparison.broke, review.comparison.fixed
+    broke, fixed = formatting.broke(review), review.comparison.fixed
     # of an undecided run the answers alone count, as in the comment
     fallen, unfound = ((), ()) if formatting.undecided(review) else (review.fallen, review.misses)
     titles = (

@@ -105,10 +105,12 @@ def command(review: Review) -> str:
 
 
 def first_red(review: Review) -> Flip | None:
-    """Return the question to look at first: one that must pass, else the first of those that broke by one cause."""
+    """Return the question to look at first: one that the named cause explains, must-pass and broken ones first."""
     fallen = [flip for flip in review.fallen if not flip.waived]
     lost = [flip for flip in review.comparison.flips if flip.kind != "fixed" and not flip.waived]
-    groups = reasons.grouped(lost or fallen)
+    explains = review.diagnosis.explains if review.diagnosis is not None else frozenset()
+    explained = [[flip for flip in flips if (flip.mode, flip.case_id) in explains] for flips in (lost, fallen)]
+    groups = reasons.grouped(explained[0] or explained[1] or lost or fallen)
     first = next(iter(groups.values()), [])
     return next((flip for flip in first if flip.must_pass), first[0] if first else None)
 

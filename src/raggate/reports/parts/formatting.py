@@ -156,6 +156,14 @@ def how_many(flips: Sequence[Flip]) -> str:
     return f"{questions}, {len(flips)} times in all modes" if questions < len(flips) else f"{questions}"
 
 
+def broke(review: Review) -> list[Flip]:
+    """Return the questions that broke. If nothing is decided, a call that failed says nothing of its question."""
+    flips = review.comparison.broke
+    return [
+        flip for flip in flips if not (undecided(review) and flip.cause is not None and flip.cause.code == "api-error")
+    ]
+
+
 def broke_title(flips: Sequence[Flip]) -> str:
     """Name questions that broke."""
     return f"Questions that broke ({how_many(flips)})"

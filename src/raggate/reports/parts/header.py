@@ -138,6 +138,7 @@ def verdict_lines(review: Review) -> list[Line]:
     else:
         first, *others = review.verdict.sentences[1:] if review.run.selection is not None else review.verdict.sentences
         merging = "⛔ " if formatting.breaks_alone(review) else ""
+        others = [*others, *filter(None, [reasons.total(review)])]
         told = [line(Span(f"{merging}{first}", "bold", 600), Span(f" {' '.join(others)}" if others else "", limit=600))]
     if likely.startswith("Most likely cause"):
         return [line(Span(likely, "bold", 600)), *told]

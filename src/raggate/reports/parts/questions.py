@@ -99,7 +99,7 @@ def what_broke(review: Review) -> Part:
     """
     if review.run.stopped is not None:
         return Part(name="questions that broke", blocks=())
-    broke, fallen = review.comparison.broke, [flip for flip in review.fallen if review.verdict.is_red(flip)]
+    broke, fallen = formatting.broke(review), [flip for flip in review.fallen if review.verdict.is_red(flip)]
     flips = broke or fallen
     rows = [
         (
@@ -118,7 +118,7 @@ def what_broke(review: Review) -> Part:
 
 def lists(review: Review, links: Links | None) -> list[Part]:
     """Fold the questions that broke, got worse and were fixed, each with all that is known of it."""
-    broke, fixed = review.comparison.broke, review.comparison.fixed
+    broke, fixed = formatting.broke(review), review.comparison.fixed
 
     def full(flips: Sequence[Flip]) -> tuple[Block, ...]:
         return by_cause(flips, lambda flip: item(flip, review, links), SHOWN)

@@ -130,6 +130,24 @@ def likely(review: Review) -> str:
     return "" if (diagnosis := _told(review)) is None else diagnosis.likely
 
 
+def total(review: Review) -> str:
+    """Return how the questions that broke and those that only got worse add up to those that make a run red.
+
+    Empty if no other question than one that broke makes it red, and if questions count in several modes.
+    """
+    broke, fallen = review.comparison.broke, review.fallen
+    red = [[flip for flip in flips if review.verdict.is_red(flip)] for flips in (broke, fallen)]
+    one_mode = not review.scorecard.several_modes and all(flip.kind == "fell" for flip in fallen)
+    decided = review.verdict.outcome in {"regression", "failed in part"}
+    if not decided or not all(red) or not one_mode:
+        return ""
+    parts = [
+        f"{'all ' if len(own) == len(flips) else f'{len(own)} of '}{len(flips)} that {verb}"
+        for own, flips, verb in zip(red, (broke, fallen), ("broke", "got worse without breaking"), strict=True)
+    ]
+    return f"{sum(map(len, red))} questions make it red: {parts[0]} and {parts[1]}."
+
+
 def _told(review: Review) -> Diagnosis | None:
     return None if review.verdict.outcome == "pass" or formatting.undecided(review) else review.diagnosis
 

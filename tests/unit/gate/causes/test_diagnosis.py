@@ -75,6 +75,27 @@ def likely(*codes: CauseCode, **fields: Any) -> str:
     return found.likely
 
 
+@each_row(
+    ("codes", "fields", "explained"),
+    [
+        pytest.param(
+            ("folder-left-out", "did-not-abstain", "demoted", "demoted"),
+            {"lists": {"weights": ({"vector": 0.4, "lexical": 0.6}, {"lexical": 1.0})}},
+            {1, 2, 3},
+            id="a-change",
+        ),
+        pytest.param(("demoted", "folder-left-out", "folder-left-out"), {}, {1, 2}, id="a-cause"),
+        pytest.param(("not-explained", "not-explained"), {}, set(), id="no-cause"),
+    ],
+)
+def test_the_questions_that_the_cause_explains(codes: tuple[CauseCode, ...], fields: Any, explained: set[int]) -> None:
+    """The questions that fit the named cause are told, and none if no cause is named."""
+    flips = broken(*codes)
+    found = diagnosis(flips, **fields)
+    assert found is not None
+    assert found.explains == {(flip.mode, flip.case_id) for n, flip in enumerate(flips) if n in explained}
+
+
 def test_causes_are_counted() -> None:
     """Causes are counted, the most frequent first, over the questions that make it red."""
     found = diagnosis(broken("nothing-retrieved", "demoted", "nothing-retrieved", "api-error"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
-from builders import make_config
+from builders import make_config, make_flip
 from raggate.config.imported import ImportedConfig
+from raggate.models.comparison import Cause, Diagnosis, Flip
 from raggate.models.run import Run
-from raggate.reports.parts.advice import log_place, next_step
+from raggate.reports.parts.advice import first_red, log_place, next_step
 from reviews import cannot_tell, regression
 from tables import each_row
 
@@ -51,3 +54,33 @@ def test_where_a_waiver_counts() -> None:
     )
     own = replace(found, run=replace(found.run, provenance=replace(found.run.provenance, against=None)))
     assert next_step(own).endswith("A loss that is meant takes an entry under `waivers`.")
+
+
+def _lost(case_id: str, code: Any, **fields: Any) -> Flip:
+    return make_flip(case_id, kind="broke", cause=Cause(code=code), **fields)
+
+
+@each_row(
+    ("explained", "first"),
+    [
+        ((), "must"),
+        (("fell", "three"), "three"),
+        (("fell",), "fell"),
+    ],
+    ids=["no cause is named", "one that broke before one that fell", "one that fell"],
+)
+def test_the_question_to_begin_with_is_one_that_the_cause_explains(explained: tuple[str, ...], first: str) -> None:
+    """The named cause explains the question that is suggested, also if another must pass or more broke otherwise."""
+    lost = [_lost("must", "demoted", must_pass=True), _lost("two", "demoted"), _lost("three", "api-error")]
+    found = regression()
+    shown = replace(
+        found,
+        comparison=replace(found.comparison, flips=tuple(lost)),
+        fallen=(make_flip("fell", kind="fell", cause=Cause(code="demoted")),),
+        diagnosis=Diagnosis(
+            questions=4, counts=(), changes=(), likely="", explains=frozenset(("hybrid", name) for name in explained)
+        ),
+    )
+    chosen = first_red(shown)
+    assert chosen is not None
+    assert chosen.case_id == first

@@ -136,3 +136,28 @@ def test_another_piece_of_the_expected_section(
     support = make_support("a.md", snippets=snippets)
     flip = make_flip(gold=gold, displaced_by="a.md › A", support=support, cause=Cause(code=code))
     assert instead(flip) == shown
+
+
+@each_row(
+    ("broke", "fell", "sentence"),
+    [
+        (3, 2, "4 questions make it red: all 3 that broke and 1 of 2 that got worse without breaking."),
+        (3, 1, ""),
+        (0, 2, ""),
+    ],
+    ids=["both", "only those that broke", "only those that fell"],
+)
+def test_the_counts_of_questions_add_up(broke: int, fell: int, sentence: str) -> None:
+    """A sentence joins the numbers of a page if questions make it red that did not break."""
+    flips = [make_flip(f"b{number}", kind="broke") for number in range(broke)]
+    fallen = [make_flip(f"f{number}", kind="fell") for number in range(fell)]
+    red = {(flip.mode, flip.case_id): ("hit_at_5",) for flip in [*flips, *fallen[:-1]]}
+    found = decided("regression")
+    shown = replace(
+        found,
+        comparison=replace(found.comparison, flips=tuple(flips)),
+        fallen=tuple(fallen),
+        verdict=replace(found.verdict, fell=red),
+    )
+    assert reasons.total(shown) == sentence
+    assert reasons.total(replace(shown, verdict=replace(shown.verdict, outcome="cannot tell"))) == ""
