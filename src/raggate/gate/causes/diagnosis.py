@@ -372,11 +372,10 @@ def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int,
     if len(equal) > 1 and most[0] != "sign":
         return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}.", ()
     also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:] if sort != "symptom")
-    explained = [flip for flip in worse if any(change.fit(flip) for change in sorts[most[0]])]
+    explained = [flip for flip in worse if _explains(most[0], sorts, flip)]
     return f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}", explained
 
 
-<<<<<<< HEAD
 def _explains(sort: Sort, sorts: Mapping[Sort, Sequence[Change]], flip: Flip) -> bool:
     """Return whether changes of a sort explain a question; scores explain no absence that folders explain."""
     gone = flip.cause is not None and flip.cause.code != "demoted"
@@ -386,10 +385,7 @@ def _explains(sort: Sort, sorts: Mapping[Sort, Sequence[Change]], flip: Flip) ->
     return any(change.fit(flip) for change in sorts[sort])
 
 
-def _likely_cause(worse: Sequence[Flip], these: str) -> str:
-=======
 def _likely_cause(worse: Sequence[Flip], these: str) -> Named:
->>>>>>> 6313cd8d (Join the counts of lost questions, and suggest one that the cause explains)
     causes = [flip.cause for flip in worse if flip.cause is not None]
     total = len(causes)
     (code, number_of), *_ = Counter(cause.code for cause in causes).most_common(1)
