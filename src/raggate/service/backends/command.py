@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from raggate.service.line_pipes import LinePipes
 
 _MOST_PORTS = 32
+SHIM = str(files("raggate.service.functions") / "shim.py")
+"""Asks a function of Python in lines of JSON, in the environment of the service."""
 
 
 Spoken = Callable[[IO[bytes], IO[bytes], Callable[[bytes], None]], "LinePipes"]
@@ -175,6 +178,7 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
         "root": str(workspace.root),
         "out": str(workspace.out),
         "run": workspace.run,
+        "shim": SHIM,
         **addresses,
     }
     values |= {f"vault.{name}": str(path) for name, path in workspace.vaults.items()}
