@@ -138,12 +138,19 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = None
     probe: str = ""
+    program: str = ""
+    python: str = ""
     question: str = ""
     fields: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     tool: str = ""
     body: str = ""
     health: str = ""
+
+    @property
+    def tried(self) -> bool:
+        """Whether something is called or started, and asked a question."""
+        return bool(self.probe or self.program or self.python)
 
     @property
     def url(self) -> str:
@@ -162,7 +169,7 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
     from raggate.config import schema
 
     _check(known)
-    if known.preset is None and not known.probe:
+    if known.preset is None and not known.tried:
         return None
     if known.preset is not None:
         text = _head(directory, known.there, "") + preset(known.preset, known.probe)
@@ -188,7 +195,13 @@ def example(directory: Path, there: There, text: str) -> str:
 
 def _check(known: Known) -> None:
     of_requests = known.headers or known.body or known.health
-    if (known.question or known.fields or known.tool or of_requests) and not known.probe:
+    ways = {"--preset": known.preset, "--program": known.program, "--python": known.python}
+    named = [flag for flag, text in ways.items() if text]
+    if len(named) > 1 or (known.probe and named and not known.preset):
+        raise UsageError(f"{named[-1]} cannot be combined with {'--probe' if known.probe else named[0]}: remove one")
+    if (known.program or known.python) and known.tool:
+        raise UsageError("--tool is for an MCP server: remove it")
+    if (known.question or known.fields or known.tool or of_requests) and not known.tried:
         flags = "--question, --map, --header, --tool, --body and --health"
         raise UsageError(f"{flags} need --probe", hint="`raggate init --probe URL` calls an API.")
     if (known.fields or known.tool or of_requests) and known.preset is not None:
@@ -250,22 +263,31 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
     from raggate.base.files import scratch_directory
     from raggate.models.service import Workspace
     from raggate.pipeline.discovery import discover
+    from raggate.pipeline.program_discovery import discover_program
     from raggate.pipeline.tool_discovery import discover_started
 
     if known.url:
         return discover(wanted)
     vaults = {name or _UNNAMED: path.resolve() for name, path in known.there.vaults.items()}
+    find = discover_started if known.probe else discover_program
     with scratch_directory() as out:
         workspace = Workspace(root=directory.resolve(), out=out, vaults=vaults, environment=known.environment)
-        return discover_started(wanted, _words(known), workspace)
+        return find(wanted, _words(known), workspace)
 
 
 def _words(known: Known) -> list[str]:
     """Return the words of a command, with a placeholder in place of the directory of the notes."""
+    if known.python:
+        named = [name or _UNNAMED for name in known.there.vaults]
+        vaults = [word for name in named for word in ("--vault", f"{name}={{vault.{name}}}")]
+        return ["python", "{shim}", known.python, *vaults]
+    flag = "--program" if known.program else "--probe"
     try:
-        words = shlex.split(known.probe)
+        words = shlex.split(known.program or known.probe)
     except ValueError as error:
-        raise UsageError(f"--probe: {error}") from None
+        raise UsageError(f"{flag}: {error}") from None
+    if not words and known.program:
+        raise UsageError("--program: expected a command, such as 'node search.mjs notes'")
     if not words:
         raise UsageError("--probe: expected an address, or the command of an MCP server, such as 'notes-mcp notes'")
     names = {path.resolve(): f"{{vault.{name or _UNNAMED}}}" for name, path in known.there.vaults.items()}

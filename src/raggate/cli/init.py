@@ -64,6 +64,13 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
     metavar="URL|COMMAND",
     help="Call the API that runs there, or start this MCP server, and write what it is asked.",
 )
+@click.option(
+    "--python",
+    default="",
+    metavar="MODULE:NAME",
+    help="Ask this function, or the retriever that it builds of the notes: rag.retriever:build.",
+)
+@click.option("--program", default="", metavar="COMMAND", help="Ask a program in lines of JSON, see docs/functions.md.")
 @click.option("--tool", default="", metavar="NAME", help="The tool of an MCP server that searches the notes.")
 @click.option(
     "--body", default="", metavar="JSON", help='What --probe sends: \'{"utterance": "{question}", "size": "{k}"}\'.'
@@ -106,7 +113,7 @@ def init(
 
     there = first_config.there(directory, vault)
     api = first_config.Known(**known, there=there, environment=environment)
-    if api.probe:
+    if api.tried:
         # nothing is asked for what would not be written
         check_terms(directory, action, owners, there=there, force=force)
     choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
@@ -118,7 +125,7 @@ def init(
     for name in first_config.sent_variables(config) if config is not None else ():
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
         click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
-    if api.probe:
+    if api.tried:
         _try_out(directory, api)
     return Answer(Initialised(written=tuple(written)))
 

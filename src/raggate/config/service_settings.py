@@ -175,7 +175,7 @@ class CommandBackend(SettingsModel):
 
     `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
     directory and the directory of a vault; `{run}` for a name that no other run has; `{service.NAME}` for the address
-    at which a service has the same ports as inside its container.
+    at which a service has the same ports as inside its container; `{shim}` for the file that asks a function of Python.
     """
 
     build: list[list[str]] = []

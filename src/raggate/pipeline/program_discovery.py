@@ -1,0 +1,88 @@
+"""A program that answers in lines of JSON -> what raggate.yml says of it, found out by one question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from raggate.base import dates, redact
+from raggate.base.errors import CannotTell, UsageError
+from raggate.base.http_client import httpx
+from raggate.base.numbers import setting
+from raggate.base.quote import cut, enumerated
+from raggate.config.service_settings import Api, CommandBackend
+from raggate.models.service import Started, Workspace
+from raggate.pipeline.tool_discovery import SECONDS, Wanted, chunks_of, shape_of
+from raggate.service.adapters import program
+from raggate.service.adapters.program import state_in
+from raggate.service.misses import Missed
+from raggate.service.program_pipes import ProgramPipes, hits_of
+
+_POLL = 0.05
+_K = 10
+
+
+def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace) -> dict[str, Any]:
+    """Start a program, ask it one question, and return the sections `api` and `ask` for it.
+
+    Args:
+        words: the command, as `api.command.run` has it.
+
+    Raises:
+        CannotTell: when it does not become ready, ends, or does not answer in time, with the end of its log.
+        UsageError: when its answer has no hits that raggate can read.
+    """
+    run = {"run": [*words], "stdio": True}
+    late = CannotTell(f"the program did not answer within {setting(SECONDS)} s", hint="Is it slow to start?")
+    settings = Api(command=CommandBackend(run=[*words], stdio=True))
+    with dates.within(SECONDS, late), program.start(settings, workspace) as started:
+        try:
+            answer = _answer(started, wanted)
+        except CannotTell as error:
+            error.log = started.log_tail()
+            raise
+    shape = shape_of(answer, wanted)
+    if shape is None:
+        keys = enumerated([*answer][:20]) or "nothing"
+        raise UsageError(
+            f"the program's answer has no list of hits that raggate can read; it has {keys}",
+            hint="`--question` asks something that it can answer; docs/functions.md shows an answer.",
+        )
+    chunks = chunks_of(shape, answer, wanted)
+    several = len(workspace.vaults) > 1
+    body = {"question": "{question}", "k": "{k}", **({"vaults": "{vaults}"} if several else {})}
+    mapped = {"ask": {"body": body}, "response": {"chunks": chunks}}
+    return {"api": {"command": run}, "ask": {"adapter": "mapped", "concurrency": 1, "mapped": mapped}}
+
+
+def _answer(started: Started, wanted: Wanted) -> dict[str, Any]:
+    pipes: ProgramPipes = getattr(started, "pipes")  # noqa: B009 - not of every started API
+    _wait_until_ready(started, pipes)
+    try:
+        return hits_of(pipes.ask({"question": wanted.question, "k": _K}).result(SECONDS))
+    except TimeoutError:
+        reason = f"no answer within {setting(SECONDS)} s"
+    except (Missed, httpx.HTTPError) as error:
+        reason = cut(error)
+    # an end is told by the process itself
+    time.sleep(_POLL)
+    _check_alive(started)
+    raise CannotTell(redact.redact_cut(f"the program cannot be asked: {reason}", wanted.secrets))
+
+
+def _wait_until_ready(started: Started, pipes: ProgramPipes) -> None:
+    end = time.monotonic() + SECONDS - 1
+    while not state_in(state := pipes.state()).healthy or state.get("ready") is not True:
+        _check_alive(started)
+        if time.monotonic() > end:
+            raise CannotTell(
+                cut(state.get("detail", "the program is not ready")), hint="docs/functions.md has the protocol."
+            )
+        time.sleep(_POLL)
+
+
+def _check_alive(started: Started) -> None:
+    ended = started.died()
+    if ended is not None:
+        raise CannotTell(f"the program {cut(ended.message)}", hint="Its last output says why.")

@@ -1,0 +1,98 @@
+"""`raggate init --python` and `--program`: from a function to a red verdict, without a line of YAML by hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from here import Done, called
+from raggate.cli import main
+
+FAKE = Path(__file__).parents[1] / "fakes" / "program.py"
+RETRIEVER = """
+class Document:
+    def __init__(self, page_content, metadata):
+        self.page_content, self.metadata = page_content, metadata
+
+class Retriever:
+    def __init__(self, notes):
+        self.notes = sorted(notes.glob("*.md"))
+    def invoke(self, input, config=None):
+        words = set(input.lower().split())
+        found = [Document(note.read_text(), {"source": str(note)}) for note in self.notes]
+        return sorted(found, key=lambda doc: -len(words & set(doc.page_content.lower().split())))[:LIMIT]
+
+def build(vault):
+    return Retriever(vault)
+
+LIMIT = 5
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a repository with two notes, a retriever, and the tests' own Python as `python`."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "Keys.md").write_text("# Keys\n\nthe spare key is under the mat\n")
+    (tmp_path / "notes" / "Food.md").write_text("# Food\n\nbread of flour and water\n")
+    (tmp_path / "rag.py").write_text(RETRIEVER)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    return tmp_path
+
+
+def raggate(root: Path, *words: str) -> Done:
+    return called(lambda: main.main(words), at=root, environment={"PATH": f"{root / 'bin'}:/usr/bin:/bin"})
+
+
+def test_a_retriever_is_gated_to_a_red_verdict(root: Path) -> None:
+    """Three commands make a gate, and the retriever that returns nothing of use is red with the question it lost."""
+    done = raggate(root, "init", "--python", "rag:build", "--vault", "notes", "--question", "spare key")
+    assert done.code == 0, done.out + done.err
+    assert "this configuration can be measured (exit 0)" in done.out
+    written = (root / "raggate.yml").read_text()
+    assert "[python, '{shim}', 'rag:build', --vault, 'notes={vault.notes}']" in written
+    assert "rel_path: path" in written
+    assert str(root) not in written
+    for question, anchor in (("Where is the spare key?", "Keys.md"), ("What is bread made of?", "Food.md")):
+        added = raggate(root, "golden", "add", question, "--anchor", anchor)
+        assert added.code == 0, added.out + added.err
+    assert raggate(root, "check").code == 3
+    (run,) = (path for path in (root / ".raggate" / "runs").iterdir() if path.is_dir())
+    assert raggate(root, "promote", str(run)).code == 0
+    assert raggate(root, "check").code == 0
+    (root / "rag.py").write_text(RETRIEVER.replace("LIMIT = 5", "LIMIT = 0"))
+    red = raggate(root, "check")
+    assert red.code == 1, red.out + red.err
+
+
+def test_a_program_is_recognised(root: Path) -> None:
+    """The directory of the notes in its command is a placeholder, and its hits are found."""
+    command = f"{sys.executable} -S {FAKE} notes"
+    done = raggate(root, "init", "--program", command, "--vault", "notes", "--question", "spare key")
+    assert done.code == 0, done.out + done.err
+    written = (root / "raggate.yml").read_text()
+    assert "'{vault.notes}'], stdio: true" in written
+    assert "heading_path: headings" in written
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--program", "python -c 'print(1)'"), 3, "the program exited with code 0"),
+        (("--python", "rag:buidl"), 3, "rag has no 'buidl'; it has Document"),
+        (("--program", "no-such-program"), 2, "no command 'no-such-program' on PATH"),
+        (("--program", "'"), 2, "--program: No closing quotation"),
+        (("--program", "a", "--python", "b:c"), 2, "--python cannot be combined with --program"),
+        (("--program", "a", "--probe", "http://127.0.0.1:1"), 2, "--program cannot be combined with --probe"),
+        (("--program", "a", "--tool", "b"), 2, "--tool is for an MCP server"),
+    ],
+)
+def test_what_cannot_be_asked_writes_nothing(root: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    """A sentence says why, and no file is left."""
+    done = raggate(root, "init", *words, "--vault", "notes")
+    assert done.code == code, done.out + done.err
+    assert said in done.out + done.err
+    assert not (root / "raggate.yml").exists()
