@@ -107,7 +107,7 @@ class _Channel:
         self._adapter = adapter
 
     async def opened(self) -> Miss | None:
-        """Say nothing, as the program is ready before the first question."""
+        """None, as the program is ready before the first question."""
         return None
 
     def question(self, case: Case, mode: str) -> Attempt:
