@@ -513,6 +513,7 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
                 problems=(text,),
             ),
             source_lines={flip.case_id: SourceLine(path=text, line=3) for flip in several},
+            dependencies=(text, text),
         ),
     )
 

@@ -280,6 +280,17 @@ def test_a_waiver_of_no_question_would_break_the_gate(promoted: Project, before:
     assert (done.code, problem in done.out) == (3, True), done.out + done.err
 
 
+def test_versions_that_a_change_edits_are_told(promoted: Project) -> None:
+    """The line is of the two commits, so that a fresh clone tells the same."""
+    (promoted.root / "go.mod").write_text("require x v1\n")
+    promoted.commit()
+    (promoted.root / "go.mod").write_text("require x v2\n")
+    promoted.commit()
+    done = promoted.command("check", "--against", "HEAD~1")
+    assert "Changed beside the notes: go.mod (x v1 → v2)" in done.out
+    assert promoted.verdict()["dependencies"] == ["go.mod (x v1 → v2)"]
+
+
 def test_what_a_change_ignores_is_previewed_all_the_same(promoted: Project) -> None:
     """A change that commits a note and has git ignore it brings a note."""
     promoted.commit()

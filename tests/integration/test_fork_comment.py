@@ -433,6 +433,14 @@ def test_what_github_does_not_answer_is_no_pass(stage: Stage) -> None:
     assert (told.code, told.review.verdict.outcome) == (3, "cannot tell")
 
 
+def test_versions_that_a_fork_changes_are_told(stage: Stage) -> None:
+    """The line is read out of both commits by whoever judges, not out of the artifact."""
+    stage.change({"requirements.txt": "a==1\n"})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None, told.failure
+    assert told.review.context.dependencies == ("requirements.txt (new file)",)
+
+
 def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork's chain of folders, too much for one answer of GitHub, leaves requests for the comment that says so."""
     cut_short(monkeypatch)

@@ -45,8 +45,15 @@ def told(project: Project) -> dict[str, object]:
 
 def test_a_revision_and_the_working_tree(repository: Project) -> None:
     """Both are booted and asked, the change is red, and each run says which commit it is of."""
+    (repository.root / "go.mod").write_text("require x v1\n")
+    repository.commit()
+    (repository.root / "behaviour.txt").write_text("ok")
+    repository.commit()
+    (repository.root / "behaviour.txt").write_text("worse")
+    (repository.root / "go.mod").write_text("require x v2\n")
     done = repository.command("diff", "HEAD", "--slice", "tag=work")
     assert done.code == 1, done.out + done.err
+    assert "Changed beside the notes: go.mod (x v1 → v2)" in done.out
     assert "base: revision HEAD (" in done.out
     assert "head: the working tree (run " in done.out
     assert "Questions that broke (3)" in done.out

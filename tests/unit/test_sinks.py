@@ -153,6 +153,7 @@ def test_reports_of_a_verdict(text: str) -> None:
         *(one[key] or "" for one in value["flips"] for key in ("gold", "why", "displaced_by")),
         *(text for one in (*value["config_changes"], *value["preview"]["settings"]) for text in one),
         *value["preview"]["problems"],
+        *value["dependencies"],
         *value["log"],
     ]
     assert not any(seen(sentence) or "\n" in sentence or len(sentence) > LONGEST for sentence in sentences)

@@ -31,7 +31,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of, shown_prefix
-from raggate.inputs import sources, suite_list
+from raggate.inputs import dependencies, sources, suite_list
 from raggate.inputs.committed import Commit
 from raggate.inputs.suite_list import SuiteFile
 from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_trusted, load_without_notes, with_notes
@@ -287,7 +287,10 @@ def _reviewed(
     with scratch_directory() as scratch:
         change = Commit(objects.rationed, head, fork.prefix, scratch, base.root)
         review = _evaluated(_read(files, inputs.config), inputs, fork, change)
-        return previewing.with_preview(review, lambda: _preview(fork, change, base, inputs))
+        review = previewing.with_preview(review, lambda: _preview(fork, change, base, inputs))
+        # last, with the requests that are left
+        edited = dependencies.between(objects, inputs.against or "", change.objects, head)
+        return replace(review, context=replace(review.context, dependencies=edited))
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:

@@ -19,7 +19,7 @@ from raggate.config.schema import Config
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
-from raggate.inputs import git, golden, sources
+from raggate.inputs import dependencies, git, golden, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Selection
@@ -27,7 +27,7 @@ from raggate.models.provenance import Checkout
 from raggate.models.public_verdict import Side, SideBySide, SideKind
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.verdict import Review
+from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import check, measure, run_directory, stored_runs
 from raggate.pipeline.asking import Build
 from raggate.pipeline.request import Request
@@ -75,13 +75,23 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
         # how large its index was tells when the other's is complete
         after = _asked(request, inputs, sides[1], selection, baseline_of(before, selection))
         baseline = baseline_of(before, after.run.selection)
-        review = evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config)
+        edited = _dependencies(request, before.run.provenance.checkout, after.run.provenance.checkout, sides[1])
+        context = ReportContext(dependencies=edited)
+        review = evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config, context=context)
         both = SideBySide(base=before.side, head=after.side, review=_reproduced(review, request, base, head))
         folder = after.side.directory / FOLDER
         folder.mkdir(exist_ok=True)
         run_directory.write_reports(folder, OF_CHECK, both.review)
         run_directory.write_reports(folder, OF_DIFF, both)
         return both
+
+
+def _dependencies(request: Request, base: Checkout, head: Checkout, meant: Meant) -> tuple[str, ...]:
+    """Describe the versions that differ between two sides; none if the commit of one is not known."""
+    if base.commit is None or head.commit is None:
+        return ()
+    on_disk = meant[0] == "working tree" and head.dirty is True
+    return dependencies.changes(request.root, base.commit, head.commit, on_disk=on_disk)
 
 
 def baseline_of(base: Asked, part: Selection | None) -> Baseline:

@@ -286,6 +286,8 @@ def _last(review: Review, screen: Screen) -> None:
         screen.line(text, style="bold")
     for own in header.verdict_lines(review):
         screen.line(_text(own), limit=1200)
+    if review.context.dependencies:
+        screen.line(f"Changed beside the notes: {', '.join(review.context.dependencies)}", limit=600)
     if reasons.greeted(review):
         # how this run is promoted is printed below, with its directory
         for step in advice.first_steps(review)[:-1]:

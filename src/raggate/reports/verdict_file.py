@@ -39,6 +39,7 @@ _NO_ITEMS = (
     "invariants",
     "vault_changes",
     "config_changes",
+    "dependencies",
     "not_used",
     "tests",
 )
@@ -94,6 +95,7 @@ def _review(review: Review) -> dict[str, Any]:
         "waivers": [as_dict(waiver) for waiver in review.verdict.waivers],
         "first_run": review.context.first_run,
         "preview": None if review.context.preview is None else _preview(review.context.preview),
+        "dependencies": _lines(review.context.dependencies),
         "recheck": None if verdict.recheck is None else _shown(verdict.recheck, "build", "problem"),
         "not_used": list(review.run.provenance.ignored),
         "hint": "",

@@ -566,6 +566,7 @@ def test_what_stands_beside_a_run_reads_back_equal(tmp_path: Path) -> None:
         preview=Preview(loosened=("gate.tolerance",), rows=(row,), vault=(NoteChange("added", "work/a b.md"),)),
         first_run=True,
         expired_waivers_resolved=True,
+        dependencies=("requirements.txt (haystack-ai 2.20.0 → 3.4.0)",),
         recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=((make_case_score(),),)),
     )
     run_directory.write_context(tmp_path, replace(context, forge="https://forge.example/"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 import pytest
@@ -23,7 +24,8 @@ from comments import (
 from raggate.base.escape import plain
 from raggate.models.answer import VerdictKind
 from raggate.models.publication import Links, Publication, Push, RunFailure
-from raggate.reports import comment
+from raggate.reports import comment, terminal, verdict_file
+from raggate.reports.page import report
 from raggate.reports.parts.document import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review
@@ -202,3 +204,17 @@ def test_a_first_run_that_brings_a_baseline(brings: VerdictKind, steps: list[str
     told = [line for line in page.splitlines() if line.startswith("- ") and any(step in line for step in steps)]
     assert len(told) == len(steps)
     assert "Promote a baseline" not in page
+
+
+def test_versions_that_changed_stand_beside_the_cause() -> None:
+    """Comment, terminal, page and verdict.json name the same versions; without any there is no such line."""
+    without, text = review("regression"), "requirements.txt (haystack-ai 2.20.0 → 3.4.0)"
+    edited = replace(without, context=replace(without.context, dependencies=(text,)))
+    line = f"Changed beside the notes: {text}"
+    assert line in terminal.render(edited, width=200, color=False)
+    assert "Changed beside" not in terminal.render(without, width=200, color=False)
+    shown = comment.render(edited, Publication())
+    assert shown.index("**Changed beside the notes:** requirements.txt (haystack-ai 2.20.0 → 3.4.0)") < 1500
+    assert "Changed beside" not in comment.render(without, Publication())
+    assert f"<dd>{text}</dd>" in report.render(edited)
+    assert json.loads("".join(verdict_file.render(edited)))["dependencies"] == [text]

@@ -219,6 +219,8 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     if run.provenance.checkout.commit:
         changed = ", with changes that are not committed" if run.provenance.checkout.dirty else ""
         yield "Commit", f"{run.provenance.checkout.commit[:12]}{changed}"
+    if review.context.dependencies:
+        yield "Changed beside the notes", ", ".join(review.context.dependencies)
     if line := formatting.operations_line(review.scorecard):
         yield "Calls", line
 

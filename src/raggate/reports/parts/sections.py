@@ -47,6 +47,7 @@ def sections_of(review: Review, publication: Publication = HERE) -> list[Part]:
     links = publication.links
     return [
         header.opening(review),
+        changed_beside(review),
         header.notes(publication),
         header.pushes(publication),
         header.why(review),
@@ -62,6 +63,13 @@ def sections_of(review: Review, publication: Publication = HERE) -> list[Part]:
         since_baseline(review),
         provenance(review, publication),
     ]
+
+
+def changed_beside(review: Review) -> Part:
+    """Return which versions the change edits beside the notes, often the cause itself."""
+    texts = review.context.dependencies
+    own = line(bold("Changed beside the notes:"), Span(f" {', '.join(texts)}", limit=600))
+    return Part(name="changed versions", blocks=(Paragraph((own,)),) if texts else (), rank=2)
 
 
 def _compared(review: Review, links: Links | None) -> list[Part]:

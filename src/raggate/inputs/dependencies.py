@@ -1,0 +1,316 @@
+"""Two commits -> which versions their lock files, manifests and Dockerfiles name otherwise. Context for a reader.
+
+The files are hostile text. They are read out of git, so much of them and no more, and nothing of them is run. It
+decides nothing, so whatever cannot be read is named without versions, or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from raggate.base import files
+from raggate.base.dates import within
+from raggate.base.errors import CannotTell, RaggateError
+from raggate.base.jsonio import fields, parse_object
+from raggate.base.quote import cut
+from raggate.inputs import sources
+from raggate.inputs.committed import Commit
+from raggate.inputs.git_objects import Entry, Store, find
+
+SHOWN_FILES = 3
+SHOWN_NAMES = 3
+MOST_FILES = 10
+"""Files whose versions are read; of further ones the name is told."""
+MOST_FOLDERS = 200
+"""Folders that are looked into, those nearest to the top first: each may be a request to a server."""
+MOST_LEVELS = 20
+MOST_BYTES = 4 << 20
+"""Bytes of a file whose versions are read."""
+_LONGEST_LINE = 4_096
+_MOST_DOTS = 50
+"""In a line of TOML: a key takes time by the square of its parts."""
+READ_S = 20
+"""Seconds that reading the versions of all files may take."""
+
+Versions = dict[str, set[str]]
+_Read = Callable[[str], bytes | None]
+
+_NAME = re.compile(r"@?\w[\w.:/-]{0,99}")
+_VERSION = re.compile(r"[\w.+!*<>=~^,: -]{1,60}")
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?(.*)")
+_FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?", re.IGNORECASE)
+_UNPINNED = "unpinned"
+
+
+def changes(
+    root: Path, base: str, head: str, remote: sources.Remote | None = None, *, on_disk: bool = False
+) -> tuple[str, ...]:
+    """Return a text for each file whose versions differ, such as `requirements.txt (haystack-ai 2.20.0 → 3.4.0)`.
+
+    Args:
+        root: a directory of the repository; files anywhere in it count.
+        on_disk: whether the working tree counts in place of the commit `head`.
+    """
+    top = sources.top_of(root, remote)
+    if top is None or (base == head and not on_disk):
+        return ()
+    try:
+        with sources.at(top, base, remote) as before, sources.at(top, head, remote) as after:
+            if not isinstance(before, Commit) or not isinstance(after, Commit):
+                return ()
+            if not on_disk:
+                return between(before.objects, before.commit, after.objects, after.commit)
+            tree = before.objects.tree_of(before.commit)
+            paths = [path for path in sources.changed_files(top, base, remote) if _reader(path)]
+            return _told(paths, partial(_committed, before.objects, tree), lambda path: _on_disk(top / path))
+    except (RaggateError, OSError):
+        return ()
+
+
+def between(before: Store, base: str, after: Store, head: str) -> tuple[str, ...]:
+    """Return what `changes` does, of two commits whose objects are at hand."""
+    try:
+        trees = before.tree_of(base), after.tree_of(head)
+        paths = [*_differing(before, trees[0], after, trees[1])]
+        return _told(paths, partial(_committed, before, trees[0]), partial(_committed, after, trees[1]))
+    except RaggateError:
+        return ()
+
+
+def _differing(before: Store, base: str, after: Store, head: str) -> Iterator[str]:
+    """Yield the paths of files with versions that two commits have otherwise; equal folders are not looked into."""
+    folders = [("", base, head)]
+    # those that are appended meanwhile too
+    for prefix, own, other in islice(folders, MOST_FOLDERS):
+        left, right = _tree(before, own), _tree(after, other)
+        for name in sorted({*left, *right}):
+            pair = left.get(name), right.get(name)
+            trees = ["" if entry is None or entry.kind != "tree" else entry.id for entry in pair]
+            if pair[0] is not None and pair[1] is not None and pair[0].id == pair[1].id:
+                continue
+            if any(trees) and prefix.count("/") < MOST_LEVELS:
+                folders.append((f"{prefix}{name}/", trees[0], trees[1]))
+            if any(entry is not None and entry.kind == "file" for entry in pair) and _reader(f"{prefix}{name}"):
+                yield f"{prefix}{name}"
+
+
+def _tree(objects: Store, tree_id: str) -> Mapping[str, Entry]:
+    return objects.tree(tree_id) if tree_id else {}
+
+
+def _committed(objects: Store, tree: str, path: str) -> bytes | None:
+    entry = find(objects, tree, path)
+    return None if entry is None or entry.kind != "file" else objects.blob(entry, limit=MOST_BYTES)
+
+
+def _on_disk(place: Path) -> bytes | None:
+    if not place.exists():
+        return None
+    with files.opened(place) as stream:
+        return files.content(stream, place.name, most_bytes=MOST_BYTES)
+
+
+def _told(paths: list[str], before: _Read, after: _Read) -> tuple[str, ...]:
+    """Describe what changed in files, those nearest to the top first; the last text counts those that are left out."""
+    paths = sorted(paths, key=lambda path: (path.count("/"), path))
+    by_path: dict[str, dict[str, str] | None] = dict.fromkeys(paths)
+    with suppress(CannotTell), within(READ_S, CannotTell(f"the versions were not read within {READ_S} s")):
+        for path in paths[:MOST_FILES]:
+            by_path[path] = _changed(path, before, after)
+    counts = Counter(name for own in by_path.values() for name in own or ())
+    texts = [_text(path, own, counts) for path, own in by_path.items() if own is None or own]
+    left = len(texts) - SHOWN_FILES
+    return (*texts[:SHOWN_FILES], *([f"{left} more file{'s' if left > 1 else ''}"] if left > 0 else []))
+
+
+def _text(path: str, own: Mapping[str, str] | None, counts: Mapping[str, int]) -> str:
+    """Write a file and its changes: first those that another file has too, as a manifest has the direct ones."""
+    path = cut(path.encode("utf-8", "surrogateescape").decode(errors="replace"), limit=100)
+    if own is None:
+        return path
+    texts = [own[name] for name in sorted(own, key=lambda name: (-min(counts[name], 2), "→" not in own[name], name))]
+    left = len(texts) - SHOWN_NAMES
+    return f"{path} ({', '.join(texts[:SHOWN_NAMES])}{f' and {left} more' if left > 0 else ''})"
+
+
+def _changed(path: str, before: _Read, after: _Read) -> dict[str, str] | None:
+    """Return by name what changed of a file's versions; None if they cannot be told."""
+    read = _reader(path)
+    try:
+        old, new = before(path), after(path)
+        if old is None or new is None or read is None:
+            return {"": "new file" if old is None else "removed"}
+        left, right = read(_lines(old)), read(_lines(new))
+    except (RaggateError, OSError, ValueError, RecursionError):
+        return None
+    names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
+    return {name: _change(name, left.get(name), right.get(name)) for name in names}
+
+
+def _change(name: str, old: set[str] | None, new: set[str] | None) -> str:
+    before, after = _shown(old or set()), _shown(new or set())
+    if old is None or new is None:
+        version = f" {after or before}" if after or before else ""
+        return f"{name}{version} {'added' if old is None else 'removed'}"
+    return f"{name} {before} → {after}" if before and after and before != after else f"{name} changed"
+
+
+def _shown(versions: set[str]) -> str:
+    """Write versions; empty for one that may be an address, which may have a password."""
+    return " and ".join(sorted(versions)) if len(versions) < 4 and all(map(_VERSION.fullmatch, versions)) else ""
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = data.decode().replace("\r\n", "\n").split("\n")
+    if len(data) > MOST_BYTES or any(len(line) > _LONGEST_LINE for line in lines):
+        raise ValueError("more than is read")
+    return lines
+
+
+def _collected(pairs: Iterator[tuple[str, object]]) -> Versions:
+    versions: Versions = {}
+    for name, version in pairs:
+        if not _NAME.fullmatch(name):
+            raise ValueError("not the name of a package")
+        versions.setdefault(name, set()).add(str(version).strip() or _UNPINNED)
+    return versions
+
+
+def _requirement(text: str) -> Iterator[tuple[str, object]]:
+    """Yield name and version of a requirement as pip writes it; nothing for an option."""
+    text = re.split(r"\s#|;|\s--|\\$", text.strip(), maxsplit=1)[0]
+    if found := _REQUIREMENT.fullmatch(text.strip()):
+        version = found[2].strip()
+        exact = version.removeprefix("===").removeprefix("==").strip()
+        yield re.sub(r"[-_.]+", "-", found[1]).lower(), version if set(exact) & set(",<>=~!") else exact
+
+
+def _pip(lines: list[str]) -> Versions:
+    return _collected(chain.from_iterable(map(_requirement, lines)))
+
+
+def _toml(lines: list[str]) -> dict[str, Any]:
+    if any(line.count(".") > _MOST_DOTS for line in lines):
+        raise ValueError("more than is read")
+    return tomllib.loads("\n".join(lines))
+
+
+def _lock(lines: list[str]) -> Versions:
+    packages = _toml(lines).get("package")
+    rows = map(fields, packages if isinstance(packages, list) else [])
+    return _collected((str(row.get("name")), row.get("version", "")) for row in rows)
+
+
+def _pyproject(lines: list[str]) -> Versions:
+    document = _toml(lines)
+    project, poetry = fields(document.get("project")), fields(fields(document.get("tool")).get("poetry"))
+    groups = [
+        *fields(project.get("optional-dependencies")).values(),
+        *fields(document.get("dependency-groups")).values(),
+    ]
+    texts = [text for own in (project.get("dependencies"), *groups) if isinstance(own, list) for text in own]
+    tables = [poetry, *map(fields, fields(poetry.get("group")).values())]
+    python = [("python", project["requires-python"])] if "requires-python" in project else []
+    return _collected(
+        chain(
+            python,
+            *(_requirement(text) for text in texts if isinstance(text, str)),
+            *(_table(own.get(key)) for own in tables for key in ("dependencies", "dev-dependencies")),
+        )
+    )
+
+
+def _table(table: object) -> Iterator[tuple[str, object]]:
+    """Yield name and version of a table of dependencies, as Cargo, npm and Poetry write it."""
+    for name, version in fields(table).items():
+        yield name, version if isinstance(version, str) else fields(version).get("version", str(version))
+
+
+def _cargo(lines: list[str]) -> Versions:
+    document = _toml(lines)
+    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    tables = [document, fields(document.get("workspace")), *map(fields, fields(document.get("target")).values())]
+    return _collected(chain.from_iterable(_table(own.get(kind)) for own in tables for kind in kinds))
+
+
+def _npm(lines: list[str]) -> Versions:
+    document = _json(lines)
+    kinds = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+    return _collected(chain.from_iterable(_table(document.get(kind)) for kind in kinds))
+
+
+def _npm_lock(lines: list[str]) -> Versions:
+    document = _json(lines)
+    packages = fields(document.get("packages"))
+    inner = ((place.rpartition("node_modules/")[2], fields(own)) for place, own in packages.items() if place)
+    return _collected(
+        chain(_table(document.get("dependencies")), ((name, own.get("version", "")) for name, own in inner))
+    )
+
+
+def _json(lines: list[str]) -> dict[str, Any]:
+    return parse_object("\n".join(lines).encode(), "it")
+
+
+def _go(lines: list[str]) -> Versions:
+    return _collected(_of_go(lines))
+
+
+def _of_go(lines: list[str]) -> Iterator[tuple[str, object]]:
+    block = ""
+    for line in lines:
+        words = line.partition("//")[0].split()
+        if words[1:] == ["("]:
+            block = words[0]
+        elif words == [")"]:
+            block = ""
+        elif words:
+            verb, *rest = [block, *words] if block else words
+            if verb == "require" and len(rest) == 2:
+                yield rest[0], rest[1]
+            elif verb == "go" and len(rest) == 1:
+                yield verb, rest[0]
+            elif verb == "replace" and "=>" in rest:
+                yield rest[0], " ".join(rest[1:])
+
+
+def _docker(lines: list[str]) -> Versions:
+    return _collected(_of_docker(lines))
+
+
+def _of_docker(lines: list[str]) -> Iterator[tuple[str, object]]:
+    stages: set[str] = set()
+    for found in filter(None, map(_FROM.match, lines)):
+        image, _, digest = found[1].partition("@")
+        name, colon, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "")
+        if image.lower() not in stages:
+            yield name or image, " ".join(filter(None, (tag if colon else "", digest[:19])))
+        stages |= {found[2].lower()} if found[2] else set()
+
+
+_READERS: Mapping[str, Callable[[list[str]], Versions]] = {
+    **dict.fromkeys(("uv.lock", "poetry.lock", "pdm.lock", "Cargo.lock"), _lock),
+    **dict.fromkeys(("package-lock.json", "npm-shrinkwrap.json"), _npm_lock),
+    **dict.fromkeys(("Dockerfile", "Containerfile"), _docker),
+    "pyproject.toml": _pyproject,
+    "Cargo.toml": _cargo,
+    "package.json": _npm,
+    "go.mod": _go,
+}
+_PIP = re.compile(r"(?:.*/)?(?:[^/]*(?:requirements|constraints)[^/]*|requirements/[^/]*)\.(?:txt|in)")
+_DOCKER = re.compile(r"(?:.*/)?(?:Dockerfile\.[^/]+|[^/]+\.[Dd]ockerfile)")
+
+
+def _reader(path: str) -> Callable[[list[str]], Versions] | None:
+    """Return what reads the versions of a file, by its name; None for any other file."""
+    if _PIP.fullmatch(path):
+        return _pip
+    return _docker if _DOCKER.fullmatch(path) else _READERS.get(path.rpartition("/")[2])

@@ -1,0 +1,164 @@
+"""Which versions two commits name otherwise: the line that stands beside a cause, and is often the cause itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checkouts import commit_all, git, write_files
+from raggate.inputs import dependencies
+from tables import each_row
+
+LOCK = '[[package]]\nname = "haystack-ai"\nversion = "{}"\n'
+
+
+def told(root: Path, before: dict[str, str], after: dict[str, str]) -> tuple[str, ...]:
+    """Commit files before and after, and describe what changed."""
+    write_files(root, {"notes.md": "# A\n", **before})
+    commit_all(root)
+    base = git(root, "rev-parse", "HEAD")
+    for name in before.keys() - after.keys():
+        (root / name).unlink()
+    write_files(root, {"notes.md": "# B\n", **after})
+    commit_all(root)
+    return dependencies.changes(root, base, git(root, "rev-parse", "HEAD"))
+
+
+@each_row(
+    "name, before, after, words",
+    [
+        ("requirements.txt", "Haystack_AI==2.20.0\n", "haystack-ai==3.4.0\n", "haystack-ai 2.20.0 → 3.4.0"),
+        ("requirements/base.in", "a[x]>=1,<2 ; python_version<'4' # y\n", "a\n", "a >=1,<2 → unpinned"),
+        ("dev-requirements.txt", "a==1 --hash=sha256:0\n-r b.txt\n", "a==1 \\\n  --hash=sha256:1\nc==3\n", "c 3 added"),
+        ("constraints.txt", "a==1\nb==1\n", "b==1\n", "a 1 removed"),
+        ("requirements.txt", "a @ https://u:secret@h/a-1.zip\n", "a @ https://u:secret@h/a-2.zip\n", "a changed"),
+        ("uv.lock", LOCK.format("2.20.0"), LOCK.format("3.4.0"), "haystack-ai 2.20.0 → 3.4.0"),
+        ("svc/Cargo.lock", LOCK.format("1"), LOCK.format("1") + LOCK.format("2"), "haystack-ai 1 → 1 and 2"),
+        ("poetry.lock", LOCK.format("1"), "", "haystack-ai 1 removed"),
+        (
+            "pyproject.toml",
+            '[project]\nrequires-python = ">=3.11"\ndependencies = ["a==1"]\n[dependency-groups]\ndev = ["b~=1.0"]\n',
+            '[project]\nrequires-python = ">=3.12"\ndependencies = ["a==2"]\n[dependency-groups]\ndev = ["b~=2.0"]\n',
+            "a 1 → 2, b ~=1.0 → ~=2.0, python >=3.11 → >=3.12",
+        ),
+        (
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\na = "^1"\n[tool.poetry.group.x.dependencies]\nb = {version = "1"}\n',
+            '[tool.poetry.dependencies]\na = "^2"\n[tool.poetry.group.x.dependencies]\nb = {version = "2"}\n',
+            "a ^1 → ^2, b 1 → 2",
+        ),
+        ("Cargo.toml", '[dependencies]\na = {version = "1"}\n', '[dependencies]\na = "2"\n', "a 1 → 2"),
+        (
+            "package.json",
+            '{"version": "1", "dependencies": {"@s/a": "^1"}, "devDependencies": {"b": "1"}}',
+            '{"version": "2", "dependencies": {"@s/a": "^2"}, "devDependencies": {"b": "2"}}',
+            "@s/a ^1 → ^2, b 1 → 2",
+        ),
+        (
+            "package-lock.json",
+            '{"packages": {"": {"version": "1"}, "node_modules/x/node_modules/@s/a": {"version": "1.0.0"}}}',
+            '{"packages": {"": {"version": "2"}, "node_modules/x/node_modules/@s/a": {"version": "2.0.0"}}}',
+            "@s/a 1.0.0 → 2.0.0",
+        ),
+        (
+            "go.mod",
+            "go 1.22\nrequire x.y/a v1.0.0\nrequire (\n\tx.y/b v1.0.0 // indirect\n)\nexclude x.y/c v1\n",
+            "go 1.23\nrequire x.y/a v1.1.0\nrequire (\n\tx.y/b v2.0.0 // indirect\n)\nexclude (\n\tx.y/c v2\n)\n",
+            "go 1.22 → 1.23, x.y/a v1.0.0 → v1.1.0, x.y/b v1.0.0 → v2.0.0",
+        ),
+        ("go.mod", "require a v1\n", "require a v1\nreplace a => ../a\n", "a changed"),
+        (
+            "api/Dockerfile",
+            "FROM --platform=x h:5000/py:3.11 AS one\nFROM one\nFROM d@sha256:0123456789abcdef\n",
+            "FROM --platform=x h:5000/py:3.12 AS one\nFROM one\nFROM d@sha256:123456789abcdef0\n",
+            "d sha256:0123456789ab → sha256:123456789abc, h:5000/py 3.11 → 3.12",
+        ),
+        ("x.Dockerfile", "from py\n", "from py:3\n", "py unpinned → 3"),
+        (
+            "requirements.txt",
+            "a==1\nb==1\nc==1\nd==1\n",
+            "a==2\nb==2\nc==2\nd==2\n",
+            "a 1 → 2, b 1 → 2, c 1 → 2 and 1 more",
+        ),
+    ],
+)
+def test_versions_of_every_kind_of_file(
+    tmp_path_factory: pytest.TempPathFactory, name: str, before: str, after: str, words: str
+) -> None:
+    """Each file that people pin versions in names what changed, and no address, which may have a password."""
+    assert told(tmp_path_factory.mktemp("x"), {name: before}, {name: after}) == (f"{name} ({words})",)
+
+
+@each_row(
+    "name, after",
+    [
+        ("uv.lock", "[[package"),
+        ("uv.lock", f"{'a.' * 3000}a = 1\n"),
+        ("uv.lock", f"{'a.' * 51}a = 1\n"),
+        ("requirements.txt", f"{'a' * 4097}==1\n"),
+        ("pyproject.toml", f"a = {'[' * 2000}"),
+        ("package.json", "[" * 3000),
+        ("requirements.txt", "a==1\n" * 1_000_000),
+        ("package.json", '{"dependencies": {"a b\\n::error::": "1"}}'),
+    ],
+)
+def test_what_cannot_be_read_is_named_without_versions(
+    tmp_path_factory: pytest.TempPathFactory, name: str, after: str
+) -> None:
+    """The file did change, so its name is true."""
+    assert told(tmp_path_factory.mktemp("x"), {name: ""}, {name: after}) == (name,)
+
+
+def test_reading_versions_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock file that takes long is named without versions."""
+    monkeypatch.setattr(dependencies, "READ_S", 0.01)
+    slow = LOCK.format(1) * 20_000
+    assert told(tmp_path, {"uv.lock": slow}, {"uv.lock": slow + LOCK.format(2)}) == ("uv.lock",)
+
+
+def test_files_without_another_version_are_left_out(tmp_path: Path) -> None:
+    """A comment in a manifest, and any other file, change no version."""
+    before = {"requirements.txt": "a==1\n", "src/main.py": "1\n"}
+    assert told(tmp_path, before, {"requirements.txt": "# b\na==1\n", "src/main.py": "2\n"}) == ()
+
+
+def test_files_that_come_and_go(tmp_path: Path) -> None:
+    """A whole lock file is no list of versions."""
+    assert told(tmp_path, {"uv.lock": LOCK}, {"poetry.lock": LOCK}) == ("poetry.lock (new file)", "uv.lock (removed)")
+
+
+def test_direct_dependencies_come_first(tmp_path: Path) -> None:
+    """Of a lock file with many changes those count that the manifest names too."""
+    lock = "".join(f'[[package]]\nname = "{name}"\nversion = "{{0}}"\n' for name in "abcdz")
+    before = {"pyproject.toml": '[project]\ndependencies = ["z==1"]\n', "uv.lock": lock.format(1)}
+    after = {"pyproject.toml": '[project]\ndependencies = ["z==2"]\n', "uv.lock": lock.format(2)}
+    assert told(tmp_path, before, after) == (
+        "pyproject.toml (z 1 → 2)",
+        "uv.lock (z 1 → 2, a 1 → 2, b 1 → 2 and 2 more)",
+    )
+
+
+def test_many_files_are_counted(tmp_path: Path) -> None:
+    """Those nearest to the top are told."""
+    names = ["go.mod", *(f"{name}/go.mod" for name in "abcdefghijkl")]
+    before, after = (dict.fromkeys(names, f"require x {version}\n") for version in ("v1", "v2"))
+    *first, last = told(tmp_path, before, after)
+    assert first == [f"{name} (x v1 → v2)" for name in names[:3]]
+    assert last == "10 more files"
+
+
+def test_what_is_not_committed_counts_on_disk_alone(tmp_path: Path) -> None:
+    """A person tries an upgrade before committing it."""
+    assert told(tmp_path, {"go.mod": "require x v1\n"}, {"go.mod": "require x v2\n"})
+    head = git(tmp_path, "rev-parse", "HEAD")
+    write_files(tmp_path, {"go.mod": "require x v3\n"})
+    assert dependencies.changes(tmp_path, head, head, on_disk=True) == ("go.mod (x v2 → v3)",)
+    assert dependencies.changes(tmp_path, head, head) == ()
+
+
+def test_nothing_is_told_outside_git_and_of_unknown_commits(tmp_path: Path) -> None:
+    """It is context: what cannot be read ends no run."""
+    assert dependencies.changes(tmp_path, "0" * 40, "1" * 40) == ()
+    told(tmp_path, {}, {})
+    assert dependencies.changes(tmp_path, "0" * 40, "1" * 40) == ()
