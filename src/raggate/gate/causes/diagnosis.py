@@ -74,6 +74,9 @@ _MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
 _FOLDERS: frozenset[Sort] = frozenset(("first folder", "folders", "outside"))
 """Changes that take a passage out of a list, whatever it scores; other scores are then their by-product."""
 
+_UNTOLD: frozenset[Sort] = frozenset(("scores", "version"))
+"""Changes that are not reported of a run without a loss: noise shows one of them, and a name shows the other."""
+
 _ORDER: Mapping[Sort, int] = {"sign": 0, "symptom": 2}
 """When signs are named: all other changes come between them."""
 
@@ -283,17 +286,24 @@ def _are_notes(evidence: CauseEvidence) -> bool:
 
 
 def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
-    """Return why the questions got worse that make the verdict red; None without such questions, or a comparison."""
+    """Return why the questions got worse that make the verdict red; without such, what changed as a whole.
+
+    None if nothing is compared, or nothing shows.
+    """
     worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and decided.is_red(flip)]
     worse = [flip for flip in worse if flip.cause is not None]
-    if not worse or comparison.evidence is None or comparison.baseline is None:
+    if comparison.evidence is None or comparison.baseline is None:
         return None
     index = IndexChange(comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint)
+    changes = overall_changes(index, comparison.evidence, worse)
+    modes = len(comparison.evidence.lists)
+    if not worse:
+        told = [change for change in changes if change.sort not in _UNTOLD]
+        return Diagnosis(questions=0, counts=(), changes=tuple(_in_words(told, modes)), likely="") if told else None
     lists = lists_by_mode(run, comparison.baseline.scorecard, comparison.scorecard)
-    changes = [*_of_signs(lists, worse), *overall_changes(index, comparison.evidence, worse)]
+    changes = [*_of_signs(lists, worse), *changes]
     counts = Counter(GROUPS[flip.cause.code] for flip in worse if flip.cause is not None)
     these = _these(worse, red=decided.outcome in {"regression", "failed in part"})
-    modes = len(comparison.evidence.lists)
     likely, explained = _likely_change(worse, changes, modes, these)
     if not likely:
         likely, explained = _likely_cause(worse, these)

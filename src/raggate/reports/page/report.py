@@ -164,7 +164,7 @@ def _values(review: Review) -> dict[str, object]:
         "sign": "👋" if header.greeting(review) else header.sign(verdict.outcome),
         "heading": header.greeting(review) or verdict.outcome,
         "sentences": _sentences(review),
-        "likely": reasons.likely(review),
+        "likely": reasons.likely(review) or reasons.changed(review),
         "facts": list(_facts(review)),
         "merging": [reasons.sentence(reason) for reason in reasons.merging(review)],
         "steps": [step.split("`") for step in steps],

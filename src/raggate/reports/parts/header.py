@@ -142,7 +142,7 @@ def verdict_lines(review: Review) -> list[Line]:
         told = [line(Span(f"{merging}{first}", "bold", 600), Span(f" {' '.join(others)}" if others else "", limit=600))]
     if likely.startswith("Most likely cause"):
         return [line(Span(likely, "bold", 600)), *told]
-    return [*told, *([line(Span(likely, limit=600))] if likely else [])]
+    return [*told, *(line(Span(text, limit=600)) for text in (likely or reasons.changed(review),) if text)]
 
 
 def number_lines(review: Review) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.base.quote import cut
 from raggate.models.comparison import GROUPS, Diagnosis, Finding, Flip
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
@@ -157,6 +158,13 @@ def changes(review: Review) -> list[str]:
     diagnosis = _told(review)
     changes = diagnosis.changes if diagnosis is not None else ()
     return [change for change in changes if change not in likely(review)][:SHOWN]
+
+
+def changed(review: Review) -> str:
+    """Return what changed as a whole below a pass, in one sentence; empty if nothing shows."""
+    diagnosis = review.diagnosis if review.verdict.outcome == "pass" else None
+    shown = [] if diagnosis is None else [cut(change, limit=200) for change in diagnosis.changes[:SHOWN]]
+    return f"What changed as a whole: {'; '.join(shown)}." if shown else ""
 
 
 def group(flip: Flip) -> str:

@@ -117,6 +117,36 @@ def test_what_is_no_part_of_it() -> None:
 
 
 @each_row(
+    ("fields", "changes"),
+    [
+        pytest.param({}, None, id="nothing"),
+        pytest.param({"lists": {"rescored": {"final": True, "vector": True}}}, None, id="scores"),
+        pytest.param({"now": {"index_version": "i2"}}, None, id="a-name"),
+        pytest.param(
+            {"lists": {**REWEIGHED, "weights": WEIGHTS}, "now": {"index_version": "i2"}},
+            ("the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0)",),
+            id="weights",
+        ),
+        pytest.param(
+            {"now": {"chunks": 200}},
+            ("the same notes are cut into other chunks (90 → 200, mean length 50 → 50 tokens)",),
+            id="chunks",
+        ),
+        pytest.param(
+            {"folders": {"hybrid": ({"answers": 10, "selected": 60}, {"answers": 10, "selected": 10})}},
+            ("fewer folders are selected (6.0 → 1.0 in the mean)",),
+            id="folders",
+        ),
+    ],
+)
+def test_what_changed_without_a_loss(fields: dict[str, Any], changes: tuple[str, ...] | None) -> None:
+    """Where no question is lost, weights, folders and chunks that changed are listed, and no cause is named."""
+    found = diagnosis([], **fields)
+    assert (found and found.changes) == changes
+    assert found is None or (found.questions, found.likely) == (0, "")
+
+
+@each_row(
     ("codes", "fields", "words"),
     [
         pytest.param(

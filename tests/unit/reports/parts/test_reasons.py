@@ -8,9 +8,11 @@ from builders import make_flip, make_support
 from parts import failed_in_part
 from raggate.config.invariant_settings import Invariants
 from raggate.models.answer import VerdictKind
-from raggate.models.comparison import Cause, CauseCode, Finding
+from raggate.models.comparison import Cause, CauseCode, Diagnosis, Finding
 from raggate.models.verdict import Reason, Review
+from raggate.reports.comment import render_whole
 from raggate.reports.junit import about
+from raggate.reports.page import report
 from raggate.reports.parts import advice, formatting, header, reasons
 from raggate.reports.parts.reasons import instead
 from reviews import beside, reproduced_by, review, waiver
@@ -73,6 +75,19 @@ def test_a_regression_begins_with_its_first_question() -> None:
         assert advice.command(reproduced_by(review(name), "raggate check")) == "raggate check"
     assert advice.next_step(review("pass")) == ""
     assert advice.next_step(beside(review("nothing-matches"), first_run=True)) == ""
+
+
+@each_row(
+    ("outcome", "told"), [("pass", True), ("regression", False), ("cannot tell", False), ("invariant broken", False)]
+)
+def test_a_pass_says_what_changed(outcome: VerdictKind, *, told: bool) -> None:
+    """Below a pass one line lists what changed as a whole; below anything else that stands with the lost questions."""
+    changes = ("the index has other chunks", "fewer folders are selected")
+    found = replace(decided(outcome), diagnosis=Diagnosis(questions=0, counts=(), changes=changes, likely=""))
+    shown = "What changed as a whole: the index has other chunks; fewer folders are selected."
+    for render in (render_whole, report.render):
+        assert (shown in render(found)) is told
+        assert "What changed as a whole" not in render(replace(found, diagnosis=None))
 
 
 def finding(name: str, level: str = "error", **fields: object) -> Finding:
