@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from checkouts import commit_all
 from here import Done, called
 from raggate.cli import main
 
@@ -66,6 +70,36 @@ def test_a_retriever_is_gated_to_a_red_verdict(root: Path) -> None:
     (root / "rag.py").write_text(RETRIEVER.replace("LIMIT = 5", "LIMIT = 0"))
     red = raggate(root, "check")
     assert red.code == 1, red.out + red.err
+
+
+def test_the_workflow_gates_what_init_found(root: Path) -> None:
+    """The step `Gate` of the workflow is green for a change that loses nothing, and red for one that does."""
+    assert raggate(root, "init", "--python", "rag:build", "--vault", "notes", "--question", "spare key").code == 0
+    assert raggate(root, "golden", "add", "Where is the spare key?", "--anchor", "Keys.md").code == 0
+    assert raggate(root, "check").code == 3
+    (run,) = (path for path in (root / ".raggate" / "runs").iterdir() if path.is_dir())
+    assert raggate(root, "promote", str(run)).code == 0
+    (root / "rag.py").write_text(RETRIEVER)
+    commit_all(root)
+    temporary = root.parent / "runner"
+    for place, script in (
+        ("raggate", f'exec {sys.executable} -m raggate "$@"'),
+        ("own", f'exec {sys.executable} "$@"'),
+    ):
+        tool = temporary / place / "bin" / {"raggate": "raggate", "own": "python"}[place]
+        tool.parent.mkdir(parents=True)
+        tool.write_text(f"#!/bin/sh\n{script}\n")
+        tool.chmod(0o755)
+    job = yaml.safe_load((root / ".github/workflows/rag-gate.yml").read_text())["jobs"]["gate"]
+    assert job["permissions"] == {"contents": "read"}
+    (step,) = (step["run"] for step in job["steps"] if step.get("name") == "Gate")
+    summary = temporary / "summary.md"
+    environment = {**os.environ, "RUNNER_TEMP": str(temporary), "GITHUB_STEP_SUMMARY": str(summary), "BASE": "HEAD"}
+    for limit, code in (("5", 0), ("0", 1)):
+        (root / "rag.py").write_text(RETRIEVER.replace("LIMIT = 5", f"LIMIT = {limit}"))
+        done = subprocess.run(["bash", "-e", "-c", step], cwd=root, env=environment, capture_output=True, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
+    assert "Where is the spare key?" in summary.read_text()
 
 
 def test_a_program_is_recognised(root: Path) -> None:

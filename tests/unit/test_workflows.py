@@ -17,7 +17,11 @@ from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "src/raggate/cli/templates/rag-gate.yml"]
+TEMPLATES = ROOT / "src/raggate/cli/templates"
+WORKFLOWS = [
+    *sorted((ROOT / ".github" / "workflows").glob("*.yml")),
+    *(TEMPLATES / f"{name}.yml" for name in ("rag-gate-job", "rag-gate")),
+]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCKERFILES = [ROOT / "Dockerfile", ROOT / "examples/notes-api/Dockerfile"]
 BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)

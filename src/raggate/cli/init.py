@@ -36,8 +36,8 @@ _OF_A_CONTAINER = (
 _STARTED = {
     "url": "Check: `api.url` is an API that runs already, whatever a change does to its code. For pull requests let "
     "raggate start it: `api.container`.",
-    "command": "Check: on pull requests the action refuses `api.command`, unless its step has `allow-command: true`. "
-    "The change's code then runs beside the job's token; `api.container` keeps it away.",
+    "command": "Check: the workflow runs the change's code as the user of its job, with a token that only reads. "
+    "Install there what it needs. For code that you have not read, use `api.container`.",
     "container": "Check: `api.container` starts the API from your Dockerfile. Its `env` must say where the notes are: "
     '`VARIABLE: "{vault.NAME}"`.',
 }
@@ -268,6 +268,8 @@ def write_example(
 def _filled(template: str, directory: Path, config: str | None, there: first_config.There) -> str:
     from importlib.resources import files
 
+    of_a_job = template == "rag-gate.yml" and _backend(config) == "command"
+    template = "rag-gate-job.yml" if of_a_job else template
     text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
     if template == "raggate.yml":
         return first_config.example(directory, there, text) if config is None else config
