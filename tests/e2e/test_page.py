@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from builders import (
     make_baseline,
@@ -26,6 +26,7 @@ from raggate.models.run import LabelledResult, Labels
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
 from raggate.reports.page import report
+from raggate.reports.parts import advice
 from raggate.scoring.score import label, list_entries
 from reviews import baseline_of, beside, regression, review_of, run_of
 
@@ -289,3 +290,21 @@ def test_ten_thousand_questions_open_in_two_seconds(page: Page, tmp_path: Path) 
     page.locator("ol.rows > li > button").click()
     assert page.locator(".detail .old .passage.gold .rank").inner_text() == "2"
     assert time.monotonic() - start < 5
+
+
+def test_the_next_step_can_be_copied_and_opens_its_question(page: Page, tmp_path: Path) -> None:
+    """The card has the whole command with a button that copies it, and an id in the page opens its question."""
+    shown = opened(page, report.render(regression()), tmp_path)
+    written = "{writeText: async text => { globalThis.copied = text }}"
+    page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {{value: {written}}})")
+    card = shown.locator(".verdict .command")
+    card.get_by_role("button").click()
+    expect(card.get_by_role("button")).to_have_text("Copied")
+    assert page.evaluate("globalThis.copied") == advice.command(regression())
+    assert "report.html" not in shown.locator(".verdict").inner_text()
+    headings = shown.locator("main h2").all_inner_texts()
+    assert headings.index("Questions") < headings.index("Slices")
+    first = advice.first_red(regression())
+    assert first is not None
+    card.get_by_role("link").click()
+    expect(shown.locator("#browser li:has(.detail)")).to_contain_text(first.case_id)

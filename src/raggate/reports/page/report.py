@@ -157,17 +157,21 @@ def _sentences(review: Review) -> Sequence[str]:
 
 def _values(review: Review) -> dict[str, object]:
     verdict = review.verdict
-    steps = advice.first_steps(review) if header.greeting(review) else [*filter(None, [advice.next_step(review)])]
+    greeting, step = header.greeting(review), advice.next_step(review, lists="below")
+    steps = advice.first_steps(review) if greeting else [step] if step else []
     return {
         "review": review,
         "tone": _TONES.get(verdict.outcome, "warn"),
-        "sign": "👋" if header.greeting(review) else header.sign(verdict.outcome),
-        "heading": header.greeting(review) or verdict.outcome,
+        "sign": "👋" if greeting else header.sign(verdict.outcome),
+        "heading": greeting or verdict.outcome,
         "sentences": _sentences(review),
         "likely": reasons.likely(review) or reasons.changed(review),
         "facts": list(_facts(review)),
         "merging": [reasons.sentence(reason) for reason in reasons.merging(review)],
         "steps": [step.split("`") for step in steps],
+        "command": advice.command(review) if steps and not greeting else "",
+        "first": advice.first_red(review) if verdict.outcome in advice.RED else None,
+        "ids": frozenset(result.case.id for result in review.run.results),
         "notes": notes(review),
         "left_out": formatting.left_out(review),
         "deciding": deciding(review),

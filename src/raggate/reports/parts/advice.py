@@ -53,13 +53,13 @@ MATCH_FIRST = (
 )
 
 
-def next_step(review: Review) -> str:
-    """Return it; empty for a pass, and where a first run has its own steps."""
+def next_step(review: Review, lists: str = "in `report.html`") -> str:
+    """Return it; empty for a pass, and where a first run has its own steps. `lists` is where both lists are shown."""
     verdict = review.verdict
     if verdict.outcome in {"pass", "partial"} or not verdict.reasons or review.context.first_run:
         return ""
     if verdict.outcome in RED:
-        return _regression(review)
+        return _regression(review, lists)
     if verdict.outcome == "invariant broken":
         return "correct what is named under each invariant, or set its level in `invariants`; then run it again."
     if verdict.outcome == "interrupted":
@@ -80,7 +80,7 @@ def log_place(run: Run) -> str:
     return "api.log where the run was measured" if run.provenance.measured else "api.log in the run directory"
 
 
-def _regression(review: Review) -> str:
+def _regression(review: Review, lists: str) -> str:
     codes = {reason.code for reason in review.verdict.reasons}
     if codes == {"waiver-expired"}:
         return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
@@ -92,7 +92,7 @@ def _regression(review: Review) -> str:
         return f"run it again on your branch. {end}"
     # a backtick in an id would begin or end a key
     name = cut(first.case_id, limit=80).replace("`", "'")
-    return f"ask question {name} on your branch, then compare its two lists in `report.html`. {end}"
+    return f"ask question {name} on your branch, then compare its two lists {lists}. {end}"
 
 
 def command(review: Review) -> str:

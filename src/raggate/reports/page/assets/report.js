@@ -313,6 +313,19 @@
   }
   window.addEventListener("hashchange", follow);
 
+  // a command to copy; where nothing may be written to the clipboard, it is selected
+  for (const command of document.querySelectorAll(".command")) {
+    const code = command.querySelector("code");
+    const select = () => getSelection().selectAllChildren(code);
+    const copy = el("button", { type: "button" }, "Copy");
+    copy.addEventListener("click", () => {
+      select();
+      const written = navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject();
+      written.then(() => { copy.textContent = "Copied"; }, select);
+    });
+    command.append(copy);
+  }
+
   // on paper nothing is folded
   window.addEventListener("beforeprint", () => { for (const folded of document.querySelectorAll("details")) folded.open = true; });
 
