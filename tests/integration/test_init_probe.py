@@ -31,8 +31,8 @@ def raggate(root: Path, *words: str, **environment: str) -> Done:
     return called(lambda: main.main(words), at=root, environment=environment)
 
 
-def api() -> OtherApi:
-    """Return an API that searches the notes at any path, and tells that it is up."""
+def api(folder: str = "") -> OtherApi:
+    """Return an API that searches the notes at any path, tells that it is up, and puts a folder before its notes."""
     pages = {"/health": (200, {})}
 
     class Search(OtherApi):
@@ -43,7 +43,7 @@ def api() -> OtherApi:
                 heard.body.setdefault("top", heard.body.get("limit", 10))
             return super().answer(heard)
 
-    return Search(notes=NOTES, pages=pages)
+    return Search(notes=[(f"{folder}{name}", *rest) for name, *rest in NOTES], pages=pages)
 
 
 def test_from_an_api_to_a_verdict(root: Path) -> None:
@@ -61,6 +61,17 @@ def test_from_an_api_to_a_verdict(root: Path) -> None:
         done = raggate(root, "check")
     assert done.code == 0, done.out + done.err
     assert "verdict: pass (exit 0)" in done.out
+
+
+def test_notes_that_are_named_by_this_machine(root: Path) -> None:
+    """No file is written with a folder that no other machine has; the folder of where it runs is taken."""
+    with api(f"{root}/notes/") as there:
+        words = ("init", "--probe", f"{there.base_url}/search", "--vault", "notes")
+        refused = raggate(root, *words)
+        assert (refused.code, (root / "raggate.yml").exists()) == (2, False)
+        assert "by where they lie on this machine" in refused.err
+        assert raggate(root, *words, "--map", "path_prefix=/data/notes/").code in {0, 3}
+    assert str(root) not in (root / "raggate.yml").read_text()
 
 
 def workflow(root: Path) -> dict[str, Any]:

@@ -225,6 +225,7 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
         url=known.url,
         question=question_of(known),
         notes=_notes(known.there.vaults),
+        directories={str(own) for path in known.there.vaults.values() for own in (path.absolute(), path.resolve())},
         fields=_fields(known.fields),
         headers=headers,
         secrets=of_environment(known.environment, headers.pass_env),

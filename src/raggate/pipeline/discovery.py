@@ -48,7 +48,7 @@ _HEALTH = (
     *("/openapi.json", "/"),
 )
 _QUESTIONS = ("query", "question", "q", "text", "input", "prompt")
-_COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results")
+_COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results", "similarity_top_k")
 
 
 def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> dict[str, Any]:

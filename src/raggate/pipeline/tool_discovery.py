@@ -63,6 +63,7 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
         url: where it runs, with the path of the endpoint or without; empty for a server that is started.
         question: what is asked.
         notes: the notes that it may name: path -> the heading paths of each.
+        directories: where the notes lie on this machine.
         fields: part of a chunk, or `list` -> its path, as somebody said it.
         headers: what every request is sent with.
         secrets: values that no message may hold.
@@ -75,6 +76,7 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
     url: str
     question: str
     notes: Mapping[str, Collection[Elements]] = field(default_factory=dict)
+    directories: Collection[str] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     headers: Headers = field(default_factory=Headers)
     secrets: tuple[str, ...] = ()
@@ -106,6 +108,14 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
     chunks: dict[str, Any] = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
     prefix = _prefix(chunks, root, wanted)
     if prefix and "path_prefix" not in chunks:
+        # also behind `file://`
+        if prefix.rstrip("/").endswith((*wanted.directories,)):
+            raise UsageError(
+                f"the API names its notes by where they lie on this machine, below {quoted(prefix)}: "
+                "no other machine has that folder",
+                hint="Let it return paths from the folder of the notes. If it runs in another folder on CI, name that: "
+                "`--map path_prefix=/data/notes/`.",
+            )
         # a template, in which braces are doubled
         chunks["path_prefix"] = prefix.replace("{", "{{").replace("}", "}}")
     if "heading_path" not in chunks and (known := _known_headings(chunks, root, prefix or "", wanted)) is not None:
@@ -157,8 +167,9 @@ def _separator(chunks: Mapping[str, str], root: Any, prefix: str, wanted: Wanted
     if not isinstance(chunks.get("heading_path"), str):
         return None
     paths, headings = (shapes.values_of(part, chunks, root) for part in ("rel_path", "heading_path"))
+    # LlamaIndex writes `/A/B/`
     return separator_of(
-        (text, wanted.notes.get(path.removeprefix(prefix), ()))
+        (text.strip("/"), wanted.notes.get(path.removeprefix(prefix), ()))
         for path, text in zip(paths, headings, strict=False)
         if isinstance(path, str) and isinstance(text, str)
     )

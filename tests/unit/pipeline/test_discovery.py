@@ -118,6 +118,29 @@ def test_an_endpoint_without_a_description() -> None:
     assert sections["ask"]["mapped"]["ask"]["body"] == {"question": "{question}", "limit": "{k}"}
 
 
+def test_a_service_of_llama_index() -> None:
+    """Its usual names are known: `similarity_top_k` for the count, and `header_path`, set apart by slashes."""
+    hit = {"text": "x", "metadata": {"file": "Food.md", "header_path": "/Food/Bread/"}}
+
+    def search(body: dict[str, Any]) -> Any:
+        return {"nodes": [hit, hit][: body.get("similarity_top_k", 2)]}
+
+    mapped = discovered(Api({"/health": {}}, search), url=f"{URL}/find")["ask"]["mapped"]
+    assert mapped["ask"]["body"] == {"query": "{question}", "similarity_top_k": "{k}"}
+    chunks = mapped["response"]["chunks"]
+    assert (chunks["heading_path"], chunks["heading_separator"]) == ("metadata.header_path", "/")
+
+
+def test_a_folder_of_this_machine_is_not_written_down() -> None:
+    """The file is committed, and the folder is on no other machine; one that somebody names is taken."""
+    api = Api({"/openapi.json": DESCRIBED, "/livez": "ok"})
+    with pytest.raises(UsageError, match="no other machine has that folder") as caught:
+        discovered(api, directories={"/w", "/v"})
+    assert "--map path_prefix=" in caught.value.hint
+    named = discovered(api, directories={"/v"}, fields={"path_prefix": "/data/"})
+    assert named["ask"]["mapped"]["response"]["chunks"]["path_prefix"] == "/data/"
+
+
 def test_a_body_that_somebody_said() -> None:
     """An API with names of its own is asked by the body that was given, which says how many chunks it wants."""
 

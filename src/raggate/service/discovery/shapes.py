@@ -26,7 +26,18 @@ QUESTION = (
     *("search", "term", "keywords"),
 )
 COUNT = (
-    *("k", "topk", "limit", "topn", "nresults", "numresults", "maxresults", "maxnumresults", "maxchunks"),
+    *(
+        "k",
+        "topk",
+        "similaritytopk",
+        "limit",
+        "topn",
+        "nresults",
+        "numresults",
+        "maxresults",
+        "maxnumresults",
+        "maxchunks",
+    ),
     *("size", "top", "pagesize", "perpage", "n", "count", "hits", "rows"),
 )
 LISTS = (
@@ -39,7 +50,16 @@ FIELDS = {
         *("filename", "document", "note", "permalink", "uri", "url"),
     ),
     "heading_path": (
-        *("headingpath", "headings", "sectionpath", "headingtrail", "breadcrumbs", "breadcrumb", "heading"),
+        *(
+            "headingpath",
+            "headings",
+            "sectionpath",
+            "headerpath",
+            "headingtrail",
+            "breadcrumbs",
+            "breadcrumb",
+            "heading",
+        ),
         *("section", "headers", "header"),
     ),
     "text": (
@@ -253,8 +273,12 @@ def _unlikely(part: str, path: str, values: list[Any], notes: AbstractSet[str]) 
         return None if place is None else (0, place, path.count("."))
     named = sum(any(value == note or value.endswith(f"/{note}") for note in notes) for value in values)
     if named == len(values):
-        # what it holds says more than what it is called
-        return -1, place if place is not None else len(FIELDS[part]), path.count(".")
+        # what it holds says more than what it is called, and a path below the notes more than one of a machine
+        return (
+            -2 if notes >= {*values} else -1,
+            place if place is not None else len(FIELDS[part]),
+            path.count("."),
+        )
     if place is None:
         return None
     return 0 if all(value.endswith((".md", ".markdown")) for value in values) else 1, place, path.count(".")

@@ -99,6 +99,18 @@ HIT = {"path": "a.md", "text": "x"}
             "hits",
             {"rel_path": "path", "text": "text"},
         ),
+        # a path below the notes is better than one of some machine
+        (
+            {"r": [{"path": "/home/me/notes/a.md", "file_name": "a.md", "text": "x"}]},
+            "r",
+            {"rel_path": "file_name", "text": "text"},
+        ),
+        # as LlamaIndex names the headings
+        (
+            {"nodes": [{"text": "x", "metadata": {"file": "a.md", "header_path": "/A/"}}]},
+            "nodes",
+            {"rel_path": "metadata.file", "text": "text", "heading_path": "metadata.header_path"},
+        ),
         # what is not in every entry is not mapped
         ({"r": [{**HIT, "id": "1"}, HIT]}, "r", {"rel_path": "path", "text": "text"}),
     ],
