@@ -18,7 +18,7 @@ from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Reason
-from raggate.reports.parts import formatting, questions, sections
+from raggate.reports.parts import formatting, metric_tables, questions, sections
 from raggate.reports.parts.document import (
     COMMENT_LIMIT,
     KEPT,
@@ -170,7 +170,9 @@ def _checks(context: PromotionContext) -> Part:
 def _head(
     heading: str, sentence: str, proposal: BaselineCandidate, context: PromotionContext, *, accepts: bool
 ) -> Part:
-    lines = [line(Span(sentence, "bold", 600)), line(f"Reason: {proposal.provenance.get('reason') or '–'}")]
+    known = proposal.provenance
+    accepted = f"{'Accepted' if accepts else 'Started'} by: {known.get('promoted_by') or '–'}"
+    lines = [line(Span(sentence, "bold", 600)), line(f"Reason: {known.get('reason') or '–'}"), line(accepted)]
     if context.unsigned:
         lines.append(line(Span(unsigned_warning(context.unsigned), limit=600)))
     alert = Alert("CAUTION" if accepts else "NOTE", tuple(lines))
@@ -191,6 +193,9 @@ def _parts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[P
     yield _ratchet(context)
     facts = Bullets([(line(f"{name}: ", *pieces),) for name, *pieces in _facts(proposal, context)])
     yield Part(name="where it comes from", title="Where it comes from", blocks=(facts,), rank=KEPT)
+    hashes = [(line(f"{name}: ", _code(value)),) for name, value in context.hashes.items()]
+    blocks = (Bullets(hashes),) if hashes else ()
+    yield Part(name="hashes", title="Hashes of what was measured", blocks=blocks, folded=True, rank=5)
 
 
 def _accepts(proposal: BaselineCandidate) -> Part:
@@ -224,7 +229,7 @@ def _row(row: MetricChange, *, several: bool) -> tuple[Cell, ...]:
     kind, change = _kind(row), figures.change(row.change)
     # as a share of other cases a count would mislead
     both = replace(row.change, baseline=row.before, current=row.after, binary=row.change.binary and row.same_cases)
-    name = f"{row.change.metric} ({row.change.mode})" if several else row.change.metric
+    name = metric_tables.name_of(row.change, several=several)
     return (
         f"{_MARKS[kind]} {name}",
         figures.side(both, row.before),
@@ -305,11 +310,8 @@ def _facts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[t
         yield "image of the API", _code(evidence.image)
     if evidence.adopted:
         yield "promoted by", Span("this workflow run", target=links.run)
-    yield "started by", str(known.get("promoted_by") or "–")
     yield "raggate", str(known.get("raggate_version") or "–")
     yield "replaces", f"run {known['previous']}" if known.get("previous") else "nothing"
-    for name, value in context.hashes.items():
-        yield name, _code(value)
 
 
 def _code(text: str) -> Span:

@@ -284,8 +284,9 @@ def _last(review: Review, screen: Screen) -> None:
         screen.line(reasons.sentence(reason), first="⛔ ", style="bold red")
     for text in header.number_lines(review):
         screen.line(text, style="bold")
-    for own in header.verdict_lines(review):
-        screen.line(_text(own), limit=1200)
+    for number, own in enumerate(header.verdict_lines(review)):
+        # the first is the cause, or the verdict where none is known
+        screen.line(_text(own), limit=1200, style=style if number == 0 else "")
     if review.context.dependencies:
         screen.line(f"Changed beside the notes: {', '.join(review.context.dependencies)}", limit=600)
     if reasons.greeted(review):
@@ -293,7 +294,7 @@ def _last(review: Review, screen: Screen) -> None:
         for step in advice.first_steps(review)[:-1]:
             screen.line(step, first="Next: ")
     elif step := advice.next_step(review):
-        screen.line(step, first="Next: ")
+        screen.line(step, first="Next: ", style="bold")
         if command := advice.command(review):
             screen.command(command)
     screen.line(f"verdict: {verdict.outcome} (exit {verdict.exit_code})", style=style)

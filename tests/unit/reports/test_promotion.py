@@ -222,7 +222,7 @@ def test_worst_first() -> None:
     page = promotion.render([(replace(better(), rows=tuple(map(same_cases, rows))), told())])
     table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ") and "| metric" not in line]
     found = [visible(cells[0][2:]) for cells in table[: len(rows)]]
-    assert found == ["❌ gone", "❌ rate_up", "❌ down", "✅ up", "▫️ new", "▫️ same"]
+    assert found == ["❌ gone", "❌ rate up", "❌ down", "✅ up", "▫️ new", "▫️ same"]
 
 
 @each_row(
@@ -259,7 +259,7 @@ def test_it_fits(limit: int) -> None:
     page = promotion.render([(large, told(accepted=many))], limit=limit)
     assert utf16_units(page) <= limit
     assert "Where it comes from" in page
-    assert "metric_0" in visible(page)
+    assert "metric 0" in visible(page)
     assert "Shortened to fit" in page
 
 
@@ -288,8 +288,8 @@ def test_values_are_those_of_the_file(name: str) -> None:
     }[name]()
     stored = baseline.read(found.data, "the new baseline", directions(CUTOFFS)).scorecard.slices["hybrid"]["overall"]
     rows = rows_of(KINDS[name]())
-    assert rows["hit_at_5"][2] == f"{stored['hit_at_5'].value:.1%}"
-    assert rows["mrr_at_10"][2] == f"{stored['mrr_at_10'].value:.3f}"
+    assert rows["hit@5"][2] == f"{stored['hit_at_5'].value:.1%}"
+    assert rows["MRR@10"][2] == f"{stored['mrr_at_10'].value:.3f}"
 
 
 def of_suite(found: BaselineCandidate, suite: str) -> promotion.Entry:
