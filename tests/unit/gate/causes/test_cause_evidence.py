@@ -194,16 +194,23 @@ def test_notes_that_are_not_known_to_be_gone(before: CaseScore, result: dict[str
     assert cause_evidence(run, make_scorecard(make_case_score()), make_scorecard(before), ()).gone == {}
 
 
-def test_folders_that_some_answer_goes_beyond() -> None:
-    """By mode, folders are no limit once one answer has a chunk from outside of its own."""
-    inside = make_response(make_chunk(rel_path="mail/b.md", vault="work"), selected_folders=("work/mail",))
-    outside = make_response(make_chunk(rel_path="docs/b.md", vault="work"), selected_folders=("work/mail",))
-    items = [
-        make_labelled(make_case(name), make_result(name, response=response, mode=mode))
-        for name, mode, response in (("q1", "bm25", inside), ("q1", "hybrid", inside), ("q2", "hybrid", outside))
-    ]
+@each_row(
+    ("inside", "outside", "untold", "hint"),
+    [(2, 0, 0, False), (9, 1, 0, False), (8, 2, 0, True), (1, 1, 20, True)],
+)
+def test_folders_that_several_answers_go_beyond(inside: int, outside: int, untold: int, *, hint: bool) -> None:
+    """By mode, folders are no limit once more than one of ten answers that name any has a chunk from outside."""
+    paths = [*["mail/b.md"] * inside, *["docs/b.md"] * (outside + untold)]
+    items = []
+    for number, path in enumerate(paths):
+        folders = ("work/mail",) if number < inside + outside else None
+        response = make_response(make_chunk(rel_path=path, vault="work"), selected_folders=folders)
+        items.append(make_labelled(make_case(f"q{number}"), make_result(f"q{number}", response=response)))
+    of_another_mode = make_response(make_chunk(rel_path="mail/b.md", vault="work"), selected_folders=("work/mail",))
+    items.append(make_labelled(make_case("q0"), make_result("q0", response=of_another_mode, mode="bm25")))
     card = make_scorecard(make_case_score())
-    assert cause_evidence(make_run(*items), card, card, ()).beyond == {"bm25": set(), "hybrid": {"selected"}}
+    found = cause_evidence(make_run(*items), card, card, ()).beyond
+    assert found == {"bm25": set(), "hybrid": {"selected"} if hint else set()}
 
 
 def test_a_selection_of_which_no_chunk_tells() -> None:
