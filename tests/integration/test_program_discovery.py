@@ -25,12 +25,13 @@ class Retriever:
         self.notes = sorted(notes.glob("*.md"))
     def invoke(self, input, config=None):
         words = set(input.lower().split())
-        found = [Document(note.read_text(), {"source": str(note)}) for note in self.notes]
+        found = [Document(note.read_text(), {"source": str(note), **LEVELS[note.name]}) for note in self.notes]
         return sorted(found, key=lambda doc: -len(words & set(doc.page_content.lower().split())))[:LIMIT]
 
 def build(vault):
     return Retriever(vault)
 
+LEVELS = {"Keys.md": {"Header 1": "Keys"}, "Food.md": {}}
 LIMIT = 5
 """
 
@@ -58,7 +59,8 @@ def test_a_retriever_is_gated_to_a_red_verdict(root: Path) -> None:
     assert "this configuration can be measured (exit 0)" in done.out
     written = (root / "raggate.yml").read_text()
     assert "[python, '{shim}', 'rag:build', --vault, 'notes={vault.notes}']" in written
-    assert "rel_path: path" in written
+    # not every hit has headings, and the absolute path in the metadata is none of the repository
+    assert "chunks: {list: hits, rel_path: path, heading_path: heading_path, text: text}" in written
     assert str(root) not in written
     for question, anchor in (("Where is the spare key?", "Keys.md"), ("What is bread made of?", "Food.md")):
         added = raggate(root, "golden", "add", question, "--anchor", anchor)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from raggate.base import dates, redact
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
@@ -42,6 +44,7 @@ def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace)
         except CannotTell as error:
             error.log = started.log_tail()
             raise
+    wanted = replace(wanted, fields={**_as_on_the_page(answer), **wanted.fields})
     shape = shape_of(answer, wanted)
     if shape is None:
         keys = enumerated([*answer][:20]) or "nothing"
@@ -54,6 +57,17 @@ def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     body = {"question": "{question}", "k": "{k}", **({"vaults": "{vaults}"} if several else {})}
     mapped = {"ask": {"body": body}, "response": {"chunks": chunks}}
     return {"api": {"command": run}, "ask": {"adapter": "mapped", "concurrency": 1, "mapped": mapped}}
+
+
+def _as_on_the_page(answer: dict[str, Any]) -> dict[str, str]:
+    """Return the parts that hits have under the names of docs/functions.md, path and text only if all hits do."""
+    hits = answer.get("hits")
+    if not isinstance(hits, list) or not hits or not all(isinstance(hit, dict) for hit in hits):
+        return {}
+    if not all(isinstance(hit.get(name), str) for hit in hits for name in ("path", "text")):
+        return {}
+    others = {name: name for name in ("heading_path", "score", "vault") if any(hit.get(name) for hit in hits)}
+    return {"list": "hits", "rel_path": "path", "text": "text", **others}
 
 
 def _answer(started: Started, wanted: Wanted) -> dict[str, Any]:
