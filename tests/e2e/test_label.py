@@ -320,3 +320,12 @@ def test_ten_thousand_hostile_texts(page: Page, tmp_path: Path) -> None:
     assert alarms == []
     assert found == [None, 2, 1, url]
     assert re.search(r"onerror", project.journal.read_text())
+
+
+def test_a_phone_shows_the_title_and_whose_name_the_field_takes(page: Page, address: str) -> None:
+    """On a narrow screen the heading and the label of the name are there."""
+    page.set_viewport_size({"width": 390, "height": 780})
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_text("your name", exact=True)).to_be_visible()
+    expect(page.get_by_label("your name")).to_be_visible()
