@@ -72,7 +72,7 @@ def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_p
     assert done.code == 1, done.out + done.err
     assert "18 calls, 0 failed, 0 retried" in done.out
     assert "6 asked 3 times, 6 of 6 ranked differently" in done.out
-    everywhere(project, done.out, "asked 3 times, 6 of 6 questions came back with other chunks or in another order")
+    everywhere(project, done.out, "asked 3 times, 6 of 6 questions returned other chunks or another order")
     (row,) = [row for row in project.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
     assert (row["baseline"], row["current"]) == (1, 0.3333)
     found = metrics(project)
@@ -126,6 +126,6 @@ def test_questions_and_modes_that_have_no_part_are_told(project: Project) -> Non
     project.promote()
     done = project.command("check")
     assert done.code == 0, done.out + done.err
-    words = f"1 question is for other modes than those of ask.modes and never asked: {cases[0]['id']}"
+    words = f"1 question is never asked, because ask.modes lacks their modes: {cases[0]['id']}"
     everywhere(project, done.out, words)
-    everywhere(project, done.out, "no question is for mode vektor, so nothing of it is measured")
+    everywhere(project, done.out, "no question is for mode vektor, so this mode is not measured")

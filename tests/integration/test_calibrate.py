@@ -42,19 +42,19 @@ def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
     assert "noise       2 equal runs on" in project.command("baseline", "show").out
     alone = project.command("compare", "latest")
     assert alone.code == 3
-    assert "keeps no baseline to compare with; name one with --baseline" in " ".join(alone.out.split())
+    assert "keeps no baseline: name one with --baseline" in " ".join(alone.out.split())
     assert "there is no baseline" not in alone.out.lower()
     better = project.command("check", FAKE_BEHAVIOUR="noisy")
     assert better.code == 0, better.out
     warnings = {warning["code"]: warning["message"] for warning in project.verdict()["warnings"]}
-    assert "hit_at_1 (hybrid) +50.0 pt, noise 100.0 pt" in warnings["noise"]
+    assert "hit@1 (hybrid) +50.0 pt, noise 100.0 pt" in warnings["noise"]
     # the same API asked three times: 1/3 of the first ranks, where the baseline has 1/2
     project.edit("concurrency: 4", "concurrency: 4, repeat: 3")
     worse = project.command("check", FAKE_BEHAVIOUR="noisy")
     assert worse.code == 1, worse.out
     warnings = {warning["code"]: warning["message"] for warning in project.verdict()["warnings"]}
-    assert "hit_at_1 (hybrid) −16.7 pt, noise 100.0 pt" in warnings["noise"]
-    assert warnings["noise"].endswith("; that does not excuse them")
+    assert "hit@1 (hybrid) −16.7 pt, noise 100.0 pt" in warnings["noise"]
+    assert warnings["noise"].endswith("; this does not excuse them")
 
 
 def test_a_later_promotion_keeps_the_noise(project: Project) -> None:

@@ -251,7 +251,7 @@ def test_a_change_that_would_break_the_gate_is_told_so(
         path.write_text(content)
     done = committed.command("check", "--against", "HEAD")
     assert done.code == 3, done.out + done.err
-    assert "Nothing gated is worse than allowed, but merging this change would break the gate" in done.out
+    assert "No gated metric is worse than allowed, but merging this change would break the gate" in done.out
     verdict = committed.verdict()
     (found,) = verdict["preview"]["breaks"]
     assert problem in found
@@ -265,8 +265,10 @@ WAIVED = "waivers: [{case: anchovy-first, owner: me, reason: because, expires: 2
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
-        pytest.param(WAIVED, WAIVED, "waivers[0].case: no case 'anchovy-first'", id="waived-and-removed"),
-        pytest.param("", WAIVED.replace("-first", "-third"), "waivers[0].case: no case 'anchovy-third'", id="unknown"),
+        pytest.param(WAIVED, WAIVED, "waivers[0].case: no question 'anchovy-first'", id="waived-and-removed"),
+        pytest.param(
+            "", WAIVED.replace("-first", "-third"), "waivers[0].case: no question 'anchovy-third'", id="unknown"
+        ),
     ],
 )
 def test_a_waiver_of_no_question_would_break_the_gate(promoted: Project, before: str, after: str, problem: str) -> None:

@@ -468,7 +468,9 @@ def test_judges_decide_where_people_agree_with_them(armed: Project) -> None:
         advised = armed.command(*answers)
         assert advised.code == 0, advised.out
         verdict = armed.verdict()
-        assert "Judges have no say in groundedness: groundedness is advisory: kappa 0.0000" in verdict["headline"]
+        assert (
+            "Judges do not decide about groundedness: groundedness decides nothing: kappa 0.0000" in verdict["headline"]
+        )
         (row,) = (row for row in verdict["metrics"] if row["metric"] == "groundedness" and row["slice"] == "overall")
         assert (row["status"], row["delta"]) == ("advisory", -2.0)
     summary = (armed.last_run() / "summary.md").read_text()
@@ -506,7 +508,7 @@ def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(answe
         server.script = invalid_first
         done = answered.command("check", "--run", str(run))
     assert done.code == 3, done.out
-    assert "canary cases were left without a grade" in answered.verdict()["headline"]
+    assert "canary answers were left without a grade" in answered.verdict()["headline"]
 
 
 def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:

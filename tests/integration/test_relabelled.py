@@ -56,13 +56,16 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
     assert "hit@5 20 of 20 (=; 50.0% over all 40)" in done.out
-    over = "over the 20 questions relabelled since the baseline, where 100.0% stands in for them"
-    assert f"hit_at_5 (hybrid) is 0.0% {over}: with the compared ones that is −50.0 pt, allowed 5 pt" in done.out
+    over = "over the 20 questions relabelled since the baseline, where 100.0%)"
+    assert (
+        f"hit@5 (hybrid) is 0.0% {over}; together with the compared questions that is −50.0 pt, allowed 5 pt"
+        in done.out
+    )
     assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:20]}
     assert "rank 1 → not found, relabelled since the baseline" in done.out
     refused = promote(project)
     assert refused.code == 2
-    assert "hit_at_5 (hybrid) 100.0 → 50.0% over all questions of each side" in refused.err
+    assert "hit@5 (hybrid) 100.0 → 50.0% over all questions of each side" in refused.err
     assert stored(project) == 1
     assert promote(project, *ALLOWED).code == 0
     assert stored(project) == 0.5

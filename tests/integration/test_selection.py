@@ -28,7 +28,7 @@ def test_one_question_of_many(promoted: Project) -> None:
     assert page.startswith(
         "## 🔎 raggate: partial (suite small)\n\n> [!WARNING]\n> **Partial: 1 of 24 questions chosen"
     )
-    assert "**Nothing asked got worse; that is no verdict on the suite.**" in page
+    assert "**None of these questions got worse. This is no verdict on the whole suite.**" in page
     verdict = promoted.verdict()
     assert (verdict["verdict"], verdict["exit_code"]) == ("partial", 5)
     assert verdict["partial"] == {"asked": ["anchovy-first"], "of": 24, "selection": "-k 'anchovy and not second'"}

@@ -67,7 +67,7 @@ def test_promoting_a_loss(promoted: Project) -> None:
     directory = str(promoted.last_run())
     refused = promoted.command("promote", directory)
     assert refused.code == 2
-    assert "hit_at_1 (hybrid) 100.0 → " in refused.err
+    assert "hit@1 (hybrid) 100.0 → " in refused.err
     assert "--allow-regression --reason" in refused.err
     terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada", "--allow-no-match", "hybrid")
     shown = promoted.command("promote", directory, *terms, "--dry-run")
@@ -93,7 +93,7 @@ def test_promoting_what_a_loose_configuration_measured(promoted: Project) -> Non
     directory = str(promoted.last_run())
     refused = promoted.command("promote", directory)
     assert refused.code == 2
-    assert "hit_at_1 (hybrid) 100.0 → " in refused.err
+    assert "hit@1 (hybrid) 100.0 → " in refused.err
     (promoted.root / "other.yml").write_text(strict.replace("suite: small", "suite: other"))
     other = promoted.command("promote", directory, "-c", "other.yml")
     assert other.code == 2

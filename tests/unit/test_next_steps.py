@@ -61,7 +61,8 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
     record = "A loss that the gate lets pass may be promoted with its record"
     for page in shown(review):
         assert record in page
-        assert "promoting this run takes --allow-regression and a --reason: hit_at_1 (hybrid) 100.0 → 98.0%" in page
+        unescaped = page.replace("&#64;&#8288;", "@")
+        assert "promoting this run takes --allow-regression and a --reason: hit@1 (hybrid) 100.0 → 98.0%" in unescaped
 
 
 def test_a_pass_that_can_be_promoted_says_nothing() -> None:
@@ -102,8 +103,8 @@ def test_what_is_gone_and_what_is_not_alike_have_a_next_step() -> None:
     assert "q00; put it back, or promote a run without it" in fewer.verdict.headline
     other = judged(run_of(ALL, fingerprint={"k": 8}), before)
     assert other.verdict.headline == (
-        "No verdict is possible: the number of chunks asked for (ask.k) changed: 5 in the baseline, 8 now; undo that, "
-        "or promote a run that is measured so."
+        "No verdict is possible: the number of chunks requested (ask.k) changed: 5 in the baseline, 8 now; undo that change, "
+        "or promote a run with the new setting."
     )
     others = judged(run_of({make_case(case.id, question=f"{case.question} By whom?"): True for case in CASES}), before)
     assert others.verdict.outcome == "cannot tell"

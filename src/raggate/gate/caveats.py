@@ -38,9 +38,9 @@ def age(baseline: Baseline | None, at: str) -> Iterator[Reason]:
         return
     day = f"the baseline was measured on {dates.day(measured)}"
     if days > STALE_AFTER_DAYS:
-        advice = f"before this run, and counts as stale after {STALE_AFTER_DAYS}: promote a newer run"
+        advice = f"before this run, and is stale after {STALE_AFTER_DAYS}: promote a newer run"
     else:
-        advice = "after this run: if a clock was wrong, promote a run by the right one"
+        advice = "after this run: if a clock was wrong, set it right and promote a new run"
     yield Reason("stale-baseline", f"{day}, {counted(int(abs(days)), 'day')} {advice}")
 
 
@@ -51,24 +51,26 @@ def of_baseline(comparison: Comparison, gate: Gate, started: str) -> Iterator[Re
     if comparison.vault_changes and gate.on_vault_change == "warn":
         yield completeness.other_vault(comparison)
     if changed := "; ".join(_changed(comparison, comparison.golden)):
-        yield Reason("golden-changed", f"the golden set is not the one of the baseline: {changed}")
+        yield Reason("golden-changed", f"the golden set changed since the baseline: {changed}")
     baseline = comparison.baseline
     if baseline is not None and baseline.restate is not None and comparison.deltas:
         whose = baseline.provenance["means_of"]
-        message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
+        message = (
+            f"the baseline's means follow the definitions of {whose}, so this run is compared by the same definitions"
+        )
         yield Reason("other-definitions", message)
 
 
 def _changed(comparison: Comparison, golden: GoldenChanges) -> Iterator[str]:
     parts = {
         "not in the baseline yet": _outcomes(comparison, golden.added),
-        "relabelled and not compared one by one": golden.relabelled,
-        "filed under another category, difficulty, tag or vault": golden.refiled,
+        "relabelled, so not compared one by one": golden.relabelled,
+        "in another category, difficulty, tag or vault": golden.refiled,
         "no longer must-pass": golden.released,
     }
     for how, names in parts.items():
         if names:
-            yield f"{counted(len(names), 'case')} {how}: {wording.some(names)}"
+            yield f"{counted(len(names), 'question')} {how}: {wording.some(names)}"
 
 
 def _outcomes(comparison: Comparison, names: Sequence[str]) -> list[str]:
@@ -91,7 +93,7 @@ def _outcome(case: CaseScore) -> tuple[str, bool]:
     if abstained is not None:
         return ("abstained", True) if mostly(abstained) else ("did not abstain", False)
     if UNANSWERABLE in case.slices:
-        return "not known to abstain", False
+        return "unknown whether it abstained", False
     return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)
 
 
@@ -104,16 +106,18 @@ def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> 
         unsure = others is not None and row.allowed is not None and row.status not in {"worse", "below floor"}
         if others is not None and unsure and others.drop > (row.allowed or 0.0) + EPSILON:
             allowed = figures.tolerated(delta.metric, row.allowed or 0.0)
-            message = f"{wording.shortfall(delta, others)}, allowed {allowed}; by so few it may be chance"
+            message = f"{wording.shortfall(delta, others)}, allowed {allowed}; with so few questions it may be chance"
             yield Reason.of_row("perhaps-worse", message, delta)
         if gate.rule(delta.metric) and delta.current.n and not delta.baseline.n and not (others and others.n):
             new.append(delta)
     modes = reach.new_modes(comparison)
     names = [wording.name(delta) for delta in new if delta.mode not in modes]
     if names:
-        yield Reason("not-gated", f"without a value in the baseline, so not compared: {wording.some(names)}")
+        yield Reason(
+            "not-gated", f"the baseline has no value for these, so they are not compared: {wording.some(names)}"
+        )
     for mode in modes:
-        yield Reason("not-gated", f"mode {mode} has no baseline, so nothing of it is gated until a run is promoted")
+        yield Reason("not-gated", f"mode {mode} has no baseline: it is not gated until you promote a run")
 
 
 def other_texts(comparison: Comparison) -> Iterator[Reason]:
@@ -147,19 +151,23 @@ def of_calls(comparison: Comparison) -> Iterator[Reason]:
     if rate is not None and rate.value:
         yield Reason(
             "unasked-answers",
-            f"the API generated an answer in {round(rate.value * rate.n)} of {counted(rate.n, 'call')} although only "
-            "retrieval was asked for: it does not honour retrieval_only, and every run costs what its language model "
-            "costs; switch generation off on its side, or give it a stub of the model in `env`",
+            f"the API generated an answer in {round(rate.value * rate.n)} of {counted(rate.n, 'call')}, although "
+            "raggate "
+            "asked for retrieval only: you pay for its language model in every run. Switch generation off in the "
+            "API, or "
+            "point it at a stub of the model by `env`",
         )
     late, parts = operations.failures.get("timeout", 0), []
     if late:
         parts.append(
-            f"{late} of {counted(operations.calls, 'call')} timed out: lower ask.concurrency, so that fewer are "
-            "under way at once, or raise ask.timeout"
+            f"{late} of {counted(operations.calls, 'call')} timed out: lower ask.concurrency to ask fewer "
+            "at once, or raise ask.timeout"
         )
     if operations.retries > max(1, RETRIED * operations.calls):
         often = f"{counted(operations.retries, 'retry', 'retries')} for {counted(operations.calls, 'call')}"
-        parts.append(f"{often}, as the API answered 502, 503 or not at all: whoever asks it once gets that")
+        parts.append(
+            f"{often}: the API answered 502, 503 or not at all, which a client without retries sees as an error"
+        )
     yield from (Reason("failed-calls", message) for message in parts)
     yield from _slower(comparison)
 
@@ -176,8 +184,8 @@ def _slower(comparison: Comparison) -> Iterator[Reason]:
     if before is None or before < 0 or now is None or now < SLOWER * before or now < before + SLOWER_MS:
         return
     message = (
-        f"the median answer time is {fixed(now, 0)} ms, in the baseline it is {fixed(before, 0)} ms: "
-        "the API got slower, or this machine is slower or busier"
+        f"the median answer time went from {fixed(before, 0)} to {fixed(now, 0)} ms: "
+        "the API is slower, or this machine is slower or busier"
     )
     yield Reason("slower", message)
 
@@ -190,5 +198,5 @@ def slices(rows: Sequence[GatedMetric]) -> Iterator[Reason]:
             worse.setdefault((row.delta.mode, row.delta.slice), []).append(row)
     for metrics in worse.values():
         worst = max(metrics, key=lambda row: abs(row.delta.delta or 0.0))
-        more = f"; {counted(len(metrics) - 1, 'other metric')} of it got worse too" if len(metrics) > 1 else ""
+        more = f"; {counted(len(metrics) - 1, 'other metric')} of this slice got worse too" if len(metrics) > 1 else ""
         yield Reason.of_row("slice-worse", wording.change(worst) + more, worst.delta)

@@ -99,10 +99,10 @@ def _why_no_baseline(run: Run) -> str:
     """Return why there is none although the project may have one; empty if there is simply none yet."""
     file, command = run.config.baseline_path, run.provenance.command
     if file in run.provenance.ignored:
-        return f"the commit that judges has no baseline: commit {cut(file)}, or check without --against"
+        return f"the base commit has no baseline: commit {cut(file)} there, or check without --against"
     kind = "an interrupted run" if run.interrupted else f"a run of `raggate {command}`"
     keeps_none = run.interrupted or command in _KEEP_NO_BASELINE
-    return f"{kind} keeps no baseline to compare with; name one with --baseline" if keeps_none else ""
+    return f"{kind} keeps no baseline: name one with --baseline" if keeps_none else ""
 
 
 def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:

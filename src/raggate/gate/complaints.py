@@ -70,7 +70,7 @@ def of_questions(comparison: Comparison, rows: Sequence[GatedMetric]) -> dict[Ke
     for key, metric in fell.items():
         mode, case = key
         values = figures.both(metric, *(side[key].values.get(metric) for side in (before, now)))
-        message = f"question {case} ({mode}): {metric} {values}"
+        message = f"question {case} ({mode}): {figures.title(metric)} {values}"
         complaints[key] = Complaint(reason=Reason("worse", message, case_id=case, mode=mode, metric=metric))
     return complaints
 

@@ -23,7 +23,7 @@ from raggate.scoring.repeats import times_asked
 _MUST_AGREE = {
     "metrics_version": "the definitions of the metrics",
     "adapter": "the adapter",
-    "k": "the number of chunks asked for (ask.k)",
+    "k": "the number of chunks requested (ask.k)",
     "retrieval_only": "whether answers are generated (ask.retrieval_only)",
 }
 
@@ -40,7 +40,7 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
         return ""
     cases = baseline.scorecard.questions
     few = comparison.compared < MIN_OVERLAP * cases - EPSILON
-    return f"only {comparison.compared} of {name}'s {cases} cases are still the same" if few else ""
+    return f"only {comparison.compared} of {name}'s {cases} questions are still the same" if few else ""
 
 
 def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
@@ -65,10 +65,10 @@ def never_asked(run: Run) -> Iterator[str]:
     idle = [case.id for case in cases if not any(asked_in(case.modes, mode) for mode in modes)] if modes else []
     if idle:
         number = f"{counted(len(idle), 'question')} {wording.are(len(idle))}"
-        yield f"{number} for other modes than those of ask.modes and never asked: {wording.some(idle)}"
+        yield f"{number} never asked, because ask.modes lacks their modes: {wording.some(idle)}"
     for mode in modes:
         if not any(asked_in(case.modes, mode) for case in cases):
-            yield f"no question is for mode {mode}, so nothing of it is measured"
+            yield f"no question is for mode {mode}, so this mode is not measured"
 
 
 def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
@@ -103,7 +103,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from judge_advice.reasons(comparison, gate)
     decides = any(row.decides(gate) for row in rows)
     if comparison.baseline is not None and not comparison.incomparable and not decides:
-        yield Reason("nothing-gated", "no gated metric has a value in the baseline, so nothing was decided")
+        yield Reason("nothing-gated", "no gated metric has a value in the baseline, so there is nothing to compare")
 
 
 def removed_cases(comparison: Comparison) -> Iterator[Reason]:
@@ -126,7 +126,8 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         (filled_before, of_before), (filled, of) = lost.before, lost.now
         message = (
             f"the API returned {lost.field} ({lost.mode}) in {filled_before} of {counted(of_before, 'answer')} of the "
-            f"baseline's run and in {filled} of {of} now, so what depends on it is not checked in {of - filled}"
+            f"baseline's run and in {filled} of {of} now, so raggate cannot check what depends on it in "
+            f"{of - filled} answers"
         )
         yield Reason("field-vanished", message)
     yield from index_change.counts(comparison, {lost.field for lost in vanished})
@@ -143,7 +144,7 @@ def other_vault(comparison: Comparison) -> Reason:
     """Return which notes are not those of the baseline; there are such."""
     changes = [str(change) for change in comparison.vault_changes]
     differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
-    return Reason("vault-changed", f"the vault is not the one of the baseline, {differ}")
+    return Reason("vault-changed", f"the notes changed since the baseline: {differ}")
 
 
 def emptied(delta: Delta) -> bool:
@@ -169,7 +170,7 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     for delta in comparison.deltas:
         if delta.slice == OVERALL and gate.rule(delta.metric) is not None and other_questions(delta):
             now = counted(delta.current.n, "question")
-            message = f"{wording.name(delta)} is a mean over {now}, in the baseline over {delta.baseline.n}"
+            message = f"{wording.name(delta)} is a mean over {now}, but over {delta.baseline.n} in the baseline"
             yield Reason.of_row("incomparable", message, delta)
 
 
@@ -180,7 +181,7 @@ def _scored(delta: Delta) -> tuple[int, int]:
 
 
 def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
-    gone = "was measured in the baseline and is not any more"
+    gone = "was measured in the baseline, but not now"
     modes = {delta.mode for delta in deltas if delta.slice == OVERALL and emptied(delta)}
     left = [delta for delta in deltas if delta.mode not in modes]
     whole = [f"mode {mode}" for mode in sorted(modes)]
@@ -188,7 +189,9 @@ def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
     yield from (Reason("vanished", f"{name} {gone}") for name in whole)
     metrics = [delta for delta in left if not emptied(delta)]
     for delta in sorted(metrics, key=lambda delta: delta.run_value.n > 0):
-        lost = "has a value in none of the cases it had one in before, only in others" if delta.run_value.n else gone
+        lost = (
+            "no longer has a value for any of the baseline's questions, only for others" if delta.run_value.n else gone
+        )
         yield Reason.of_row("vanished", f"{wording.name(delta)} {lost}", delta)
 
 
@@ -200,7 +203,7 @@ def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
     for mode, counts in comparison.scorecard.counts.items():
         before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
         if now < before:
-            message = f"mode {mode} was asked {counted(now, 'case')}, in the baseline {before}"
+            message = f"mode {mode} was asked {counted(now, 'question')}, but {before} in the baseline"
             yield Reason("removed-cases", message, mode=mode)
 
 
@@ -210,10 +213,10 @@ def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[
         now, was = _scored(delta)
         too_thin = now < MIN_OVERLAP * was - EPSILON
         if delta.slice == OVERALL and 0 < now < was and too_thin == much:
-            over = f"{counted(now, 'case')}, in the baseline to {delta.baseline.n}"
+            over = f"{counted(now, 'question')} ({delta.baseline.n} in the baseline)"
             if delta.unpaired or delta.uncompared is not None:
-                over = f"{now} of the {was} cases it applied to before"
-            yield Reason.of_row("fewer-scored", f"{wording.name(delta)} applies to {over}", delta)
+                over = f"{now} of its {was} questions in the baseline"
+            yield Reason.of_row("fewer-scored", f"{wording.name(delta)} now applies to {over}", delta)
 
 
 def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...]:
@@ -233,7 +236,7 @@ def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: S
         yield from (text for _, text in changed_settings(before, now))
     lost = lost_cutoffs(before, cutoffs_of(now))
     if lost:
-        yield f"the baseline is scored at cut-offs that are not scored any more (score.k): {lost}"
+        yield f"the baseline has cut-offs that score.k no longer has: {lost}"
     if not set(baseline.scorecard.slices) & set(modes):
         measured, stored = ", ".join(modes), ", ".join(baseline.scorecard.slices)
         yield f"no mode in common: {stored or 'none'} in the baseline, {measured or 'none'} now"

@@ -25,7 +25,7 @@ from raggate.models.verdict import ReportContext, Review
 from raggate.models.waiver import WaiverStatus
 from raggate.scoring.score import SliceMeans, directions
 
-_NO_QUESTIONS = "the baseline has no single questions, and a part of them cannot be held against means of all"
+_NO_QUESTIONS = "the baseline has no single questions, so a part of them cannot be compared with it"
 
 NO_CONTEXT = ReportContext()
 """Nothing is known beside the scores."""

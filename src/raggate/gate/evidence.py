@@ -130,9 +130,9 @@ def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], na
         if amount or (metric in METRICS and METRICS[metric].judged):
             what = "is an amount" if amount else "is given by judges"
             raise UsageError(
-                f"{name}: gate.composite[{number}]: {metric} {what}, and a composite is made of values "
-                "from 0 to 1 that are computed",
-                hint="Gate it by a tolerance of its own in gate.metrics.",
+                f"{name}: gate.composite[{number}]: {metric} {what}, but a composite takes only "
+                "values from 0 to 1 that raggate computes",
+                hint="Remove it here, and gate it by its own tolerance in gate.metrics.",
             )
 
 

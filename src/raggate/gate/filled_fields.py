@@ -18,15 +18,15 @@ from raggate.models.run import LabelledResult, Response
 from raggate.models.smoke_test import FilledField, SmokeTest
 
 _SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
-_NO_ANSWER = "answers cannot be scored, as none came"
-_OWN_ID = "made by raggate of everything else"
+_NO_ANSWER = "no answer came, so there is nothing to score"
+_OWN_ID = "raggate makes one from the other fields"
 
 
 _OF_CHUNKS = {
-    "rel_path": ("rel_path", "no question finds the note of its labels, unless they are ids of documents"),
+    "rel_path": ("rel_path", "no label of a note can match, only ids of documents"),
     "heading_path": ("heading_path", "labels that name a heading never match; only labels of whole notes can"),
-    "text": ("text", "labels with snippets never match, and whether a text is in its note is not checked"),
-    "score": ("score_final", "whether scores fall down the list is not checked, and they explain no loss"),
+    "text": ("text", "labels with snippets never match, and raggate cannot check that a text is in its note"),
+    "score": ("score_final", "raggate cannot check that scores fall down the list, nor explain a loss by them"),
     "score_vector": ("score_vector", ""),
     "score_lexical": ("score_lexical", ""),
     "id": ("chunk_id", ""),
@@ -124,8 +124,8 @@ def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
 def _unknown(response: Response) -> Iterator[str]:
     if not response.chunks:
         yield (
-            "the list of chunks is empty, so nothing can be said of its fields: is the index filled? "
-            "`--question` asks something else"
+            "the list of chunks is empty, so its fields are unknown. Is the index filled? "
+            "Ask something else with `--question`"
         )
 
 
@@ -151,9 +151,9 @@ def _strangers(response: Response, notes: Vault) -> Iterator[str]:
         return
     message = f"notes_exist: {len(strange)} of {counted(len(response.chunks), 'chunk')}"
     if not any(strange):
-        yield f"{message} without the path of a note; docs/adapters.md has what holds where an API tells ids alone"
+        yield f"{message} without the path of a note; for an API that returns ids only see docs/adapters.md"
         return
-    message += f": a path that no note of the vault has, such as {quoted(strange[0], limit=100)}"
+    message += f": the vault has no note with such a path: {quoted(strange[0], limit=100)}"
     prefix = prefix_of(strange, paths)
     if prefix is not None:
         message += f"; chunks.path_prefix {quoted(prefix, limit=100)} removes what comes before it"
@@ -191,10 +191,12 @@ def _hints(item: LabelledResult, response: Response, settings: Config) -> Iterat
     asked = item.case.k or settings.ask.k
     if 0 < depth < min(asked, deepest):
         yield (
-            f"{counted(depth, 'chunk')} came where {asked} were asked for, and {deepest} are scored: is `{{k}}` sent, "
+            f"{counted(depth, 'chunk')} came, but raggate requested {asked} and scores {deepest}: is `{{k}}` sent, "
             "does the API cap it, or is that all it finds?"
         )
     if item.case.gold_supports and not any(item.labels.matches):
-        yield "the passage that the golden set expects is not in the list; one question says little"
+        yield "the expected passage is not in the list (one question says little)"
     if response.unasked:
-        yield "an answer was generated although only retrieval was asked for, which takes time and may cost money"
+        yield (
+            "the API generated an answer although raggate asked for retrieval only: that takes time and may cost money"
+        )

@@ -152,7 +152,7 @@ def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int)
         rank = _rank(own, metric)
         if not _within(rank, flip_at):
             flip = _described("absent", Asked(item=item, metric=metric, before=None, after=rank, evidence=evidence))
-            why = f"is below rank {flip_at}, within which a question counts as found"
+            why = f"is below rank {flip_at}, where a question no longer counts as found"
             yield flip if rank is None else replace(flip, cause=None, why=why)
 
 
@@ -276,10 +276,10 @@ def _lack(case: CaseScore, depth: int) -> tuple[str, str] | None:
     if mostly(case.values.get(FALSE_ABSTENTION_RATE)):
         return "the API abstained", FALSE_ABSTENTION_RATE
     if UNANSWERABLE in case.slices:
-        return "whether the API abstains is not read from its answers", ABSTENTION_ACCURACY
+        return "raggate does not read from the answers whether the API abstains", ABSTENTION_ACCURACY
     grouped = any(family(name) == RECALL_ALL and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank
     if rank is not None and rank <= depth:
         return None
-    nothing = "not all that it needs is there" if grouped else "nothing expected is"
+    nothing = "not every needed passage is" if grouped else "nothing expected is"
     return f"{nothing} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)

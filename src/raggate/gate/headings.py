@@ -35,7 +35,7 @@ def unsplit(returned: Returned) -> str:
     separator = set_apart_by((text, paths) for text, paths in whole if text)
     if separator is None:
         return ""
-    return f"the API sets headings apart by {separator!r}, where they are not split: see `heading_separator`"
+    return f"the API separates headings by {separator!r}: set `heading_separator` to that"
 
 
 def _only(heading_path: str) -> str:

@@ -67,7 +67,7 @@ def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
     checkout = git.find(root)
     if checkout is None:
         raise UsageError(
-            "the history of a baseline is read from git, and no git repository is here",
+            "the history of a baseline comes from git, but this is no git repository",
             hint="Run it in a clone of the repository.",
         )
     head = git.resolve(checkout, at, purpose=_PURPOSE)
@@ -134,7 +134,7 @@ def _content(objects: LocalObjects, commit: str, path: str) -> bytes:
         file = entry if entry is not None and entry.kind in {"file", "link"} else None
         content = None if file is None else objects.blob(file, limit=MOST_BYTES)
     except Missing:
-        raise FileError(path, "its content is not in this clone") from None
+        raise FileError(path, "this clone lacks its content") from None
     except TooLarge:
         raise FileError(path, f"larger than {MOST_BYTES} bytes") from None
     except UsageError as error:

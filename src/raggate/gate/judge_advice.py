@@ -44,7 +44,7 @@ def unfit(comparison: Comparison) -> dict[str, str]:
     present = sorted(names & set(JUDGED))
     summary = JudgingSummary.of(comparison.scorecard.fingerprint)
     if summary is None:
-        return dict.fromkeys(present, "nothing is known of how judging went")
+        return dict.fromkeys(present, "the run does not record how judging went")
     earlier = earlier_judging(comparison)
     problems = {name: why_unfit(JUDGED[name], summary, earlier) for name in present}
     return {name: problem for name, problem in problems.items() if problem}
@@ -62,7 +62,7 @@ def why_unfit(score: str, summary: JudgingSummary, earlier: JudgingSummary | Non
     """Return why the judges of a score are not fit to decide; empty where they are."""
     coverage = summary.scores.get(score)
     if coverage is None:
-        return "nothing is known of how it was judged"
+        return "the run does not record how it was judged"
     return uncovered(coverage, summary.min_coverage) or agrees_too_little(score, summary, earlier)
 
 
@@ -71,8 +71,8 @@ def uncovered(coverage: Coverage, least: float) -> str:
     if coverage.share is None or coverage.share >= least - EPSILON:
         return ""
     return (
-        f"only {coverage.judged} of {coverage.expected} answers were judged ({coverage.gaps}), and at least "
-        f"{percent(least)} must be"
+        f"only {coverage.judged} of {coverage.expected} answers were judged ({coverage.gaps}); it takes at least "
+        f"{percent(least)}"
     )
 
 
@@ -80,7 +80,7 @@ def agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSumma
     """Return why the canary set does not show that the judges of a score agree with people; empty where it does."""
     agreement = on_canary(score, summary)
     if summary.canary is None or agreement is None:
-        return "no canary set shows whether its judges agree with people"
+        return "without a canary set nobody knows whether its judges agree with people"
     past = earlier.canary if earlier is not None else None
     known = earlier if past is not None and past.hash == summary.canary.hash else None
     return _disagreement(agreement, summary.canary.floor, on_canary(score, known))
@@ -96,12 +96,12 @@ def on_canary(score: str, summary: JudgingSummary | None) -> CanaryAgreement | N
 def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | None) -> str:
     if too_few(now):
         least = max(LEAST_CANARY, (now.cases + 1) // 2)
-        return f"only {now.judged} of {counted(now.cases, 'canary case')} were judged, and at least {least} must be"
+        return f"only {now.judged} of {counted(now.cases, 'canary case')} were judged; it takes at least {least}"
     if 0 < now.answers < LEAST_CANARY:
         alike = f"its {now.judged} canary cases hold {counted(now.answers, 'different answer')}"
         return f"{alike}, and at least {LEAST_CANARY} are needed"
     if now.kappa is None:
-        return "its judges gave every canary case the same grade as people did, so nothing distinguishes them"
+        return "people and judges gave every canary answer the same grade, so kappa is not defined"
     interval = "" if now.low is None or now.high is None else f" [{written(now.low)}, {written(now.high)}]"
     kappa = f"kappa {written(now.kappa, beside=floor)}{interval} with people on {now.judged} canary cases"
     if now.kappa < floor - EPSILON:
@@ -139,7 +139,7 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
             if row.delta.metric == metric and row.delta.slice == OVERALL and row.status == "advisory" and _fell(row)
         ]
         got_worse = f"; it got worse: {', '.join(worse)}" if worse else ""
-        yield Reason("judge-unfit", f"{metric} is advisory: {problem}{got_worse}", metric=metric)
+        yield Reason("judge-unfit", f"{figures.title(metric)} decides nothing: {problem}{got_worse}", metric=metric)
     if baseline.paired or baseline.other_grades:
         yield from judged_by_others(comparison, promoting=False)
     yield from _quality(JudgingSummary.of(comparison.scorecard.fingerprint))
@@ -154,7 +154,7 @@ def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
         )
         yield Reason("judge-quality", message)
     if summary is not None and summary.canary is not None and summary.canary.replayed:
-        message = "the canary set was answered by the cassette, which says nothing of the judges of today"
+        message = "the cassette answered the canary set, so today's judges were not tested"
         yield Reason("judge-quality", message)
 
 
@@ -202,8 +202,8 @@ def judged_by_others(comparison: Comparison, *, promoting: bool) -> Iterator[Rea
         "the baseline": (baseline.scorecard, _had_grades(baseline)),
     }
     silent = [side for side, (card, grades) in sides.items() if not grades and JUDGES not in card.fingerprint]
-    why = f"{silent[0]} was not judged" if silent else "they are not known to be by the same judges and prompts"
-    message = f"judged metrics are not compared with the baseline's: {why}"
+    why = f"{silent[0]} was not judged" if silent else "the judges or prompts may be different"
+    message = f"judged metrics are not compared with the baseline: {why}"
     yield Reason("other-judges", message)
 
 
@@ -270,7 +270,7 @@ def _kept_from_grading(
         # answers of which the baseline has no grade: to a question asked again, or one that was refused then
         return uncovered(now, summary.min_coverage)
     if graded and not excused and disagreement:
-        return f"canary cases were left without a grade, so its worth is not known: {disagreement}"
+        return f"canary answers were left without a grade, so the judges are not tested: {disagreement}"
     return ""
 
 

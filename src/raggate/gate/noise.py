@@ -45,7 +45,10 @@ def way_out(scorecard: Scorecard) -> str:
     if Noise.of(scorecard.fingerprint) is not None:
         return ""
     calls = counted(CALIBRATED_RUNS * max(len(scorecard.cases), 1), "call")
-    return f"; the baseline is one run: `raggate calibrate --boot-each` measures the noise ({calls}), then promote that"
+    return (
+        f"; the baseline is a single run: measure the noise with `raggate calibrate --boot-each` ({calls}) and "
+        "promote that run"
+    )
 
 
 def unsteady(comparison: Comparison) -> Iterator[Reason]:
@@ -60,7 +63,7 @@ def unsteady(comparison: Comparison) -> Iterator[Reason]:
         message += way_out(baseline.scorecard) if baseline is not None else ""
         yield Reason("noise", message)
     if repeated.failed:
-        again = "when asked a second time, which no metric counts" if repeated.times == 2 else "more than once"
+        again = "when asked a second time (no metric counts that)" if repeated.times == 2 else "more than once"
         message = f"{repeated.failed} of {counted(repeated.asked, 'question')}{repeated.counting} got no answer {again}"
         yield Reason("noise", message)
 
@@ -71,10 +74,7 @@ def other_rankings(repeated: Repeated) -> str:
     parts += [f"{count} flip {name}" for name, count in repeated.flips.items() if count]
     by = f" ({', '.join(parts)})" if parts else ""
     questions = counted(repeated.compared, "question") + repeated.counting
-    return (
-        f"asked {often(repeated.times)}, {repeated.differ} of {questions} came back with other chunks or in another "
-        f"order{by}"
-    )
+    return f"asked {often(repeated.times)}, {repeated.differ} of {questions} returned other chunks or another order{by}"
 
 
 def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:
@@ -96,9 +96,9 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
             places.append((row.delta.metric, row.delta.mode, row.delta.slice))
     if changes:
         single = len(changes) == 1
-        stands = f"; that does not excuse {'it' if single else 'them'}" if red else ""
+        stands = f"; this does not excuse {'it' if single else 'them'}" if red else ""
         message = (
-            f"{counted_metrics(places)} changed by no more than between {noise.runs} equal runs"
+            f"{counted_metrics(places)} changed by no more than in {noise.runs} equal runs"
             f"{_on(noise)}, so {'it' if single else 'each'} may be noise: {'; '.join(changes[:5])}"
             f"{'; …' if len(changes) > 5 else ''}{stands}"
         )
@@ -112,7 +112,9 @@ def largest(fingerprint: Fingerprint) -> str:
         return ""
     bands = ((name, band) for metrics in noise.bands.values() for name, band in metrics.items())
     name, widest = max(bands, key=lambda item: item[1].spread)
-    where = f"largest in {name}: {figures.distance(name, widest.spread)}" if widest.spread else "none seen"
+    where = (
+        f"largest in {figures.title(name)}: {figures.distance(name, widest.spread)}" if widest.spread else "none seen"
+    )
     return f"{noise.runs} equal runs{_on(noise)}, {where}"
 
 
@@ -126,8 +128,8 @@ def kept(scorecard: Scorecard) -> Iterator[Reason]:
     seen = largest(fingerprint) if measured is not None and measured.moves else sampled
     yield Reason(
         "noise",
-        f"the API did not always rank alike: {seen}. A later loss that such noise explains, and that asking again "
-        f"takes back, is no regression (`recheck.confirm`){way_out(scorecard)}",
+        f"the API did not always rank alike: {seen}. A later loss is no regression if this noise explains it and "
+        f"asking again does not confirm it (`recheck.confirm`){way_out(scorecard)}",
     )
 
 
@@ -149,14 +151,15 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
             continue
         band = band_of(baseline, mode, metric)
         if band is None:
-            return f"the baseline knows of no noise in {metric} ({mode})"
+            return f"the baseline has no noise figure for {figures.title(metric)} ({mode})"
         asked = _asked(baseline, mode, metric)
         most = explained(band, asked) * highest(metric)
         if amount > most + EPSILON:
             asks, _ = _seen(baseline)
             differing = f"{band.differ or 'none'} of {counted(band.cases, 'question')} asked {often(asks)} differed"
             return (
-                f"asking again took back {_sum(amount)} of {asked} in {metric} ({mode}), and noise as in the "
+                f"asking again took back {_sum(amount)} of {asked} in {figures.title(metric)} ({mode}), but noise "
+                "as in the "
                 f"baseline's run, where {differing}, explains at most {setting(most)}"
             )
     return ""

@@ -71,7 +71,10 @@ def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
     try:
         return baseline.restate(run, scorecard, baseline)
     except UsageError as error:
-        return Restated(baseline=baseline, problems=(f"the run has no means by their definitions: {error.message}",))
+        return Restated(
+            baseline=baseline,
+            problems=(f"the means of this run cannot be computed by their definitions: {error.message}",),
+        )
 
 
 def compat_scores(run: Run, wanted: Iterable[str], *, full_text: bool) -> dict[str, dict[str, Any]]:
@@ -109,9 +112,9 @@ def read(value: dict[str, Any], directions: dict[str, Direction]) -> tuple[Score
         DamagedError: when it is not as it should be.
     """
     if "partial" in value:
-        raise DamagedError("partial: these are metrics of a part of the questions, and no baseline")
+        raise DamagedError("partial: these metrics cover only a part of the questions and cannot become a baseline")
     if value.get("complete", True) is not True:
-        raise DamagedError("complete: not all questions were asked, so these metrics are no baseline")
+        raise DamagedError("complete: not all questions were asked, so these metrics cannot become a baseline")
     counted = False
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}

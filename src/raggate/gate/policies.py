@@ -250,5 +250,5 @@ def suspicions(tests: Sequence[CompositeTest], explained: frozenset[str]) -> Ite
         if test.adjusted < ALPHA_WARNING and test.drop > MARGIN + EPSILON:
             yield Reason("perhaps-worse", f"perhaps worse: {wording.composite(test)}", mode=test.mode)
         elif test.adjusted < ALPHA:
-            message = f"worse by at most {points(MARGIN)}, and not by chance: {wording.composite(test)}"
+            message = f"worse by at most {points(MARGIN)}, but beyond chance: {wording.composite(test)}"
             yield Reason("perhaps-worse", message, mode=test.mode)

@@ -23,7 +23,7 @@ from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, Scorecard, improvement
 from raggate.models.verdict import BaselineState, Preview, Reason, Verdict
-from raggate.scoring import score
+from raggate.scoring import figures, score
 from raggate.scoring.score import METRICS_VERSION, slices_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def weaker(
     gone = {case.case_id for case in old.scorecard.cases} - {case.case_id for case in new.scorecard.cases}
     if gone:
         yield f"{counted(len(gone), 'question')} fewer"
-    yield from (f"what was given up of {name}" for name in _forgotten(old, new))
+    yield from (f"the record of what {name} lost" for name in _forgotten(old, new))
     asked = {before.id: before.hash for before, now in cases if before.hash == now.hash}
     same, held = (
         {case.case_id for case in side.scorecard.cases if (case.hash == asked.get(case.case_id)) is kept}
@@ -56,7 +56,7 @@ def weaker(
     if lost := same & held:
         yield f"{counted(len(lost), 'question')} no longer compared"
     explained = [
-        f"{metric} ({cut(mode)})"
+        f"{figures.title(metric)} ({cut(mode)})"
         # where nothing is asked again, noise excuses nothing
         for mode, slices in (new.scorecard.slices.items() if settings.recheck.confirm else ())
         for metric in slices.get(OVERALL, {})
@@ -65,7 +65,7 @@ def weaker(
     if explained:
         yield f"noise that explains more of {wording.some(explained)}"
     if untold := sorted(_told(old, settings.gate) - _told(new, settings.gate)):
-        yield f"nothing of {wording.some([cut(key) for key in untold])}"
+        yield f"no record of {wording.some([cut(key) for key in untold])}"
     known, kept = old.scorecard.fingerprint, new.scorecard.fingerprint
     for noun in ("documents", "chunks") if known.get("vault") == kept.get("vault") else ():
         was, then = known.get(noun), kept.get(noun)
@@ -290,7 +290,7 @@ def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
         yield wording.removed(removed)
     notes = left.scorecard.fingerprint.get("notes")
     if settings.gate.on_vault_change == "refuse" and isinstance(notes, dict) and notes != change.vault.notes:
-        yield "the notes are others than the baseline was measured with, and gate.on_vault_change is refuse"
+        yield "the notes changed since the baseline, and gate.on_vault_change is `refuse`"
 
 
 def _must_agree(inputs: Inputs) -> tuple[object, ...]:
@@ -328,9 +328,9 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     if preview is None:
         return decided
     breaks = [Reason("breaks-gate", f"merging this change would break the gate: {why}") for why in preview.breaks]
-    breaks += [Reason("preview", f"this change could not be looked at in full: {why}") for why in preview.unseen]
+    breaks += [Reason("preview", f"raggate could not read all of this change: {why}") for why in preview.unseen]
     if preview.retired:
-        message = "merging this change takes this suite off the list: nothing asks its questions any more"
+        message = "merging this change takes this suite off the list: its questions are no longer asked"
         breaks.append(Reason("retires-suite", message))
     # first, so that no number of others hides what makes the gate weaker
     warnings = (*_warnings(preview), *decided.warnings)
@@ -339,7 +339,7 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
         if decided.recheck is not None or any(wording.tolerated(decided.warnings)):
             sentences: tuple[str, ...] = (f"{problem[0].upper()}{problem[1:]}.", *decided.sentences)
         else:
-            sentences = (f"Nothing gated is worse than allowed, but {problem}.",)
+            sentences = (f"No gated metric is worse than allowed, but {problem}.",)
         return replace(
             decided,
             outcome="cannot tell",
@@ -356,10 +356,10 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
 
 def _warnings(preview: Preview) -> Iterator[Reason]:
     for problem in preview.problems:
-        yield Reason("preview", f"what this change would mean if merged is not known in full: {problem}")
+        yield Reason("preview", f"raggate does not know all effects of a merge: {problem}")
     broken = [f"{name} ({example})" for level, name, example in preview.unmet if level == "error"]
     if broken:
-        message = f"over this change's own questions and notes, the API breaks what must hold: {wording.some(broken)}"
+        message = f"on this change's own questions and notes the API breaks invariants: {wording.some(broken)}"
         yield Reason("breaks-gate", message)
     yield from (Reason(code, f"merging this change {effect}") for code, effect in _effects(preview))
 
@@ -368,7 +368,7 @@ def _effects(preview: Preview) -> Iterator[tuple[str, str]]:
     if preview.loosened:
         yield "loosens-gate", f"loosens the gate: {wording.some(preview.loosened)}"
     if preview.remeasured:
-        yield "edits-gate", f"makes the gate measure or compare something else: {wording.some(preview.remeasured)}"
+        yield "edits-gate", f"changes what the gate measures or compares: {wording.some(preview.remeasured)}"
     golden = preview.golden
     done = {"removed": golden.removed, "no longer must-pass": golden.released, "relabelled": golden.relabelled}
     edits = [
@@ -379,11 +379,14 @@ def _effects(preview: Preview) -> Iterator[tuple[str, str]]:
     if preview.unmarked:
         yield "unmarks-notes", f"makes text of private notes public: {wording.some(preview.unmarked)}"
     if preview.baseline == "removed":
-        yield "baseline-outdated", "removes the baseline: every run then ends with exit 3 until one is promoted"
+        yield "baseline-outdated", "removes the baseline: then every run fails (exit 3) until you promote one"
     if preview.baseline == "replaced":
         weaker = f", which makes the gate weaker for later changes: {wording.some(preview.lowered)}"
         yield "edits-gate", f"replaces the baseline{weaker if preview.lowered else ''}"
     if preview.outdated:
-        yield "baseline-outdated", f"lets no run pass until one is promoted: {'; '.join(preview.outdated)}"
+        yield (
+            "baseline-outdated",
+            f"makes every run fail until you promote a new baseline: {'; '.join(preview.outdated)}",
+        )
     for what, gone, new in preview.edited:
         yield "edits-gate", f"edits the {what}: {gone} gone or edited, {new} new"

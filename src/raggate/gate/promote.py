@@ -42,8 +42,8 @@ ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""
 
 MEND_FIRST = (
-    "Mend the API, or how `ask` in raggate.yml reads it, then measure again; where it is meant to be so, "
-    "`invariants.NAME: warn` allows it. docs/configuration.md lists the invariants."
+    "Correct the API, or how `ask` in raggate.yml reads it. Then measure again. If it is meant to be so, set "
+    "`invariants.NAME: warn`. docs/configuration.md lists the invariants."
 )
 """What to do where an invariant does not hold."""
 
@@ -51,8 +51,8 @@ MEND_FIRST = (
 OF_THE_SUITE: frozenset[RunCommand] = frozenset({"check", "run"})
 """Commands that ask the whole suite once, of the build that is gated."""
 _MADE = {
-    "diff": "one of two builds that were held against each other",
-    "prove": "what faults were put into",
+    "diff": "one of two builds in a comparison",
+    "prove": "a run with injected faults",
 }
 
 
@@ -160,7 +160,7 @@ def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: T
     # where nothing but grades of other judges is to be said of it, it may be none the worse
     how = "may be" if {reason.code for reason in down} == {"other-judges"} else "is"
     # a blank reason is none
-    advice = "Only the reason is missing" if terms.allow_regression else "If that is accepted"
+    advice = "Only --reason is missing" if terms.allow_regression else "If that is accepted"
     return UsageError(
         f"run {run.run_id} {how} worse than the present baseline: {'; '.join(reason.message for reason in reasons)}",
         hint=f"{advice}: {terms.permission}.",
@@ -213,7 +213,7 @@ def _not_asked(run: Run) -> Iterator[str]:
     several = len({*modes_of(run.fingerprint), *(item.result.mode for item in run.results)}) > 1
     for mode, count in missing.items():
         of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
-        yield f"{count} of {of} cases not asked{f' in mode {cut(mode)}' if several else ''}"
+        yield f"{count} of {of} questions not asked{f' in mode {cut(mode)}' if several else ''}"
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
@@ -221,7 +221,7 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
     if few:
         yield Reason("little-overlap", few)
     for cause in comparison.incomparable:
-        yield Reason("little-overlap", f"the present baseline cannot be compared with: {cause}")
+        yield Reason("little-overlap", f"the present baseline cannot be compared: {cause}")
     if unreadable:
         yield Reason("little-overlap", f"the present baseline cannot be read: {unreadable}")
     yield from noise.kept(comparison.scorecard)
@@ -236,7 +236,7 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
             metric = row.change.metric
             bound = f"its {wording.limit_name(direction)} {figures.limit_of(metric, limit, unit='%')}"
             sentence = f"{wording.name(row.change)} is {figures.amount(metric, value, beside=limit)}, beyond {bound}"
-            yield Reason("below-floor", f"{sentence}, which the next check fails for")
+            yield Reason("below-floor", f"{sentence}, so the next check will fail")
 
 
 def _noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
@@ -249,7 +249,9 @@ def _noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         for name in sorted(before[mode].keys() - now[mode].keys())
     ]
     if gone:
-        yield Reason("vanished", f"in the present baseline, and without a question in the new one: {listed(gone)}")
+        yield Reason(
+            "vanished", f"the present baseline has these, but the new one has no question for them: {listed(gone)}"
+        )
     if gate.slices == "warn":
         yield from _slices(comparison, gate)
 

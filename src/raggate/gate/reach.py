@@ -57,14 +57,17 @@ def warnings(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         if mode not in silent:
             message = (
                 f"the API returns no heading_path{_in_mode(comparison, mode)}, so {labelled} of "
-                f"{counted(questions, 'question')} can never match, as their labels name headings: let it return the "
-                "headings above each chunk, or leave heading_path out of the golden set, and whole notes count"
+                f"{counted(questions, 'question')} can never match: their labels name headings. Let it return the "
+                "headings above each chunk, or leave heading_path out of the golden set: then whole notes count"
             )
             yield Reason("no-match", message, mode=mode)
     new = modes_without_past(comparison)
     for mode, name in _without_match(comparison.scorecard, gate.min_cases):
         if name != OVERALL and mode in new:
-            message = f"no question has a match in {_named([(mode, name)])}; promoting this run takes its name"
+            message = (
+                f"no question has a match in {_named([(mode, name)])}; to promote this run, name it with "
+                "--allow-no-match"
+            )
             yield Reason("no-match", message, mode=mode, slice=name)
 
 
@@ -265,8 +268,8 @@ def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str])
         names = [*dict.fromkeys(name for _, name in refused)]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         raise UsageError(
-            f"run {cut(scorecard.run_id)} measures nothing of {_named(refused)}{more}: no question has a match, and a "
-            "baseline of that can only stay as it is or get better",
+            f"run {cut(scorecard.run_id)} found nothing for {_named(refused)}{more}: no question has a match, so this "
+            "baseline could never show a loss there",
             hint="`raggate check` says why nothing matches. If it is meant to be so: "
             f"{on_a_command_line([cut(name, limit=80) for name in names])}.",
         )

@@ -103,7 +103,7 @@ class Check:
         asked, first = self._asked, self._first
         if asked.problem:
             outcome = RecheckOutcome(asked=len(asked.asked), problem=asked.problem)
-            reason = Reason("rechecked", f"not checked on the base build: {asked.problem}")
+            reason = Reason("rechecked", f"raggate could not check the base build: {asked.problem}")
             return replace(first, reasons=(*first.reasons, reason), recheck=outcome)
         if not asked.base:
             return first
@@ -125,7 +125,7 @@ class Check:
                 cleared=fails,
                 recheck=outcome,
             )
-        left = "" if fails >= set(asked.asked) else ", and what is left would not be red"
+        left = "" if fails >= set(asked.asked) else ", and without those nothing would be red"
         or_noise = ", or it is the API's noise" if noise.noisy(self._comparison) else ""
         cause = f"{message}{left}: the baseline is stale or the environment changed{or_noise}"
         reasons = (Reason("base-fails-too", cause), *first.reasons)
@@ -158,14 +158,16 @@ class Check:
         again = self._decide(now, today, self._gate)
         if again.outcome == "regression" or len(left) == len(asked.asked):
             if not left & checked.missed.keys() and self._like_noise(stayed):
-                cause = f"{message}. {len(stayed)} of them stayed lost each time, as noise alone often makes of so many"
+                cause = (
+                    f"{message}. {len(stayed)} of them stayed lost each time, which noise alone often does to so many"
+                )
                 return _undecided(checked, outcome, f"{cause}{noise.way_out(self._baseline.scorecard)}")
             shared = fails & left if len(left) < len(asked.asked) else frozenset()
             if shared and not self._red_without(shared, now, today):
-                return _undecided(checked, outcome, f"{message}, and what is left without these would not be red")
+                return _undecided(checked, outcome, f"{message}, and without these nothing would be red")
             back = set(asked.asked) - left
             came = len({case for _, case in back} - {case for _, case in left})
-            less = f", but for {counted(came, 'question')} that came back as good as before" if came else ""
+            less = f", except {counted(came, 'question')} that recovered" if came else ""
             # that a steady API answers alike is no news
             news = came or asked.base or noise.noisy(self._comparison)
             return replace(
@@ -177,9 +179,9 @@ class Check:
             )
         doubt = noise.doubt(self._taken_back(before, after, left), self._baseline)
         if doubt or again.outcome != "pass":
-            why = f", as {doubt}" if doubt else ""
+            why = f": {doubt}" if doubt else ""
             way_out = noise.way_out(self._baseline.scorecard)
-            return _undecided(checked, outcome, f"{message}; that is no pass{why}{way_out}")
+            return _undecided(checked, outcome, f"{message}. This is no pass{why}{way_out}")
         return _passed(checked, outcome, message)
 
     def _confirmed_word(self) -> str:
@@ -352,7 +354,7 @@ class Check:
 
     def _on_base_in_words(self, outcome: RecheckOutcome) -> str:
         asked = counted(outcome.asked, "question")
-        silent = f" ({outcome.unanswered} of them got no answer there)" if outcome.unanswered else ""
+        silent = f" ({outcome.unanswered} got no answer there)" if outcome.unanswered else ""
         every = f"all {asked}" if outcome.asked > 1 else f"the {asked}"
         failing = every if outcome.failing == outcome.asked else f"{outcome.failing or 'none'} of the {asked}"
         return (
@@ -361,14 +363,14 @@ class Check:
         )
 
     def _again_in_words(self, outcome: RecheckOutcome, too: int) -> str:
-        sides = "on both builds" if self._asked.base else "on the change's build alone"
-        fails_too = f", {too} of which the base build fails too" if too else ""
-        known = "this API is known to be noisy, so " if noise.noisy(self._comparison) else ""
+        sides = "on both builds" if self._asked.base else "on the change's build only"
+        fails_too = f"; the base build fails {too} of them too" if too else ""
+        known = "this API is noisy: " if noise.noisy(self._comparison) else ""
         return (
-            f"{known}what flipped was asked again {often(outcome.times)} of a new start of the build, {sides}: "
+            f"{known}after a restart the lost questions were asked again {often(outcome.times)}, {sides}: "
             f"{outcome.lost_again} of {counted(outcome.asked, 'question')} that "
-            f"{_count(outcome.asked)} against the change{_each_mode(self._asked.asked)} did not come back as good as "
-            f"before each time{fails_too}{self._standing()}"
+            f"{_count(outcome.asked)} against the change{_each_mode(self._asked.asked)} did not recover "
+            f"every time{fails_too}{self._standing()}"
         )
 
     def _standing(self) -> str:
@@ -376,7 +378,7 @@ class Check:
         if not keys:
             return ""
         number = counted(len(keys), "more question") + _each_mode(keys)
-        return f"; {number} {_count(len(keys))} by grades of judges alone, and what is asked again is not graded"
+        return f"; {number} {_count(len(keys))} by judges' grades alone, and a repeated answer is not graded"
 
     def _way(self, metric: str) -> Direction:
         return self._ways.get(metric, "higher")
@@ -389,7 +391,7 @@ def _directions(comparison: Comparison) -> dict[str, Direction]:
 def _shared(fails: Collection[Key], asked: Collection[Key]) -> tuple[str, ...]:
     number = len({case for _, case in fails} - {case for _, case in set(asked) - set(fails)})
     verb = "fails" if number == 1 else "fail"
-    return (f"Of the questions that count against the change {number} {verb} on the base build too.",) if number else ()
+    return (f"{number} of the questions that count against the change {verb} on the base build too.",) if number else ()
 
 
 def _count(number: int) -> str:
@@ -447,7 +449,10 @@ def _passed(first: Verdict, outcome: RecheckOutcome, message: str) -> Verdict:
         outcome="pass",
         reasons=(),
         warnings=(Reason("not-confirmed", message), *unconfirmed, *first.warnings),
-        sentences=("Worse than allowed when first asked, and not confirmed.", f"{message[0].upper()}{message[1:]}."),
+        sentences=(
+            "Worse than allowed at first, but asking again did not confirm it.",
+            f"{message[0].upper()}{message[1:]}.",
+        ),
         fell={},
         missed={},
         recheck=outcome,

@@ -55,14 +55,14 @@ def check_waivers(
 def check_headings(settings: Config, golden: Golden, path: str, baseline: Baseline | None) -> Iterator[LintFinding]:
     """Check for labels by headings, where none are read from answers, or none came."""
     if not settings.ask.reads_headings:
-        why = "no heading_path is read from answers"
+        why = "the configuration reads no heading_path from answers"
     elif baseline is not None and score.never_told(baseline.scorecard.fingerprint.get("fields"), "heading_path"):
         why = "no answer of the baseline has a heading_path"
     else:
         return
     for case in golden.cases:
         if any(support.heading_path for support in case.gold_supports):
-            message = f"names a heading, and {why}, so it never matches"
+            message = f"names a heading, but {why}, so it never matches"
             yield LintFinding("unread-heading", path, case.line, case.id, message)
 
 
@@ -108,7 +108,7 @@ def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFind
     present = {case.id for case in golden.cases}
     for name in dict.fromkeys(case.case_id for case in baseline.scorecard.cases):
         if name not in present:
-            yield LintFinding("removed-question", path, 1, name, "is in the baseline alone")
+            yield LintFinding("removed-question", path, 1, name, "is in the baseline, but not in the suite")
 
 
 def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
@@ -118,7 +118,9 @@ def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFin
     ranked = [(case, own) for case in golden.cases if (own := _comparable(case, scores.get(case.id, ()), baseline))]
     for case, own in ranked:
         if all(score.rank is None for score in own):
-            yield LintFinding("impossible-question", path, case.line, case.id, "was not found in any mode")
+            yield LintFinding(
+                "impossible-question", path, case.line, case.id, "no mode found it when the baseline was measured"
+            )
 
 
 def _comparable(case: Case, scores: list[CaseScore] | tuple[()], baseline: Baseline) -> list[CaseScore]:

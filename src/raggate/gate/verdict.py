@@ -29,8 +29,8 @@ Clauses = Sequence[tuple[VerdictKind, list[Reason]]]
 """Outcomes, each with the reasons for it, in the order in which they decide."""
 
 _LEFT_OUT = (
-    "invariants that ask questions of their own, asking again for noise, judges and the preview of the change's own "
-    "files are left out of a partial run"
+    "a partial run leaves out judges, extra questions of invariants, repeated questions and the preview of the "
+    "change's own files"
 )
 
 
@@ -188,7 +188,7 @@ def _uncompared(comparison: Comparison) -> Iterator[Reason]:
     for cause in comparison.incomparable:
         yield Reason("incomparable", cause)
     if not comparison.incomparable and not comparison.compared:
-        yield Reason("little-overlap", "none of these questions is in the baseline as it is asked now")
+        yield Reason("little-overlap", "all of these questions are new or changed since the baseline")
 
 
 def _row(delta: Delta, gate: Gate) -> GatedMetric:

@@ -63,7 +63,7 @@ def left_out(
         if old is not None and _worse(old, case, comparison, gate):
             yield case, waiver, "got worse"
         elif _beyond(case, comparison, gate):
-            yield case, waiver, "is beyond a floor or ceiling"
+            yield case, waiver, "is beyond its floor or ceiling"
 
 
 def _beyond(case: CaseScore, comparison: Comparison, gate: Gate) -> bool:
@@ -118,8 +118,8 @@ def check_cases(settings: Config, golden: Golden, name: str) -> None:
     for number, waiver in enumerate(settings.waivers):
         if waiver.case is not None and waiver.case not in known:
             raise UsageError(
-                f"{name}: waivers[{number}].case: no case {quoted(waiver.case)} in {golden.noun} {settings.golden}",
-                hint="Remove the waiver, or name a case that the suite asks.",
+                f"{name}: waivers[{number}].case: no question {quoted(waiver.case)} in {golden.noun} {settings.golden}",
+                hint="Remove the waiver, or name a question that the suite asks.",
             )
 
 

@@ -29,7 +29,11 @@ def change(row: GatedMetric) -> str:
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
     if row.by_others and row.delta.uncompared is not None:
         return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {_allowed(row)}"
-    proven = "" if row.own_p is None else f", and by a test of it alone not by chance: {chance(row.own_p)}"
+    proven = (
+        ""
+        if row.own_p is None
+        else f"; a test of this metric by itself shows a loss beyond chance: {chance(row.own_p)}"
+    )
     metric, fell, allowed = row.delta.metric, row.delta.delta or 0.0, row.allowed or 0.0
     beyond = figures.difference(metric, fell, beside=allowed if fell > 0 else -allowed)
     values = [figures.amount(metric, before, beside=after), figures.amount(metric, after, beside=before)]
@@ -43,7 +47,7 @@ def _allowed(row: GatedMetric) -> str:
 def shortfall(delta: Delta, others: Uncompared) -> str:
     """Return how a metric stands over the cases that could not be compared, and what that makes of the whole."""
     worse = figures.difference(delta.metric, oriented(delta.current.direction, -others.drop))
-    return f"{name(delta)} is {beside(delta.metric, others)}: with the compared ones that is {worse}"
+    return f"{name(delta)} is {beside(delta.metric, others)}; together with the compared questions that is {worse}"
 
 
 def beside(metric: str, others: Uncompared) -> str:
@@ -52,14 +56,14 @@ def beside(metric: str, others: Uncompared) -> str:
     kinds = [f"{counted(others.relabelled, 'question')} relabelled"] if others.relabelled else []
     kinds += [f"{new if kinds else counted(new, 'question')} added"] if new else []
     over = f"{figures.amount(metric, others.value)} over the {' and '.join(kinds)} since the baseline"
-    return f"{over}, where {figures.amount(metric, others.expected)} stands in for them"
+    return f"{over} (expected: {figures.amount(metric, others.expected)})"
 
 
 def beyond(row: GatedMetric) -> str:
     """Return that a metric is beyond its floor or ceiling."""
     limit = limit_name(row.delta.current.direction)
     whole = row.delta.full_run
-    over = "" if whole is None else f" over all {counted(whole.n, 'case')}, compared or not"
+    over = "" if whole is None else f" over all {counted(whole.n, 'question')}, compared or not"
     value = figures.amount(row.delta.metric, row.delta.run_value.value, beside=row.floor)
     bound = figures.limit_of(row.delta.metric, row.floor or 0.0, unit="%")
     return f"{name(row.delta)} is {value}{over}, beyond its {limit} {bound}"
@@ -70,12 +74,12 @@ def few_cases(row: GatedMetric, least: int) -> str:
     delta = row.delta
     fell = f" in {delta.regressed} of {counted(delta.current.n, 'question')}" if delta.regressed else ""
     named = f" ({some(delta.fell)})" if delta.fell else ""
-    return f"{name(delta)} got worse{fell}{named}, too few to be red by themselves: gate.min_cases is {least}"
+    return f"{name(delta)} got worse{fell}{named}, too few questions to be red (gate.min_cases is {least})"
 
 
 def without_evidence(row: GatedMetric, p: float) -> str:
     """Return that a metric is worse than allowed, and how likely chance is why."""
-    return f"{change(row)}, which may be chance: {odds(p)} ({chance(p)} of the questions together)"
+    return f"{change(row)}, which may be chance: {odds(p)} ({chance(p)} for all questions together)"
 
 
 def odds(p: float) -> str:
@@ -89,7 +93,8 @@ def composite(test: CompositeTest) -> str:
     """Return how the questions of a mode moved together, and what the test of that gives."""
     units = "" if test.units == test.cases else f" in {counted(test.units, 'group')}"
     return (
-        f"the mean of {enumerated([*test.parts])} ({test.mode}) went from {_means(test)}, {test.moves}{units}; "
+        f"the mean of {enumerated([*map(figures.title, test.parts)])} ({test.mode}) went from {_means(test)}, "
+        f"{test.moves}{units}; "
         f"{chance(test.adjusted)} ({test.test})"
     )
 
@@ -100,13 +105,11 @@ def _means(test: CompositeTest) -> str:
 
 def large_loss(test: CompositeTest) -> str:
     """Return that a loss is large and that no test shows it, and why, where that is known."""
-    fell = f"the questions together ({test.mode}) went from {_means(test)}, and no test shows it"
+    fell = f"all questions together ({test.mode}) went from {_means(test)}, but the test does not confirm it"
     if test.lost_units == test.lost:
         return f"{fell}: {chance(test.adjusted)}"
-    units = "1 group, which counts" if test.lost_units == 1 else f"{test.lost_units} groups, each of which counts"
-    return (
-        f"{fell}, as the {test.lost} that got worse are of {units} as a single question does: {chance(test.adjusted)}"
-    )
+    units = "1 group, and a group counts" if test.lost_units == 1 else f"{test.lost_units} groups, and each counts"
+    return f"{fell}: the {test.lost} that got worse are in {units} as one question ({chance(test.adjusted)})"
 
 
 def limit_name(direction: Direction) -> str:
@@ -144,8 +147,8 @@ def crept(row: GatedMetric, total: float, since: str) -> str:
     allowed, begun = _allowed(row), f" since {since}" if since else ""
     lost = figures.distance(row.delta.metric, total, beside=row.allowed or 0.0)
     return (
-        f"{name(row.delta)} has crept {way} {lost}{begun} in accepted steps of at most "
-        f"{allowed} each, more than the allowed {allowed}"
+        f"{name(row.delta)} has crept {way} {lost}{begun} in small accepted steps of at most "
+        f"{allowed} each; in all only {allowed} is allowed"
     )
 
 
@@ -168,7 +171,7 @@ def expired(waiver: WaiverStatus, *, resolved: bool) -> str:
 
 def target(waiver: WaiverStatus) -> str:
     """Return what a waiver is for."""
-    subject = f"case {cut(waiver.case)}" if waiver.case is not None else cut(waiver.metric or "")
+    subject = f"question {cut(waiver.case)}" if waiver.case is not None else figures.title(cut(waiver.metric or ""))
     return subject if waiver.mode is None else f"{subject} ({waiver.mode})"
 
 
@@ -190,12 +193,12 @@ def clause(sentence: str) -> str:
 def name(delta: Delta) -> str:
     """Return the name of a row: metric, mode and slice."""
     where = "" if delta.slice == OVERALL else f" for {delta.slice}"
-    return f"{delta.metric} ({delta.mode}){where}"
+    return f"{figures.title(delta.metric)} ({delta.mode}){where}"
 
 
 def removed(names: Sequence[str]) -> str:
     """Return which cases of the baseline are gone."""
-    return f"{counted(len(names), 'case')} of the baseline {are(len(names))} gone: {some(names)}"
+    return f"{counted(len(names), 'question')} of the baseline {are(len(names))} gone: {some(names)}"
 
 
 def instead(comparison: Comparison) -> str:
@@ -203,7 +206,7 @@ def instead(comparison: Comparison) -> str:
     baseline = comparison.baseline
     if baseline is not None and baseline.scorecard.suite not in {"", comparison.scorecard.suite}:
         return "name this suite's own baseline"
-    return "undo that, or promote a run that is measured so"
+    return "undo that change, or promote a run with the new setting"
 
 
 def not_asked(missing: Sequence[tuple[str, str]]) -> str:
@@ -255,8 +258,8 @@ def headline(
 def _advisory(warnings: Sequence[Reason]) -> tuple[str, ...]:
     unfit = [warning for warning in warnings if warning.code == "judge-unfit"]
     # others of their metrics may decide
-    metrics = enumerated([warning.metric or "" for warning in unfit])
-    return (f"Judges have no say in {metrics}: {clause(unfit[0].message)}.",) if unfit else ()
+    metrics = enumerated([figures.title(warning.metric or "") for warning in unfit])
+    return (f"Judges do not decide about {metrics}: {clause(unfit[0].message)}.",) if unfit else ()
 
 
 def _headline(
@@ -273,8 +276,8 @@ def _headline(
         return (f"No regression, but {'; '.join(losses)}.{told}",)
     if outcome == "pass":
         compared = comparison.compared or comparison.scorecard.questions
-        note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
-        return (f"Nothing gated is worse than allowed, over {counted(compared, 'question')}{note}.",)
+        note = f", {counted(len(warnings), 'warning')}" if warnings else ""
+        return (f"No gated metric is worse than allowed ({counted(compared, 'question')}{note}).",)
     if outcome == "regression":
         return _regression(reasons, [flip.case_id for flip in comparison.broke])
     return (impossible(outcome, reasons[0]),)
@@ -300,10 +303,10 @@ def of_part(
     if outcome != "partial":
         return (first, impossible(outcome, reasons[0]))
     left = len(selection.asked) - comparison.compared
-    new = f" ({left} of them not in the baseline as asked now)" if left > 0 else ""
+    new = f" ({left} of them are new or changed since the baseline)" if left > 0 else ""
     excused = [*dict.fromkeys(reason.case_id or "" for reason in let_pass)]
-    but = f" but what is waived ({some(excused)})" if excused else ""
-    return (first, f"Nothing asked got worse{but}{new}; that is no verdict on the suite.")
+    but = f" except the waived {some(excused)}" if excused else ""
+    return (first, f"None of these questions got worse{but}{new}. This is no verdict on the whole suite.")
 
 
 def _failed(reasons: Sequence[Reason], comparison: Comparison) -> Iterator[str]:
@@ -321,7 +324,7 @@ def _failed(reasons: Sequence[Reason], comparison: Comparison) -> Iterator[str]:
 
 def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
     """Return what a pass let through although it is worse than allowed, by its warnings; nothing where nothing is."""
-    kinds = {"waived": "waived", "no-evidence": "perhaps by chance", "few-cases": "of too few questions"}
+    kinds = {"waived": "waived", "no-evidence": "perhaps by chance", "few-cases": "on too few questions"}
     about = [warning for warning in warnings if warning.code in kinds and warning.case_id is None]
     rows = [warning for warning in about if warning.metric is not None]
     # a metric may be waived for its fall, and once more for its creep
@@ -329,11 +332,11 @@ def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
         why = " or ".join(words for code, words in kinds.items() if any(row.code == code for row in rows))
         yield f"{counted_metrics(_places(rows))} {are(len({row.metric for row in rows}))} worse than allowed, {why}"
     if len(about) > len(rows):
-        yield "the questions together got worse, waived"
+        yield "all questions together got worse (waived)"
     # a question that is waived in several modes is one question
     cases = len({item.case_id for item in warnings if item.code == "waived" and item.case_id is not None})
     if cases:
-        yield f"{counted(cases, 'question')} that got worse or {'fails' if cases == 1 else 'fail'} {are(cases)} waived"
+        yield f"{counted(cases, 'question')} that got worse or failed {are(cases)} waived"
     yield from (warning.message for warning in warnings if warning.code in _AT_THE_TOP)
 
 
@@ -351,7 +354,7 @@ def _regression(reasons: Sequence[Reason], broke: Sequence[str]) -> tuple[str, .
     parts += [counted(lost, "must-pass question")] if lost else []
     sentences = [f"Worse than allowed: {' and '.join(parts)}."] if parts else []
     if "composite-worse" in codes:
-        sentences.append("The questions together got worse, and not by chance.")
+        sentences.append("All questions together got worse, by more than chance.")
     if crept := _places([reason for reason in reasons if reason.code == "creep"]):
         sentences.append(f"Crept beyond the tolerance in small steps: {counted_metrics(crept)}.")
     if left := codes.count("waiver-expired"):

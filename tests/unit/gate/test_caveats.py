@@ -52,7 +52,7 @@ def test_answers_that_nobody_asked_for_are_counted() -> None:
     """How many came, and what to set."""
     rates = {"unasked_answer_rate": make_metric(49 / 59, 59, direction="lower")}
     (message,) = told(comparison(rates=rates)).values()
-    assert "generated an answer in 49 of 59 calls although only retrieval" in message
+    assert "generated an answer in 49 of 59 calls, although raggate asked for retrieval" in message
 
 
 @each_row(
@@ -109,7 +109,7 @@ def test_half_as_much_text_or_half_of_it_is_at_the_top(before: float | None, now
     ("operations", "said"),
     [
         ({"failed": 2}, "2 of 59 calls timed out: lower ask.concurrency"),
-        ({"retries": 12}, "12 retries for 59 calls, as the API answered 502, 503 or not at all"),
+        ({"retries": 12}, "12 retries for 59 calls: the API answered 502, 503 or not at all"),
         ({"retries": 1}, ""),
         ({"calls": 24, "retries": 1}, ""),
         ({"calls": 24, "retries": 2}, "2 retries for 24 calls"),
@@ -129,12 +129,12 @@ NEW_YEAR = "2026-01-01T00:00:00Z"
     ("measured", "at", "said"),
     [
         (NEW_YEAR, "2026-04-01T00:00:00Z", ""),
-        (NEW_YEAR, "2026-04-01T00:00:01Z", "90 days before this run, and counts as stale after 90: promote a"),
+        (NEW_YEAR, "2026-04-01T00:00:01Z", "90 days before this run, and is stale after 90: promote a"),
         ("long ago", DAY, ""),
         (None, DAY, ""),
         (NEW_YEAR, "", ""),
         ("2026-06-11T12:00:00Z", DAY, ""),
-        ("2026-06-11T12:00:01Z", DAY, "1 day after this run: if a clock was wrong, promote a run by the right"),
+        ("2026-06-11T12:00:01Z", DAY, "1 day after this run: if a clock was wrong, set it right"),
     ],
 )
 def test_age(measured: Any, at: str, said: str) -> None:
@@ -160,8 +160,8 @@ def test_slices() -> None:
         part("tag=few", "hit_at_5", 1.0, 0.5, n=Gate().min_cases - 1),
     )
     assert [reason.message for reason in caveats.slices([classify_row(row, Gate()) for row in rows])] == [
-        "mrr_at_10 (hybrid) for tag=a went from 1.000 to 0.500 (−0.500, allowed 0.05); "
-        "1 other metric of it got worse too",
+        "MRR@10 (hybrid) for tag=a went from 1.000 to 0.500 (−0.500, allowed 0.05); "
+        "1 other metric of this slice got worse too",
     ]
 
 

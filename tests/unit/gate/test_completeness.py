@@ -111,13 +111,16 @@ def test_a_field_that_answers_lack(before: tuple[int, int], now: tuple[int, int]
     old, new = (make_scorecard(fingerprint={"fields": {"hybrid": {"rank": [*side]}}}) for side in (before, now))
     (told,) = completeness.lost_fields(make_comparison(scorecard=new, baseline=make_baseline(old)), GATE)
     lacking = now[1] - now[0]
-    assert told.message == f"the API returned rank (hybrid) {said}, so what depends on it is not checked in {lacking}"
+    assert (
+        told.message
+        == f"the API returned rank (hybrid) {said}, so raggate cannot check what depends on it in {lacking} answers"
+    )
 
 
 def test_a_baseline_without_cases_counts() -> None:
     """Of a baseline that tells no cases, only their number can shrink, and it is named by mode."""
     assert [reason.message for reason in completeness.fewer_cases(without_cases(before=10, now=9))] == [
-        "mode hybrid was asked 9 cases, in the baseline 10"
+        "mode hybrid was asked 9 questions, but 10 in the baseline"
     ]
     assert not [*completeness.fewer_cases(without_cases(before=10, now=10))]
 
@@ -127,7 +130,7 @@ def test_means_over_other_numbers_of_questions() -> None:
     other = replace(make_delta(0.8, 0.8), current=make_metric(0.8, 9))
     decided = decide(without_cases((other, make_delta(0.8, 0.8))), (), GATE)
     assert decided.outcome == "cannot tell"
-    message = "hit_at_5 (hybrid) is a mean over 9 questions, in the baseline over 10"
+    message = "hit@5 (hybrid) is a mean over 9 questions, but over 10 in the baseline"
     assert message in [reason.message for reason in decided.reasons if reason.code == "incomparable"]
 
 
@@ -145,17 +148,17 @@ NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
         pytest.param({"suite": "other"}, "the baseline is of suite 'other', this run of 'default'", id="suite"),
         pytest.param(
             {"fingerprint": {**FINGERPRINT, "k": 10}},
-            "the number of chunks asked for (ask.k) changed: 10 in the baseline, 5 now",
+            "the number of chunks requested (ask.k) changed: 10 in the baseline, 5 now",
             id="k",
         ),
         pytest.param(
             {"fingerprint": {key: value for key, value in FINGERPRINT.items() if key != "k"}},
-            "the number of chunks asked for (ask.k) changed: None in the baseline, 5 now",
+            "the number of chunks requested (ask.k) changed: None in the baseline, 5 now",
             id="k-not-told",
         ),
         pytest.param(
             {"fingerprint": {**FINGERPRINT, "cutoffs": [1, 3, 5, 10]}},
-            "the baseline is scored at cut-offs that are not scored any more (score.k): 5, 10",
+            "the baseline has cut-offs that score.k no longer has: 5, 10",
             id="cut-offs-lost",
         ),
         pytest.param(

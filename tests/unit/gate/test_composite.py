@@ -93,4 +93,4 @@ def test_values_of_other_scales_are_no_part_of_it(metric: str, why: str) -> None
     with pytest.raises(UsageError) as caught:
         check_names(Gate(composite=["hit_at_1", metric]), ["hit_at_1", metric], [1], "raggate.yml")
     assert caught.value.message.startswith(f"raggate.yml: gate.composite[1]: {metric} {why}")
-    assert caught.value.hint == "Gate it by a tolerance of its own in gate.metrics."
+    assert caught.value.hint == "Remove it here, and gate it by its own tolerance in gate.metrics."

@@ -55,7 +55,7 @@ def test_each_question_that_is_not_found_is_told_with_its_why() -> None:
         ("empty", "absent", None, "nothing was retrieved"),
         ("failed", "absent", None, "the call failed: no answer within 60 s"),
         ("gone", "absent", None, "not among the 3 chunks returned"),
-        ("low", "absent", 7, "is below rank 5, within which a question counts as found"),
+        ("low", "absent", 7, "is below rank 5, where a question no longer counts as found"),
     ]
 
 

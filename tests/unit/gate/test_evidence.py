@@ -218,8 +218,9 @@ def test_a_large_loss_that_is_not_red_is_in_the_first_sentence() -> None:
     assert verdict.outcome == "pass"
     assert warning.message in verdict.headline
     assert warning.message.startswith(
-        "the questions together (hybrid) went from 1.0000 to 0.8227, and no test shows it, as the 36 that got worse "
-        "are of 1 group, which counts as a single question does: p = 0."
+        "all questions together (hybrid) went from 1.0000 to 0.8227, but the test does not confirm it: the 36 "
+        "that got worse "
+        "are in 1 group, and a group counts as one question (p = 0."
     )
 
 

@@ -36,8 +36,8 @@ def costs(test: SmokeTest) -> dict[str, str]:
     [
         ({"heading_path": ""}, "heading_path", "only labels of whole notes can"),
         ({"text": ""}, "text", "labels with snippets never match"),
-        ({"rel_path": ""}, "rel_path", "no question finds the note"),
-        ({"score_final": None}, "score", "they explain no loss"),
+        ({"rel_path": ""}, "rel_path", "no label of a note can match"),
+        ({"score_final": None}, "score", "nor explain a loss by them"),
     ],
 )
 def test_an_empty_field_says_what_it_costs(chunk: dict[str, Any], field: str, cost: str) -> None:
@@ -56,7 +56,7 @@ def test_headings_that_are_not_split_are_named(heading_path: str, separator: str
     notes = replace(NOTES, texts={("work", "a.md"): "# A\n\n## B\n\nText of the note.\n"})
     item = make_labelled(make_case(), make_result("q1", make_chunk(heading_path=heading_path)))
     hints = " ".join(examine(Notes(notes).label(item), make_config(), notes).hints)
-    assert (f"the API sets headings apart by {separator}" in hints) is bool(separator)
+    assert (f"the API separates headings by {separator}" in hints) is bool(separator)
 
 
 def test_places_are_those_of_the_configuration() -> None:
@@ -73,7 +73,7 @@ def test_places_are_those_of_the_configuration() -> None:
     [
         ({"rel_path": "/data/a.md"}, "chunks.path_prefix '/data/' removes what comes before"),
         ({"rel_path": ""}, "notes_exist: 1 of 1 chunk without the path of a note"),
-        ({"rel_path": "b.md"}, "notes_exist: 1 of 1 chunk: a path that no note of the vault has, such as 'b.md'"),
+        ({"rel_path": "b.md"}, "notes_exist: 1 of 1 chunk: the vault has no note with such a path: 'b.md'"),
         (
             {"heading_path": "# Zebra"},
             "headings_exist: 1 of 1 chunk: headings that the note does not have, such as a.md",

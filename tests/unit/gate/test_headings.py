@@ -42,7 +42,7 @@ def test_headings_without_letters_are_like_none(told: str) -> None:
 
 
 PATHS = [("Guide {#g}", "Set up"), ("Guide {#g}", "Set up", "Linux")]
-KNOWN = "the API sets headings apart by {!r}, where they are not split: see `heading_separator`"
+KNOWN = "the API separates headings by {!r}: set `heading_separator` to that"
 
 
 @each_row(

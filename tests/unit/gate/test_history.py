@@ -198,7 +198,7 @@ def test_partial_clone_fetches_nothing(git: Git, root: Path, tmp_path: Path) -> 
     touched = tmp_path / "touched"
     git("config", "remote.origin.url", f"ext::touch {touched}", cwd=clone)
     git("config", "protocol.ext.allow", "always", cwd=clone)
-    assert runs(told(clone)) == ["its content is not in this clone"]
+    assert runs(told(clone)) == ["this clone lacks its content"]
     assert not touched.exists()
 
 
@@ -238,5 +238,5 @@ def test_no_history(git: Git, root: Path) -> None:
 @pytest.mark.usefixtures("outside_git")
 def test_no_repository(tmp_path: Path) -> None:
     """Outside a repository the message says that none is there."""
-    with pytest.raises(UsageError, match="read from git, and no git repository is here"):
+    with pytest.raises(UsageError, match="comes from git, but this is no git repository"):
         told(tmp_path)

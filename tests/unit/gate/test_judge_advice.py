@@ -43,15 +43,18 @@ def test_fit_judges_decide() -> None:
             "kappa 0.0500 [-0.2000, 0.3000] with people on 24 canary cases, below the floor 0.4",
         ),
         (summary(agreement=replace(AGREEMENT, answers=2)), "its 24 canary cases hold 2 different answers"),
-        (summary(agreement=None), "no canary set shows whether its judges agree with people"),
-        (summary(canary=None), "no canary set shows whether its judges agree with people"),
+        (summary(agreement=None), "without a canary set nobody knows whether its judges agree with people"),
+        (summary(canary=None), "without a canary set nobody knows whether its judges agree with people"),
         (
             summary(judged=10, agreement=replace(AGREEMENT, judged=19), missing="no_key"),
             "only 10 of 12 answers were judged (2 no_key)",
         ),
-        (summary(agreement=replace(AGREEMENT, kappa=None, low=None, high=None)), "the same grade as people did"),
-        (summary(judged=10), "only 10 of 12 answers were judged (2 replay_miss), and at least 90% must be"),
-        (summary(scores={}), "nothing is known of how it was judged"),
+        (
+            summary(agreement=replace(AGREEMENT, kappa=None, low=None, high=None)),
+            "gave every canary answer the same grade",
+        ),
+        (summary(judged=10), "only 10 of 12 answers were judged (2 replay_miss); it takes at least 90%"),
+        (summary(scores={}), "the run does not record how it was judged"),
     ],
 )
 def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
@@ -62,7 +65,7 @@ def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
     (warning,) = (reason for reason in decided.warnings if reason.code == "judge-unfit")
     assert why in warning.message
     assert warning.message.endswith("it got worse: hybrid 4.500 → 1.000")
-    assert "Judges have no say in groundedness: groundedness is advisory" in decided.headline
+    assert "Judges do not decide about groundedness: groundedness decides nothing" in decided.headline
     assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
 
 
@@ -70,7 +73,7 @@ def test_less_than_half_of_a_canary_set_shows_nothing() -> None:
     """Judges are fit only if at least half of the canary cases were judged."""
     assert not why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=48)), None)
     few = why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=49)), None)
-    assert few == "only 24 of 49 canary cases were judged, and at least 25 must be"
+    assert few == "only 24 of 49 canary cases were judged; it takes at least 25"
 
 
 def test_a_headline_takes_the_say_from_no_judges_but_the_unfit() -> None:
@@ -86,7 +89,10 @@ def test_a_headline_takes_the_say_from_no_judges_but_the_unfit() -> None:
         sides.append(make_scorecard(*cases, fingerprint=fingerprint))
     decided = verdict(*sides)
     assert decided.outcome == "regression"
-    assert "Judges have no say in context_relevancy and correctness: context_relevancy is advisory" in decided.headline
+    assert (
+        "Judges do not decide about context relevancy and correctness: context relevancy decides nothing"
+        in decided.headline
+    )
 
 
 def test_judges_that_agree_less_than_before_advise() -> None:
@@ -139,7 +145,7 @@ def test_promoting_what_others_judged_needs_permission() -> None:
     nobody = replace(small, scorecard=replace(small.scorecard, fingerprint={}))
     means = replace(nobody, scorecard=replace(nobody.scorecard, cases=()))
     unjudged, unnamed = replace(card(None), fingerprint={}), replace(card(1.0), fingerprint={})
-    others = "they are not known to be by the same judges and prompts"
+    others = "the judges or prompts may be different"
     for before, now, why in (
         (small, card(1.0, by="large"), others),
         (small, unjudged, "the run was not judged"),
@@ -222,7 +228,7 @@ def test_answers_without_a_grade_before_do_not_disarm_judges() -> None:
     decided = verdict(card(4.5), card(1.0, summary(judged=10, missing="unusable_score")))
     assert decided.outcome == "cannot tell"
     (why,) = (cause.message for cause in decided.reasons if cause.code == "kept-from-judging")
-    assert why == "groundedness: only 10 of 12 answers were judged (2 unusable_score), and at least 90% must be"
+    assert why == "groundedness: only 10 of 12 answers were judged (2 unusable_score); it takes at least 90%"
     assert verdict(card(4.5), card(4.5, summary(judged=11, missing="unusable_score"))).outcome == "pass"
 
 
@@ -231,7 +237,7 @@ def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
     starved = summary(agreement=replace(AGREEMENT, judged=8))
     decided = verdict(card(4.5), card(1.0, starved))
     assert decided.outcome == "cannot tell"
-    assert "canary cases were left without a grade" in decided.headline
+    assert "canary answers were left without a grade" in decided.headline
     both = summary(judged=10, missing="invalid_reply", agreement=replace(AGREEMENT, judged=8))
     assert verdict(card(4.5), card(1.0, both, without=2)).outcome == "cannot tell"
 
@@ -252,7 +258,7 @@ def test_answers_that_leave_the_canary_a_part_are_not_green(now: CanaryAgreement
     left = replace(canary, hash="edited" if edited else "h", scores={"groundedness": now})
     decided = verdict(card(4.5, summary(canary=canary)), card(1.0, summary(canary=left)))
     assert decided.outcome == "cannot tell"
-    assert "canary cases were left without a grade" in decided.headline
+    assert "canary answers were left without a grade" in decided.headline
 
 
 def test_a_canary_set_that_is_worth_less_by_itself_is_no_answers_doing() -> None:

@@ -41,8 +41,8 @@ def test_a_change_inside_the_noise_is_told_and_stays_red() -> None:
     """hit_at_5 fell by 0.06 where equal runs lie 0.08 apart: it may be noise, and the verdict is a regression."""
     held = comparison(make_delta(0.80, 0.74), stored=noise(hit_at_5=0.08))
     assert message(held) == (
-        "1 gated metric changed by no more than between 5 equal runs on 2026-03-04, so it may be noise: "
-        "hit_at_5 (hybrid) −6.0 pt, noise 8.0 pt; that does not excuse it"
+        "1 gated metric changed by no more than in 5 equal runs on 2026-03-04, so it may be noise: "
+        "hit@5 (hybrid) −6.0 pt, noise 8.0 pt; this does not excuse it"
     )
     verdict = decide(held, (), Gate())
     assert (verdict.outcome, [reason.code for reason in verdict.reasons]) == ("regression", ["worse"])
@@ -71,7 +71,7 @@ def test_what_was_asked_more_often_is_told_so() -> None:
     held = comparison(stored={}, own={"repeated": {**counts, "modes": 2}})
     differing, failed = (reason.message for reason in unsteady(held))
     assert differing.startswith(
-        "asked 3 times, 6 of 18 questions (counted in each mode) came back with other chunks or in another order "
+        "asked 3 times, 6 of 18 questions (counted in each mode) returned other chunks or another order "
         "(rank-biased overlap 0.81, 4 flip hit_at_1)"
     )
     assert failed == "2 of 20 questions (counted in each mode) got no answer more than once"
@@ -85,14 +85,15 @@ def test_what_a_promoted_run_will_let_pass() -> None:
     """Whoever promotes a noisy run is told how noisy, by its calibration or its sample; a steady one says nothing."""
     (calibrated,) = kept(run(noise(hit_at_5=0.08)))
     assert calibrated.message.startswith(
-        "the API did not always rank alike: 5 equal runs on 2026-03-04, largest in hit_at_5: 8.0 pt. A later loss"
+        "the API did not always rank alike: 5 equal runs on 2026-03-04, largest in hit@5: 8.0 pt. A later loss"
     )
     sample = Repeated(asked=10, failed=0, differ=3)
     (sampled,) = kept(run({repeats.KEY: sample.stored()}))
-    assert "asked twice, 3 of 10 questions came back with other chunks" in sampled.message
+    assert "asked twice, 3 of 10 questions returned other chunks" in sampled.message
     assert "calibrate" not in calibrated.message
     assert sampled.message.endswith(
-        "the baseline is one run: `raggate calibrate --boot-each` measures the noise (10 calls), then promote that"
+        "the baseline is a single run: measure the noise with `raggate calibrate --boot-each` (10 calls) and "
+        "promote that run"
     )
     assert [*kept(run({}))] == [*kept(run({repeats.KEY: replace(sample, differ=0).stored()}))] == []
 

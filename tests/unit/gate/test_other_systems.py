@@ -128,7 +128,7 @@ class TestBareMetricsFile:
         ),
         pytest.param({**BARE, "complete": False}, "not a metrics file: complete: not all questions", id="cut-short"),
         pytest.param(
-            {**BARE, "partial": "--limit 3"}, "not a metrics file: partial: these are metrics of a", id="part"
+            {**BARE, "partial": "--limit 3"}, "not a metrics file: partial: these metrics cover only a part", id="part"
         ),
         pytest.param(
             {**BARE, "complete": "yes"}, "not a metrics file: complete: not all questions", id="complete-text"

@@ -50,7 +50,7 @@ def test_nothing_worse_is_partial_and_never_a_pass() -> None:
     assert (verdict.outcome, verdict.exit_code) == ("partial", ExitCode.PARTIAL)
     assert verdict.sentences == (
         "Partial: 1 of 26 questions chosen (-k x).",
-        "Nothing asked got worse; that is no verdict on the suite.",
+        "None of these questions got worse. This is no verdict on the whole suite.",
     )
     assert verdict.exit_code != ExitCode.PASS
 
@@ -92,7 +92,7 @@ def test_a_loss_that_is_waived_is_not_denied() -> None:
     verdict = reviewed(replace(run, config=run.config.model_copy(update={"waivers": (waiver,)}))).verdict
     assert verdict.outcome == "partial"
     assert verdict.sentences[1] == (
-        f"Nothing asked got worse but what is waived ({QUESTIONS[3].id}); that is no verdict on the suite."
+        f"None of these questions got worse except the waived {QUESTIONS[3].id}. This is no verdict on the whole suite."
     )
 
 
@@ -129,7 +129,7 @@ def test_a_partial_run_is_no_baseline() -> None:
     run = part(well(3))
     for refused, why in (
         (run, "partial: 1 of 26 questions chosen"),
-        (replace(run, selection=None), "25 of 26 cases not"),
+        (replace(run, selection=None), "25 of 26 questions not"),
     ):
         with pytest.raises(CannotTell, match=f"cannot become a baseline: .*{why}"):
             promote.refuse_unmeasured(refused, score(refused, CUTOFFS), (), Gate())
@@ -144,4 +144,6 @@ def test_a_new_question_beside_an_old_one() -> None:
     run = part(well(3), answer(new, *others()), lost, golden=golden)
     verdict = reviewed(run).verdict
     assert verdict.outcome == "partial"
-    assert verdict.sentences[1].startswith("Nothing asked got worse (2 of them not in the baseline as asked now)")
+    assert verdict.sentences[1].startswith(
+        "None of these questions got worse (2 of them are new or changed since the baseline)"
+    )

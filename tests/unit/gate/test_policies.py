@@ -162,10 +162,10 @@ def test_metric_of_few_questions_warns() -> None:
     decided = judged(SURE, LAPSED, Gate())
     assert (decided.outcome, *codes(decided)) == ("pass", [], ["few-cases"])
     assert decided.warnings[0].message == (
-        "abstention_accuracy (hybrid) got worse in 1 of 9 questions (trick8), too few to be red by themselves: "
-        "gate.min_cases is 10"
+        "abstention accuracy (hybrid) got worse in 1 of 9 questions (trick8), too few questions to be red "
+        "(gate.min_cases is 10)"
     )
-    assert decided.sentences == ("No regression, but 1 gated metric is worse than allowed, of too few questions.",)
+    assert decided.sentences == ("No regression, but 1 gated metric is worse than allowed, on too few questions.",)
     ten = (answered([1] * 40, [True] * 9 + [right]) for right in (True, False))
     assert codes(judged(*ten, Gate()))[1] == ["no-evidence"]
 

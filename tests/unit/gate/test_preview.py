@@ -62,12 +62,12 @@ def test_the_same_files_are_an_empty_preview() -> None:
 @each_row(
     ("config", "reasons"),
     [
-        ({"ask": {"k": 7}}, ("the number of chunks asked for (ask.k) changed: 10 in the baseline, 7 now",)),
+        ({"ask": {"k": 7}}, ("the number of chunks requested (ask.k) changed: 10 in the baseline, 7 now",)),
         ({"suite": "b"}, ("the baseline is of suite 'default', this run of 'b'",)),
         ({"ask": {"modes": ["bm25"]}}, ("no mode in common: hybrid in the baseline, bm25 now",)),
         (
             {"score": {"k": [1]}},
-            ("the baseline is scored at cut-offs that are not scored any more (score.k): 3, 5, 10",),
+            ("the baseline has cut-offs that score.k no longer has: 3, 5, 10",),
         ),
         ({"gate": {"tolerance": 0.2}}, ()),
         ({"ask": {"concurrency": 2}}, ()),
@@ -85,13 +85,13 @@ def test_settings_that_leave_no_comparable_baseline(config: dict[str, Any], reas
 @each_row(
     ("gate", "questions", "notes", "reasons"),
     [
-        ({}, ["q1"], {}, ("1 case of the baseline is gone: q2",)),
+        ({}, ["q1"], {}, ("1 question of the baseline is gone: q2",)),
         ({}, ["q1", "q2", "q3"], {"work/n.md": "b"}, ()),
         (
             {"on_vault_change": "refuse"},
             ["q1", "q2"],
             {"work/n.md": "b"},
-            ("the notes are others than the baseline was measured with, and gate.on_vault_change is refuse",),
+            ("the notes changed since the baseline, and gate.on_vault_change is `refuse`",),
         ),
         ({"on_vault_change": "refuse"}, ["q1", "q2"], {"work/n.md": "a"}, ()),
     ],
@@ -242,7 +242,7 @@ def test_a_baseline_that_forgets_what_was_given_up() -> None:
             sides.append(inputs(stored=baseline.write(card, {}, accepted)))
         return preview.changes(*sides, DIRECTIONS).lowered
 
-    forgotten = ("what was given up of hit_at_5",)
+    forgotten = ("the record of what hit_at_5 lost",)
     assert changed(RatchetEntry(best=1.0, drops=0.0, since="2026-01-01")) == forgotten
     assert changed(RatchetEntry(best=0.5, drops=0.04, since="2026-01-01")) == forgotten
     assert changed(None) == forgotten
@@ -360,13 +360,13 @@ def of(slices: tuple[str, ...] = (), entries: tuple[ListEntry, ...] = (ENTRY,), 
 @each_row(
     ("old", "new", "expected"),
     [
-        (of(), of(repeated=WILD), "noise that explains more of hit_at_5 (hybrid)"),
-        (of(), of(fields={"hybrid": {"rank": [20, 40]}}), "nothing of rank"),
-        (of(), of(documents=None), "nothing of documents"),
+        (of(), of(repeated=WILD), "noise that explains more of hit@5 (hybrid)"),
+        (of(), of(fields={"hybrid": {"rank": [20, 40]}}), "no record of rank"),
+        (of(), of(documents=None), "no record of documents"),
         (of(), of(chunks=89), "fewer chunks in the index"),
-        (of(), of(notes=None), "nothing of notes"),
-        (of(), of(entries=()), "nothing of retrieved lists"),
-        (of(slices=("tag=a", "tag=b")), of(slices=("tag=b",)), "nothing of slice tag=a (hybrid)"),
+        (of(), of(notes=None), "no record of notes"),
+        (of(), of(entries=()), "no record of retrieved lists"),
+        (of(slices=("tag=a", "tag=b")), of(slices=("tag=b",)), "no record of slice tag=a (hybrid)"),
     ],
 )
 def test_what_is_not_noticed_any_more(old: Baseline, new: Baseline, expected: str) -> None:
@@ -394,7 +394,7 @@ def test_a_pass_that_would_break_the_gate_is_none() -> None:
     found = foreseen(verdict(), BROKEN, make_comparison())
     assert (found.outcome, found.exit_code) == ("cannot tell", 3)
     assert found.headline.startswith(
-        "Nothing gated is worse than allowed, but merging this change would break the gate"
+        "No gated metric is worse than allowed, but merging this change would break the gate"
     )
     assert "golden.jsonl:3: key 'id' is missing" in found.headline
     assert [reason.code for reason in found.reasons] == ["breaks-gate"]
@@ -408,7 +408,7 @@ def test_a_pass_that_was_not_seen_is_none() -> None:
         3,
         ["preview"],
     )
-    assert "but this change could not be looked at in full: GitHub did not answer" in found.headline
+    assert "but raggate could not read all of this change: GitHub did not answer" in found.headline
 
 
 def test_a_suite_off_the_list_is_no_pass() -> None:
@@ -443,7 +443,7 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
     found = foreseen(verdict(), preview, make_comparison())
     assert (found.outcome, found.exit_code) == ("pass", 0)
     assert [reason.code for reason in found.warnings] == [code]
-    assert "with 1 warning" in found.headline
+    assert "1 warning" in found.headline
 
 
 @each_row(
@@ -465,7 +465,8 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
         (Preview(baseline="replaced"), "merging this change replaces the baseline"),
         (
             Preview(outdated=("ask.k changed", "the adapter changed")),
-            "merging this change lets no run pass until one is promoted: ask.k changed; the adapter changed",
+            "merging this change makes every run fail until you promote a new baseline: ask.k changed; the "
+            "adapter changed",
         ),
         (
             Preview(edited=(("replies of judges", 1, 2),)),

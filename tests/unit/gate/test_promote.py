@@ -84,7 +84,7 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
         pytest.param(
             make_run(*ASKED, *IN_VECTOR[:50], fingerprint={"modes": ["hybrid", "vector"]}),
             (),
-            "50 of 100 cases not asked in mode vector",
+            "50 of 100 questions not asked in mode vector",
             id="cases-missing-in-one-mode",
         ),
         pytest.param(make_run(golden=make_golden()), (), "no question was asked", id="nothing-asked"),
@@ -173,7 +173,7 @@ def test_what_a_reviewer_is_shown() -> None:
     assert (hit(found).before.value, hit(found).after.value) == (0.95, 0.9)
     assert [(flip.case_id, flip.kind) for flip in found.comparison.flips] == [("q01", "broke")]
     assert [(reason.code, reason.message) for reason in found.reasons] == [
-        ("metric-down", "hit_at_5 (hybrid) 95.0 → 90.0%")
+        ("metric-down", "hit@5 (hybrid) 95.0 → 90.0%")
     ]
     assert found.provenance == {
         **provenance(run_of(2), score(run_of(2), (5,))),
@@ -182,11 +182,11 @@ def test_what_a_reviewer_is_shown() -> None:
         "previous": "run-1-20",
     }
     lines = [" ".join(line.split()) for line in table(found)]
-    assert lines[0] == "hit_at_5 (hybrid) 95.0% → 90.0% −5.0 pt"
-    assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit_at_5 (hybrid) 95.0 → 90.0%"]
+    assert lines[0] == "hit@5 (hybrid) 95.0% → 90.0% −5.0 pt"
+    assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit@5 (hybrid) 95.0 → 90.0%"]
 
 
-HIT = "hit_at_5 (hybrid)"
+HIT = "hit@5 (hybrid)"
 
 
 def hit(found: BaselineCandidate) -> MetricChange:
@@ -237,7 +237,7 @@ def test_loss_behind_other_questions_is_refused(same: int) -> None:
         make_run(*run_of(0).results[:same], started=worse.started),
         relabelled(make_run(*worse.results[same:], started=worse.started)),
     )
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0 → [0-9]*\.0%, means over different questions"):
+    with pytest.raises(UsageError, match=r"hit@5 \(hybrid\) 100\.0 → [0-9]*\.0%, means over different questions"):
         proposed(run, present)
     # where no question is the same, nothing matches at all
     empty = () if same else ("hybrid",)
@@ -245,7 +245,7 @@ def test_loss_behind_other_questions_is_refused(same: int) -> None:
     found = proposed(run, present, allowed)
     assert hit(found).change.delta == pytest.approx(same / 20 - 1)
     assert not hit(found).shared
-    assert found.reasons[-1].message == f"only {same} of the present baseline's 20 cases are still the same"
+    assert found.reasons[-1].message == f"only {same} of the present baseline's 20 questions are still the same"
     entry = kept(found).accepted["hybrid"]["hit_at_5"]
     assert entry.lowered is not None
     assert (entry.best, entry.lowered.before, entry.lowered.after) == (pytest.approx(same / 20), 1.0, entry.best)
@@ -261,7 +261,7 @@ def test_few_shared_questions_that_got_worse_are_seen() -> None:
         make_run(*run_of(20).results[15:], started="2026-02-01T00:00:00Z"),
         relabelled(make_run(*run_of(0).results[:15])),
     )
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0 → 0\.0% over 5 shared questions"):
+    with pytest.raises(UsageError, match=r"hit@5 \(hybrid\) 100\.0 → 0\.0% over 5 shared questions"):
         proposed(run, present)
 
 
@@ -269,7 +269,7 @@ def test_other_questions_that_are_no_worse() -> None:
     """Relabelling every question without a lower mean needs no permission, and is told."""
     found = proposed(relabelled(run_of(1)), kept(proposed(run_of(1), None)))
     assert [reason.code for reason in found.reasons] == ["little-overlap"]
-    assert table(found)[-1] == "note: only 0 of the present baseline's 20 cases are still the same"
+    assert table(found)[-1] == "note: only 0 of the present baseline's 20 questions are still the same"
     assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(best=0.95, drops=0.0, since="2026-01-02")
 
 
@@ -280,7 +280,7 @@ def test_a_floor_that_is_not_kept_is_told(floor: float, *, told: bool) -> None:
     run = run_of(1)
     found = propose(run, score(run, (5,)), None, gate, Terms())
     said = [reason.message for reason in found.reasons]
-    expected = [f"hit_at_5 (hybrid) is 95.0%, beyond its floor {floor:.0%}, which the next check fails for"]
+    expected = [f"hit@5 (hybrid) is 95.0%, beyond its floor {floor:.0%}, so the next check will fail"]
     assert said == (expected if told else [])
 
 
@@ -294,7 +294,7 @@ def test_metric_without_a_shared_question() -> None:
     with pytest.raises(UsageError) as caught:
         proposed(make_run(*run_of(0).results, answers), present)
     assert caught.value.message.endswith(
-        "baseline: abstention_accuracy (hybrid) 100.0 → 0.0%, means over different questions"
+        "baseline: abstention accuracy (hybrid) 100.0 → 0.0%, means over different questions"
     )
 
 
@@ -302,15 +302,15 @@ def test_metric_without_a_shared_question() -> None:
     ("terms", "advice"),
     [
         pytest.param(Terms(), "If that is accepted", id="nothing-said"),
-        pytest.param(Terms(allow_regression=True), "Only the reason is missing", id="no-reason"),
-        pytest.param(Terms.of(" \n", "", allow_regression=True), "Only the reason is missing", id="blank-reason"),
+        pytest.param(Terms(allow_regression=True), "Only --reason is missing", id="no-reason"),
+        pytest.param(Terms.of(" \n", "", allow_regression=True), "Only --reason is missing", id="blank-reason"),
     ],
 )
 def test_lower_value_is_refused(terms: Terms, advice: str) -> None:
     """A gated metric that goes down, however little, needs permission and a reason, and may have them."""
     with pytest.raises(UsageError) as caught:
         proposed(run_of(2), kept(proposed(run_of(1), None)), terms)
-    assert caught.value.message == ("run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 95.0 → 90.0%")
+    assert caught.value.message == ("run run-2-20 is worse than the present baseline: hit@5 (hybrid) 95.0 → 90.0%")
     way = '--allow-regression --reason "...".'
     assert caught.value.hint == f"{advice}: {way}"
 
@@ -320,7 +320,7 @@ def test_means_of_other_questions_need_permission() -> None:
     present = kept(proposed(run_of(2), None))
     bare = replace(present, scorecard=replace(present.scorecard, cases=()))
     easier = run_of(0, asked=30)
-    with pytest.raises(UsageError, match="is a mean over 30 questions, in the baseline over 20"):
+    with pytest.raises(UsageError, match="is a mean over 30 questions, but over 20"):
         proposed(easier, bare, Terms())
     assert proposed(easier, bare, Terms(allow_regression=True, reason="more questions"))
 
@@ -343,13 +343,13 @@ def test_a_slice_that_loses_what_another_one_wins() -> None:
     present = kept(proposed(in_slices(range(3)), None))
     run = in_slices(range(10, 13))
     strict = GATE.model_copy(update={"slices": "fail"})
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) for category=right went from 100\.0% to 70\.0%"):
+    with pytest.raises(UsageError, match=r"hit@5 \(hybrid\) for category=right went from 100\.0% to 70\.0%"):
         propose(run, score(run, (5,)), present, strict, Terms())
     accepted = propose(run, score(run, (5,)), present, strict, ALLOWED)
     assert [reason.code for reason in accepted.reasons] == ["metric-down"]
     noted = proposed(run, present)
     assert [reason.code for reason in noted.reasons] == ["slice-worse"]
-    assert any(line.startswith("note: hit_at_5 (hybrid) for category=right") for line in table(noted))
+    assert any(line.startswith("note: hit@5 (hybrid) for category=right") for line in table(noted))
     off = GATE.model_copy(update={"slices": "off"})
     assert propose(run, score(run, (5,)), present, off, Terms()).reasons == ()
 
@@ -360,18 +360,20 @@ def test_slices_that_are_gone_are_shown() -> None:
     assert not any("without a question" in line for line in table(proposed(in_slices(()), present)))
     run = make_run(*(replace(item, case=replace(item.case, category="left")) for item in in_slices(()).results))
     found = proposed(run, present)
-    told = "note: in the present baseline, and without a question in the new one: slice category=right (hybrid)"
+    told = (
+        "note: the present baseline has these, but the new one has no question for them: slice category=right (hybrid)"
+    )
     assert told in table(found)
     modes = replace(present.scorecard, slices={**present.scorecard.slices, "bm25": {"overall": {}}})
     found = proposed(run, replace(present, scorecard=modes))
-    assert table(found)[-1].endswith(" new one: mode bm25, slice category=right (hybrid)")
+    assert table(found)[-1].endswith("the new one has no question for them: mode bm25, slice category=right (hybrid)")
 
 
 def test_cases_that_are_gone_are_refused() -> None:
     """A run that asked fewer cases than the baseline's golden set needs the same, though no value went down."""
     present = kept(proposed(run_of(1), None))
     fewer = run_of(1, 19)
-    with pytest.raises(UsageError, match="1 case of the baseline is gone: q19"):
+    with pytest.raises(UsageError, match="1 question of the baseline is gone: q19"):
         proposed(fewer, present)
     assert [reason.code for reason in proposed(fewer, present, ALLOWED).reasons] == ["removed-cases"]
 
@@ -386,7 +388,7 @@ def test_metric_that_vanished_is_refused() -> None:
         slices={**present.scorecard.slices, "bm25": present.scorecard.slices["hybrid"]},
         counts={**present.scorecard.counts, "bm25": present.scorecard.counts["hybrid"]},
     )
-    with pytest.raises(UsageError, match=r"hit_at_5 \(bm25\) 95\.0% → –"):
+    with pytest.raises(UsageError, match=r"hit@5 \(bm25\) 95\.0% → –"):
         proposed(run_of(1), replace(present, scorecard=both))
 
 
@@ -403,7 +405,7 @@ def test_metric_that_vanished_from_the_shared_cases_is_refused() -> None:
         slices.add(case)
     lapsed = replace(known, cases=cases, slices=slices.means())
     present = kept(propose(make_run(*asked[:2]), score(make_run(*asked[:2]), (5,)), None, GATE, Terms()))
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0% → – over 2 shared questions"):
+    with pytest.raises(UsageError, match=r"hit@5 \(hybrid\) 100\.0% → – over 2 shared questions"):
         propose(make_run(*asked), lapsed, present, GATE, Terms())
     found = propose(make_run(*asked), lapsed, present, GATE, ALLOWED)
     assert kept(found).accepted["hybrid"]["hit_at_5"] == present.accepted["hybrid"]["hit_at_5"]

@@ -346,7 +346,7 @@ def test_ten_small_steps_of_a_metric_that_is_only_tested() -> None:
     """A metric that only the composite has cannot sink unseen: each step needs permission, the third warns."""
     present, told = promoted(0, TESTED, None), []
     for step in range(1, 11):
-        with pytest.raises(UsageError, match="worse than the present baseline: hit_at_5"):
+        with pytest.raises(UsageError, match="worse than the present baseline: hit@5"):
             proposed(step, TESTED, present, promote.Terms())
         told += [step for item in checked(step, TESTED, present).verdict.warnings if item.code == "creep"]
         present = promoted(step, TESTED, present)

@@ -181,21 +181,24 @@ SLICES = card(scores("1111"), scores("000", name="tag=b"), scores("00", name="ta
 @each_row(
     ("scorecard", "allowed", "message"),
     [
-        pytest.param(card(scores("00")), (), "nothing of mode 'hybrid': no question has a match", id="a mode"),
+        pytest.param(card(scores("00")), (), "found nothing for mode 'hybrid': no question has a match", id="a mode"),
         pytest.param(
-            SLICES, (), "nothing of slice 'tag=b' (hybrid): no question has a match", id="a slice that is large enough"
+            SLICES,
+            (),
+            "found nothing for slice 'tag=b' (hybrid): no question has a match",
+            id="a slice that is large enough",
         ),
         pytest.param(
             card(scores("000"), scores("111", "vector"), scores("000", "vector", "tag=b")),
             ("hybrid",),
-            "nothing of slice 'tag=b' (vector)",
+            "found nothing for slice 'tag=b' (vector)",
             id="another one than is allowed",
         ),
         pytest.param(card(scores("11")), ("hybird",), "--allow-no-match hybird: run run-1 has no such", id="a typo"),
     ],
 )
 def test_what_is_refused(scorecard: Scorecard, allowed: tuple[str, ...], message: str) -> None:
-    """A run that measures nothing of a mode, or of a slice of so many questions, is refused, and says what it is."""
+    """A run that found nothing for a mode, or of a slice of so many questions, is refused, and says what it is."""
     with pytest.raises(UsageError) as refused:
         refuse_matchless(scorecard, 3, allowed)
     assert message in refused.value.message
@@ -250,7 +253,9 @@ def test_a_slice_without_a_match_is_a_warning() -> None:
     both = card(scores("1"), scores("000", name="tag=b"), scores("1", "vector"), scores("000", "vector", "tag=b"))
     held = make_baseline(card(scores("1")))
     named = [reason.message for reason in warnings(make_comparison(scorecard=both, baseline=held), Gate(min_cases=3))]
-    assert named == ["no question has a match in slice 'tag=b' (vector); promoting this run takes its name"]
+    assert named == [
+        "no question has a match in slice 'tag=b' (vector); to promote this run, name it with --allow-no-match"
+    ]
     assert not [*warnings(make_comparison(scorecard=both, baseline=held), Gate(min_cases=4))]
 
 

@@ -86,11 +86,10 @@ def test_a_loss_that_does_not_repeat_is_dismissed_loudly() -> None:
     first, judged = judge_again(scores(LOST), (scores(WON), scores(WON)))
     assert first.outcome == "regression"
     assert judged.outcome == "pass"
-    assert judged.sentences[0] == "Worse than allowed when first asked, and not confirmed."
+    assert judged.sentences[0] == "Worse than allowed at first, but asking again did not confirm it."
     assert judged.sentences[1] == (
-        "This API is known to be noisy, so what flipped was asked again twice of a new start of the build, on the "
-        "change's build alone: 0 of 2 questions that count against the change did not come "
-        "back as good as before each time."
+        "This API is noisy: after a restart the lost questions were asked again twice, on the "
+        "change's build only: 0 of 2 questions that count against the change did not recover every time."
     )
     told = [reason.message for reason in judged.warnings if reason.code == "not-confirmed"]
     assert told[1:] == [f"not confirmed: {reason.message}" for reason in first.reasons]
@@ -163,7 +162,7 @@ def calibrated(flips: int) -> dict[str, Any]:
     return moving(6 - flips) | {NOISE: Noise(runs=5, measured="", bands={"hybrid": {"hit_at_5": band}}).stored()}
 
 
-UNKNOWN = "the baseline knows of no noise in hit_at_5 (hybrid)"
+UNKNOWN = "the baseline has no noise figure for hit@5 (hybrid)"
 
 
 @each_row(
@@ -212,7 +211,7 @@ def test_half_of_a_loss_that_was_taken_back_counts_too() -> None:
     now, rounds = scores({**LOST, "q2": 0}), (scores(LOST), scores(WON))
     _, judged = judge_again(now, rounds, base=(scores(WON), scores(LOST)), gate=gate, then=moving(0))
     assert judged.outcome == "cannot tell"
-    assert "took back 2 of 10 in hit_at_5 (hybrid)" in judged.headline
+    assert "took back 2 of 10 in hit@5 (hybrid)" in judged.headline
 
 
 def test_a_must_pass_question_must_pass_each_time() -> None:
@@ -285,12 +284,12 @@ def test_what_the_base_fails_too_confirms_nothing(
     judged = recheck.decided_again(first, asked, comparison, HIT, again)
     assert judged.outcome == outcome
     assert any(
-        f"{told} questions that count against the change did not come back as good as before each time, 1 of which the "
-        "base build fails too" in reason.message
+        f"{told} questions that count against the change did not recover every time; the base build "
+        "fails 1 of them too" in reason.message
         for reason in judged.reasons
     )
     assert red is None or [flip.case_id for flip in comparison.flips if judged.is_red(flip)] == red
-    too = "Of the questions that count against the change 1 fails on the base build too."
+    too = "1 of the questions that count against the change fails on the base build too."
     assert red is None or [sentence for sentence in judged.sentences if "base build" in sentence] == [too]
 
 
@@ -367,7 +366,7 @@ def test_a_loss_by_grades_stands_and_is_told() -> None:
     assert judged.outcome == "regression"
     assert judged.reasons[-1].message == (
         "the base build (commit 0123), asked in the same job, fails the 1 question that counts against the "
-        "change; 9 more questions count by grades of judges alone, and what is asked again is not graded"
+        "change; 9 more questions count by judges' grades alone, and a repeated answer is not graded"
     )
     assert judged.recheck == RecheckOutcome(build="commit 0123", asked=1, failing=1)
 
@@ -409,11 +408,11 @@ def test_what_is_left_decides(shared: int, outcome: str) -> None:
     assert judged.outcome == outcome
     assert judged.recheck is not None
     assert judged.recheck.failing == shared
-    assert ("and what is left would not be red" in judged.reasons[0].message) == (shared == 2)
+    assert ("and without those nothing would be red" in judged.reasons[0].message) == (shared == 2)
     if outcome == "regression":
         # the headline does not blame the change for all that broke
         assert "3 questions broke." in first.sentences
-        too = ("Of the questions that count against the change 1 fails on the base build too.",) if shared else ()
+        too = ("1 of the questions that count against the change fails on the base build too.",) if shared else ()
         assert judged.sentences == (*first.sentences, *too)
 
 
@@ -456,7 +455,7 @@ def test_a_call_that_failed_on_the_base_alone_tells_nothing() -> None:
     failed = base(lost, failure="timeout")
     _, judged = judge(scores(lost), failed)
     assert judged.outcome == "regression"
-    assert judged.reasons[-1].message.endswith("count against the change (3 of them got no answer there)")
+    assert judged.reasons[-1].message.endswith("count against the change (3 got no answer there)")
     now = tuple(replace(score, failure="timeout") if score.case_id in lost else score for score in scores(lost))
     assert judge(now, failed)[1].outcome == "cannot tell"
 
@@ -552,5 +551,5 @@ def test_a_steady_api_is_confirmed_without_another_reason() -> None:
     assert "rechecked" not in {reason.code for reason in same.reasons}
     _, other = judge_again(scores(LOST), (scores({"q0": 0.0}),), then=QUIET, noise=QUIET)
     assert other.outcome == "cannot tell"
-    assert "known to be noisy" not in other.sentences[0]
-    assert "of a new start of the build" in other.sentences[0]
+    assert "is noisy" not in other.sentences[0]
+    assert "after a restart" in other.sentences[0]

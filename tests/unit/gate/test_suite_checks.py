@@ -88,19 +88,23 @@ def test_other_settings() -> None:
     """Settings that make means of different things are named, and so are cut-offs that are gone."""
     before = baseline(1, 2, 1, 3, fingerprint={**SAME, "k": 10, "cutoffs": [1, 3]})
     assert found(before) == [
-        ("other-settings", "k", "the number of chunks asked for (ask.k) changed: 10 in the baseline, 5 now"),
+        ("other-settings", "k", "the number of chunks requested (ask.k) changed: 10 in the baseline, 5 now"),
         ("other-settings", "score.k", "cut-offs not scored any more: 3"),
     ]
 
 
 def test_a_question_that_is_gone() -> None:
     """A case of the baseline that the golden set lost is named."""
-    assert found(baseline(1, 2, 1, 3), CASES[:3]) == [("removed-question", "q4", "is in the baseline alone")]
+    assert found(baseline(1, 2, 1, 3), CASES[:3]) == [
+        ("removed-question", "q4", "is in the baseline, but not in the suite")
+    ]
 
 
 def test_impossible_questions() -> None:
     """A question that no mode found is named; one that was relabelled since is not, nor one whose call failed."""
-    assert found(baseline(1, None, 1, 3)) == [("impossible-question", "q2", "was not found in any mode")]
+    assert found(baseline(1, None, 1, 3)) == [
+        ("impossible-question", "q2", "no mode found it when the baseline was measured")
+    ]
     relabelled = (CASES[0], make_case("q2", question="Something else?"), *CASES[2:])
     assert found(baseline(1, None, 1, 3), relabelled) == []
     card = baseline(1, None, 2, 3).scorecard

@@ -281,30 +281,28 @@ def test_precedence(
 @each_row(
     ("comparison", "gate", "message"),
     [
-        pytest.param(WORSE, PLAIN, "hit_at_5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)", id="worse"),
+        pytest.param(WORSE, PLAIN, "hit@5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)", id="worse"),
         pytest.param(
             slice_delta(),
             Gate(slices="fail"),
-            "hit_at_5 (hybrid) for difficulty=hard went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)",
+            "hit@5 (hybrid) for difficulty=hard went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)",
             id="slice",
         ),
-        pytest.param(make_delta(0.8, 0.7), FLOOR, "hit_at_5 (hybrid) is 70.0%, beyond its floor 75%", id="floor"),
+        pytest.param(make_delta(0.8, 0.7), FLOOR, "hit@5 (hybrid) is 70.0%, beyond its floor 75%", id="floor"),
+        pytest.param(emptied(mode="bm25"), PLAIN, "mode bm25 was measured in the baseline, but not now", id="mode"),
         pytest.param(
-            emptied(mode="bm25"), PLAIN, "mode bm25 was measured in the baseline and is not any more", id="mode"
-        ),
-        pytest.param(
-            unpaired(15), PLAIN, "hit_at_5 (hybrid) applies to 10 of the 25 cases it applied to before", id="lapsed"
+            unpaired(15), PLAIN, "hit@5 (hybrid) now applies to 10 of its 25 questions in the baseline", id="lapsed"
         ),
         pytest.param(
             replace(emptied(), current=make_metric(None, 0, unscored=10), unpaired=10, full_run=make_metric(0.8, 4)),
             PLAIN,
-            "hit_at_5 (hybrid) has a value in none of the cases it had one in before, only in others",
+            "hit@5 (hybrid) no longer has a value for any of the baseline's questions, only for others",
             id="only-elsewhere",
         ),
         pytest.param(
             make_delta(1.0, 1.0, full_run=make_metric(0.5, 48)),
             FLOOR,
-            "hit_at_5 (hybrid) is 50.0% over all 48 cases, compared or not, beyond its floor 75%",
+            "hit@5 (hybrid) is 50.0% over all 48 questions, compared or not, beyond its floor 75%",
             id="below-floor-over-all",
         ),
     ],
@@ -320,7 +318,7 @@ def test_message_of_a_row(comparison: Delta, gate: Gate, message: str) -> None:
         pytest.param({"rank": 6}, "nothing expected is within rank 5", id="too-low"),
         pytest.param(
             {"rank": 1, "rank_all": 6, "values": {"recall_all_at_5": 0.0}},
-            "not all that it needs is there within rank 5",
+            "not every needed passage is within rank 5",
             id="incomplete",
         ),
         pytest.param(

@@ -167,14 +167,14 @@ def test_states_after_all() -> None:
         pytest.param(
             [WORSE],
             waiver(),
-            "hit_at_5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt); waived by ada until 2026-12-31: "
+            "hit@5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt); waived by ada until 2026-12-31: "
             "reindexing",
             id="in-use",
         ),
         pytest.param(
             [SAME],
             waiver("2026-06-24", mode="hybrid"),
-            "the waiver of hit_at_5 (hybrid) by ada until 2026-06-24 (in 14 days) excuses nothing: remove it",
+            "the waiver of hit@5 (hybrid) by ada until 2026-06-24 (in 14 days) excuses nothing: remove it",
             id="unused-and-soon-over",
         ),
     ],
@@ -239,7 +239,7 @@ def test_waived_case_does_not_count_against_a_floor() -> None:
     review = judged({"q0"}, waiver(case="q0"), **missed)
     assert codes(review.verdict) == ("pass", [], ["waived"])
     assert review.verdict.warnings[0].message.startswith(
-        "question q0 (hybrid) is beyond a floor or ceiling and is left"
+        "question q0 (hybrid) is beyond its floor or ceiling and is left"
     )
     assert [one.state for one in review.verdict.waivers] == ["active"]
 
@@ -287,7 +287,9 @@ def test_names(given: Waiver, message: str) -> None:
 
 def test_case_that_is_not_in_the_golden_set() -> None:
     """A waiver of a case that is not asked is refused, and named."""
-    with pytest.raises(UsageError, match=r"raggate\.yml: waivers\[1\]\.case: no case 'q7' in the golden set golden/"):
+    with pytest.raises(
+        UsageError, match=r"raggate\.yml: waivers\[1\]\.case: no question 'q7' in the golden set golden/"
+    ):
         waivers.check_cases(config_of(waiver(), waiver(case="q7")), make_golden(make_case("q1")), "raggate.yml")
 
 

@@ -23,7 +23,7 @@ def test_no_foreign_quotation_mark_ends_the_quotation() -> None:
 @each_row(
     ("outcome", "codes", "expected"),
     [
-        ("pass", [], ("Nothing gated is worse than allowed, over 1 question, with 1 warning.",)),
+        ("pass", [], ("No gated metric is worse than allowed (1 question, 1 warning).",)),
         ("cannot tell", ["few"], ("No verdict is possible: because few.",)),
         ("invariant broken", ["scores"], ("The API's answers cannot be right: because scores.",)),
         (
@@ -61,6 +61,6 @@ def test_what_a_pass_let_through() -> None:
         Reason("stale", "old"),
     ]
     assert wording.headline("pass", (), make_comparison(), warnings) == (
-        "No regression, but 2 gated metrics are worse than allowed, waived or perhaps by chance; the questions "
-        "together got worse, waived; 2 questions that got worse or fail are waived.",
+        "No regression, but 2 gated metrics are worse than allowed, waived or perhaps by chance; all questions "
+        "together got worse (waived); 2 questions that got worse or failed are waived.",
     )

@@ -53,7 +53,7 @@ def missed(**fields: Any) -> Trial:
 
 
 MOVED = (
-    "the mean of hit_at_5 and mrr_at_10 (hybrid) went from 0.9000 to 0.8800, 9 of 203 questions worse, 2 better; "
+    "the mean of hit@5 and MRR@10 (hybrid) went from 0.9000 to 0.8800, 9 of 203 questions worse, 2 better; "
     "p = 0.12 (paired t)"
 )
 SEEN = "a loss of 4 points is seen four times out of five"
@@ -140,10 +140,10 @@ def test_a_miss_that_should_have_been_seen_is_not_explained_away() -> None:
 
 def test_what_only_warns_is_explained_by_its_warning() -> None:
     """A waiver, or evidence that is missing, lets a larger drop pass; what a slice warns of does not explain it."""
-    warning = Reason(code="waived", message="hit_at_5 went down; waived by A", metric="hit_at_5", slice="overall")
+    warning = Reason(code="waived", message="hit@5 went down; waived by A", metric="hit_at_5", slice="overall")
     other = replace(warning, code="few-cases", message="hit_at_1 got worse", metric="hit_at_1")
     assert explanation(missed(drop=0.2, warnings=(other, warning)), WATCH, ()) == (
-        "hit@5 fell by 20.0 pt; a loss that only warns: hit_at_5 went down; waived by A"
+        "hit@5 fell by 20.0 pt; a loss that only warns: hit@5 went down; waived by A"
     )
     assert explanation(missed(drop=0.0, warnings=(other,)), WATCH, ()) == (
         "7 answers changed, and hit@5 did not fall; a loss that only warns: hit_at_1 got worse"

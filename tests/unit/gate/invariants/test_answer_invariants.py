@@ -276,7 +276,7 @@ BROKEN = [
         "must_be_deterministic",
         [answer()],
         repeated(50, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]),
-        "asked twice, 2 of 49 questions came back with other chunks or in another order (rank-biased overlap 0.75, "
+        "asked twice, 2 of 49 questions returned other chunks or another order (rank-biased overlap 0.75, "
         "2 flip hit_at_1): q1 (hybrid)",
         id="another-ranking",
     ),
