@@ -177,7 +177,7 @@ def excuses_nothing(project: Project, done: Done, cause: str) -> None:
     """Claim that the regression stands, that why it was not checked is told, and that nothing is left running."""
     assert done.code == 1, done.out
     assert codes(project.verdict())[-1] == "rechecked"
-    assert f"Not checked on the base build: the API {cause}" in done.out
+    assert f"The base build could not be checked: the API {cause}" in done.out
     assert processes_with(str(project.root)) == []
 
 
@@ -190,7 +190,7 @@ def test_without_a_commit_there_is_no_base(repository: Project) -> None:
     """A run that no commit judges has no source of a base build, and says so."""
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
-    assert "Not checked on the base build: no commit judges this run" in done.out
+    assert "The base build could not be checked: no commit judges this run" in done.out
 
 
 def test_a_pass_boots_nothing_more(repository: Project, tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_loss_of_a_noisy_api_that_comes_back(noisy: Project) -> None:
     change(noisy, "worse")
     done = noisy.command("check")
     assert done.code == 1, done.out + done.err
-    assert "12 of 12 questions that count against the change did not come back" in done.out
+    assert "12 of 12 questions that count against the change did not recover" in done.out
     assert codes(noisy.verdict())[-1] == "rechecked"
 
 

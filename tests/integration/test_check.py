@@ -203,7 +203,7 @@ def test_an_invariant_that_breaks_with_the_change_s_own_notes_is_told(promoted: 
     done = promoted.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
     (warning,) = [item for item in promoted.verdict()["warnings"] if item["code"] == "breaks-gate"]
-    assert "the API breaks what must hold: notes_exist (" in warning["message"]
+    assert "the API breaks invariants: notes_exist (" in warning["message"]
     assert promoted.verdict()["preview"]["unmet"][0][:2] == ["error", "notes_exist"]
 
 
@@ -366,7 +366,7 @@ def test_a_baseline_that_is_not_committed_yet(promoted: Project) -> None:
     ignored.write_text(".raggate/\n")
     done = promoted.command("check", "--against", "HEAD")
     assert done.code == 3, done.out + done.err
-    assert "The commit that judges has no baseline: commit baselines/small.json" in " ".join(done.out.split())
+    assert "The base commit has no baseline: commit baselines/small.json" in " ".join(done.out.split())
     assert "first run?" not in done.out
 
 

@@ -474,7 +474,7 @@ def test_judges_decide_where_people_agree_with_them(armed: Project) -> None:
         (row,) = (row for row in verdict["metrics"] if row["metric"] == "groundedness" and row["slice"] == "overall")
         assert (row["status"], row["delta"]) == ("advisory", -2.0)
     summary = (armed.last_run() / "summary.md").read_text()
-    assert "Judges have no say" in summary.partition("|")[0]
+    assert "Judges do not decide" in summary.partition("|")[0]
 
 
 def test_answers_asked_for_again_do_not_take_the_say_from_judges(project: Project) -> None:

@@ -56,7 +56,7 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
     assert "hit@5 20 of 20 (=; 50.0% over all 40)" in done.out
-    over = "over the 20 questions relabelled since the baseline, where 100.0%)"
+    over = "over the 20 questions relabelled since the baseline (expected: 100.0%)"
     assert (
         f"hit@5 (hybrid) is 0.0% {over}; together with the compared questions that is −50.0 pt, allowed 5 pt"
         in done.out

@@ -103,7 +103,8 @@ def test_what_is_gone_and_what_is_not_alike_have_a_next_step() -> None:
     assert "q00; put it back, or promote a run without it" in fewer.verdict.headline
     other = judged(run_of(ALL, fingerprint={"k": 8}), before)
     assert other.verdict.headline == (
-        "No verdict is possible: the number of chunks requested (ask.k) changed: 5 in the baseline, 8 now; undo that change, "
+        "No verdict is possible: the number of chunks requested (ask.k) changed: 5 in the baseline, 8 now; undo "
+        "that change, "
         "or promote a run with the new setting."
     )
     others = judged(run_of({make_case(case.id, question=f"{case.question} By whom?"): True for case in CASES}), before)

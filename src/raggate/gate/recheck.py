@@ -103,7 +103,7 @@ class Check:
         asked, first = self._asked, self._first
         if asked.problem:
             outcome = RecheckOutcome(asked=len(asked.asked), problem=asked.problem)
-            reason = Reason("rechecked", f"raggate could not check the base build: {asked.problem}")
+            reason = Reason("rechecked", f"the base build could not be checked: {asked.problem}")
             return replace(first, reasons=(*first.reasons, reason), recheck=outcome)
         if not asked.base:
             return first
