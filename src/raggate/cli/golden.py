@@ -183,7 +183,7 @@ def supports_of(rows: Sequence[Row], picks: Iterable[int], vault: Vault) -> tupl
     chosen: dict[Support, None] = {}
     for number in picks:
         if not 1 <= number <= len(rows):
-            raise UsageError(f"--pick: no passage {number}; there are {len(rows)}")
+            raise UsageError(f"--pick: there is no passage {number}, only {len(rows)}")
         passage = rows[number - 1].passage
         if passage is None:
             raise UsageError(
@@ -244,7 +244,7 @@ def golden() -> None:
 @options.config()
 @options.API_URL
 @click.option("--search", metavar="WORDS", help="Search the notes for these words instead of asking the API.")
-@click.option("--pick", "picks", type=click.IntRange(1, 50), multiple=True, help="Use the passage with this number.")
+@click.option("--pick", "picks", type=click.IntRange(1), multiple=True, help="Use the passage with this number.")
 @click.option("--anchor", "anchors", metavar="NOTE#HEADING", multiple=True, help="Use this place of the notes.")
 @click.option("--unanswerable", is_flag=True, help="No note answers it; the API should abstain.")
 @click.option("--all-needed", is_flag=True, help="All chosen passages are needed, not just one.")

@@ -47,8 +47,8 @@ def refuse_single(given: Mapping[str, object], beside: str) -> None:
     name = next((name for name, value in given.items() if value), None)
     if name is not None:
         raise UsageError(
-            f"{name} is for one suite: expected it not beside {beside}",
-            hint="Name one configuration with it, or leave it out.",
+            f"{name} works with one configuration only, not with {beside}",
+            hint="Name one configuration, or leave it out.",
         )
 
 

@@ -54,7 +54,7 @@ def test_passages_and_proposals(place: str, text: str) -> None:
 def test_a_passage_that_cannot_be_named() -> None:
     """What stands below no heading of the notes cannot be picked, and neither can a number that is not shown."""
     rows = [golden.Row("x", "text", None)]
-    for number, message in ((1, "under no heading of the vault"), (2, "no passage 2; there are 1")):
+    for number, message in ((1, "under no heading of the vault"), (2, "there is no passage 2, only 1")):
         with pytest.raises(UsageError, match=message):
             golden.supports_of(rows, [number], NOWHERE)
 
