@@ -78,7 +78,7 @@ def find(
         too_many = UsageError if len(configs) - len(added) > MOST else OfTheChange
         raise too_many(
             f"more than {MOST} configurations for one step: found {len(configs)}",
-            hint="Give the step fewer of them, and the others to another job.",
+            hint="Split them over several jobs.",
         )
     unseen = next((path for path in configs if not path.isprintable()), None)
     if unseen is not None:

@@ -63,7 +63,7 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     base, path = f"{parts.scheme}://{parts.netloc}", wanted.url.partition(parts.netloc)[2]
     seconds = SECONDS if wanted.choose is None else WITH_SOMEBODY_S
     hint = "Is it slow, or does it drip its answers?"
-    late = CannotTell(f"{base} was not looked at within {setting(seconds)} s", hint=hint)
+    late = CannotTell(f"{base} did not answer everything within {setting(seconds)} s", hint=hint)
     with dates.within(seconds, late), _calls(base, seconds, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
 

@@ -43,7 +43,7 @@ _SCHEMAS = {
 }
 """Files by which a run directory is known, and how what they are begins."""
 
-_HINT = "`raggate runs` lists them; `latest` is the newest of the build that the configuration says."
+_HINT = "`raggate runs` lists them. `latest` is the newest run of the configured build."
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DECIDED = (ExitCode.PASS, ExitCode.REGRESSION, ExitCode.PARTIAL)
 """How runs end that say of each question they were to ask whether it is broken; others may not have asked it."""

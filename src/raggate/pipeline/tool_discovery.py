@@ -49,7 +49,7 @@ SECONDS = 60.0
 MAX_CALLS = 12
 _K = 10
 _SHOWN = 20
-_NAME_IT = "`--tool NAME` says which one searches the notes."
+_NAME_IT = "`--tool NAME` names the one that searches the notes."
 _READ_IT = (
     "`--question` asks something that the index can answer; docs/mcp.md shows how a text is split into hits, and the "
     "settings to write by hand."

@@ -67,7 +67,7 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
     """
     settings = bench.settings.judges
     if settings is None:
-        hint = "Add one with a model, as docs/judges.md shows, or go without --model."
+        hint = "Add one with a model, as docs/judges.md shows, or leave out --model."
         raise UsageError(
             f"--model: {request.config_place} has no section 'judges', so no model can be asked", hint=hint
         )
