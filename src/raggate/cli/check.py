@@ -117,7 +117,7 @@ def _check_suites(
     from raggate.reports.suites import overall, render_text
 
     chosen = request.choice != EVERYTHING
-    given = {**modes, "--baseline": request.baseline_file, "choosing questions (-k, --case, --tag and so on)": chosen}
+    given = {**modes, "--baseline": request.baseline_file, "choosing questions (-k, --case, --slice and so on)": chosen}
     suites.refuse_single(given, "several configurations")
     listed = suites.listed(request, names)
     files = suites.reports_of(reports, listed, "--report")
