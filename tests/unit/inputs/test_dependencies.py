@@ -70,7 +70,7 @@ def told(root: Path, before: dict[str, str], after: dict[str, str]) -> tuple[str
         ("go.mod", "require a v1\n", "require a v1\nreplace a => ../a\n", "a changed"),
         (
             "api/Dockerfile",
-            "FROM --platform=x h:5000/py:3.11 AS one\nFROM one\nFROM d@sha256:0123456789abcdef\n",
+            "FROM --platform=x h:5000/py:3.11 AS one\nFROM d@sha256:0123456789abcdef\n",
             "FROM --platform=x h:5000/py:3.12 AS one\nFROM one\nFROM d@sha256:123456789abcdef0\n",
             "d sha256:0123456789ab → sha256:123456789abc, h:5000/py 3.11 → 3.12",
         ),
@@ -107,7 +107,8 @@ def test_what_cannot_be_read_is_named_without_versions(
     tmp_path_factory: pytest.TempPathFactory, name: str, after: str
 ) -> None:
     """The file did change, so its name is true."""
-    assert told(tmp_path_factory.mktemp("x"), {name: ""}, {name: after}) == (name,)
+    before = "{}" if name.endswith(".json") else ""
+    assert told(tmp_path_factory.mktemp("x"), {name: before}, {name: after}) == (name,)
 
 
 def test_reading_versions_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +125,22 @@ def test_files_without_another_version_are_left_out(tmp_path: Path) -> None:
 
 
 def test_files_that_come_and_go(tmp_path: Path) -> None:
-    """A whole lock file is no list of versions."""
-    assert told(tmp_path, {"uv.lock": LOCK}, {"poetry.lock": LOCK}) == ("poetry.lock (new file)", "uv.lock (removed)")
+    """A whole lock file is no list of versions, and a link is no file."""
+    texts = told(tmp_path, {"uv.lock": LOCK}, {"a/b/poetry.lock": LOCK, "go.mod": "require x v1\n"})
+    assert texts == ("go.mod (new file)", "uv.lock (removed)", "a/b/poetry.lock (new file)")
+    base = git(tmp_path, "rev-parse", "HEAD")
+    (tmp_path / "go.mod").unlink()
+    (tmp_path / "go.mod").symlink_to("notes.md")
+    commit_all(tmp_path)
+    assert dependencies.changes(tmp_path, base, git(tmp_path, "rev-parse", "HEAD")) == ("go.mod (removed)",)
+
+
+def test_folders_that_are_equal_are_not_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may be a request to a server, and only so many are made."""
+    monkeypatch.setattr(dependencies, "MOST_FOLDERS", 2)
+    same = {f"{name}/x.md": "" for name in "abc"}
+    before, after = ({"z/go.mod": f"require x {version}\n"} for version in ("v1", "v2"))
+    assert told(tmp_path, before | same, after | same) == ("z/go.mod (x v1 → v2)",)
 
 
 def test_direct_dependencies_come_first(tmp_path: Path) -> None:
