@@ -298,14 +298,34 @@ def test_a_loss_of_a_noisy_api_that_comes_back(noisy: Project) -> None:
 
 
 def test_both_sides_are_asked_again(noisy: Project, tmp_path: Path) -> None:
-    """Where there is a base build, it answers the flipped questions as often as the change."""
-    noisy.edit("recheck: {confirm: 1}", "recheck: {base: ref, confirm: 1}")
+    """Where there is a base build, it answers the flipped questions as often, each time of a new start."""
+    noisy.edit("recheck: {confirm: 1}", "recheck: {base: ref, confirm: 2}")
     noisy.commit()
     change(noisy, LOSES)
     done = noisy.command("check", "--against", "HEAD", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")
     assert done.code == 0, done.out + done.err
     assert "on both builds: 0 of 6 questions" in done.out
     assert noisy.verdict()["recheck"]["failing"] == 0
+
+
+def test_noise_between_starts(committed: Project, tmp_path: Path) -> None:
+    """One start ranks alike and the next otherwise: no red and no pass, until `calibrate --boot-each` has seen it."""
+    project = committed.copied(tmp_path / "starts")
+    forgetful(project)
+    project.commit()
+    change(project, LOSES)
+    mark = tmp_path / "mark"
+    done = project.command("check", FAKE_MARK=str(mark))
+    assert done.code == 3, done.out + done.err
+    assert "0 of 6 questions that count against the change did not recover" in done.out
+    assert "`raggate calibrate --boot-each` (60 calls)" in done.out
+    mark.unlink()
+    assert project.command("calibrate", "--boot-each", "--runs", "2", FAKE_MARK=str(mark)).code == 0
+    assert project.command("promote", str(project.last_run()), "--allow-regression", "--reason", "starts").code == 0
+    mark.unlink()
+    done = project.command("check", FAKE_MARK=str(mark))
+    assert done.code == 0, done.out + done.err
+    assert "0 of 6 questions that count against the change did not recover" in done.out
 
 
 def test_what_is_not_booted_anew_is_not_asked_again(noisy: Project) -> None:

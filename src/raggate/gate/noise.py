@@ -42,11 +42,18 @@ def is_measured(baseline: Baseline) -> bool:
 
 def way_out(scorecard: Scorecard) -> str:
     """Return what to do about noise that a baseline does not know, with what it costs; empty if it was measured."""
-    if Noise.of(scorecard.fingerprint) is not None:
-        return ""
-    calls = counted(CALIBRATED_RUNS * max(len(scorecard.cases), 1), "call")
+    return "" if Noise.of(scorecard.fingerprint) is not None else steadier(scorecard)
+
+
+def steadier(scorecard: Scorecard) -> str:
+    """Return how a baseline gets less lucky: as the mean of several runs, or of twice as many as it is now."""
+    now = repeats.times_asked(scorecard.fingerprint)
+    runs = min(2 * now, repeats.MAX_TIMES) if now > 1 else CALIBRATED_RUNS
+    calls = counted(runs * max(len(scorecard.cases), 1), "call")
+    more = f" --runs {runs}" if now > 1 else ""
+    of = "a single run" if now == 1 else f"the mean of {now} runs"
     return (
-        f"; the baseline is a single run: measure the noise with `raggate calibrate --boot-each` ({calls}) and "
+        f"; the baseline is {of}: measure the noise with `raggate calibrate --boot-each{more}` ({calls}) and "
         "promote that run"
     )
 
@@ -165,6 +172,19 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
     return ""
 
 
+def exceeded(lost: Mapping[tuple[str, str], float], baseline: Baseline) -> bool:
+    """Return whether more was lost in a metric than measured noise makes of it; False if it was never measured."""
+    measured = Noise.of(baseline.scorecard.fingerprint)
+    if measured is None:
+        return False
+    for (mode, metric), amount in lost.items():
+        band = band_of(baseline, mode, metric)
+        share = band.moved / band.cases / 2 if band is not None else 0.0
+        if amount > unluckiest(share, _asked(baseline, mode, metric)) * highest(metric) + EPSILON:
+            return True
+    return False
+
+
 def band_of(baseline: Baseline, mode: str, metric: str) -> Band | None:
     """How far a metric moved in the baseline's run, as if it went from 0 to 1; None where it tells of no noise."""
     band = _seen(baseline)[1].get(mode, {}).get(metric)
@@ -185,7 +205,11 @@ def explained(band: Band, asked: int) -> int:
     Wilson's 95% interval, and with that the loss of the unluckiest run in a thousand, by the binomial distribution: a
     sum of values from 0 to 1 varies most where they are 0 or 1.
     """
-    share = lost_share(band)
+    return unluckiest(lost_share(band), asked)
+
+
+def unluckiest(share: float, asked: int) -> int:
+    """Return how many of the questions the unluckiest run in a thousand loses, if each is lost with this chance."""
     most = 0
     while most < asked and binomial_tail(most + 1, asked, share) >= LUCK:
         most += 1

@@ -6,13 +6,14 @@ one of which nothing can be told, never a pass: the base answered other question
 
 What flipped is asked again of the change too, started anew, as two starts of one build may rank otherwise. Of a noisy
 API what came back as good as before each time was no loss, as far as the noise of the baseline's own run explains it.
-If that noise was never measured, a loss of which so much came back as noise brings back is neither red nor green.
+A loss of which so much came back as noise brings back is neither red nor green, unless it is larger than that noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import partial
+from math import prod
 from sys import maxsize
 
 from msgspec.structs import replace
@@ -96,6 +97,8 @@ class Check:
         keys = against(first) - graded(first)
         self._asked = replace(asked, asked=tuple(key for key in asked.asked if key in keys))
         self._ways = _directions(comparison)
+        self._runs = repeats.times_asked(baseline.scorecard.fingerprint)
+        self._averages = self._runs > 1 and repeats.noisy(baseline.scorecard.fingerprint)
         self._measured = by_question(comparison.scorecard.cases)
 
     def on_base(self) -> Verdict:
@@ -161,7 +164,7 @@ class Check:
                 cause = (
                     f"{message}. {len(stayed)} of them stayed lost each time, which noise alone often does to so many"
                 )
-                return _undecided(checked, outcome, f"{cause}{noise.way_out(self._baseline.scorecard)}")
+                return _undecided(checked, outcome, f"{cause}{noise.steadier(self._baseline.scorecard)}")
             shared = fails & left if len(left) < len(asked.asked) else frozenset()
             if shared and not self._red_without(shared, now, today):
                 return _undecided(checked, outcome, f"{message}, and without these nothing would be red")
@@ -180,7 +183,7 @@ class Check:
         doubt = noise.doubt(self._taken_back(before, after, left), self._baseline)
         if doubt or again.outcome != "pass":
             why = f": {doubt}" if doubt else ""
-            way_out = noise.way_out(self._baseline.scorecard)
+            way_out = noise.steadier(self._baseline.scorecard)
             return _undecided(checked, outcome, f"{message}. This is no pass{why}{way_out}")
         return _passed(checked, outcome, message)
 
@@ -199,17 +202,30 @@ class Check:
         )
 
     def _like_noise(self, stayed: AbstractSet[Key]) -> bool:
-        """Return whether a loss may be nothing but noise, of an API whose noise was never measured.
+        """Return whether so many questions may have stayed lost by nothing but noise.
 
-        A question that is a hit with a chance of its own, drawn evenly from 0 to 1, and flipped, is lost in each of t
-        further answers with the chance 6 / ((t + 2) (t + 3)). Nothing is noise if no question came back, or if the
-        change made a steady API noisy.
+        A question that is a hit with a chance of its own, drawn evenly from 0 to 1, was a hit in each of r runs and is
+        lost now. The chance that it is lost in t further answers is the product of (2 + j) / (r + 3 + j), j below t.
+        Nothing is noise if no question came back, or if the change made a steady API noisy, or a noisy one noisier.
         """
-        asked, times = self._asked.asked, len(self._asked.again)
+        asked = self._asked.asked
         own_noise = noise.noisy(self._comparison) and not repeats.noisy(self._baseline.scorecard.fingerprint)
-        if noise.is_measured(self._baseline) or own_noise or len(stayed) == len(asked):
+        if own_noise or len(stayed) == len(asked) or noise.exceeded(self._lost(), self._baseline):
             return False
-        return binomial_tail(len(stayed), len(asked), 6 / ((times + 2) * (times + 3))) > SURPRISE
+        chance = prod((2 + j) / (self._runs + 3 + j) for j in range(len(self._asked.again)))
+        return binomial_tail(len(stayed), len(asked), chance) > SURPRISE
+
+    def _lost(self) -> dict[tuple[str, str], float]:
+        """Return by mode and metric how much the questions lost, all together, whatever others gained."""
+        pairs = _compared(self._comparison)
+        return {
+            (mode, name): sum(
+                max(_moved(self._way(name), own.values.get(name), stored.values.get(name)), 0.0)
+                for key, (stored, own) in pairs.items()
+                if key[0] == mode
+            )
+            for mode, name in sorted(_watched(self._first, self._gate))
+        }
 
     def _failing(self) -> frozenset[Key]:
         return frozenset(key for key, base in self._answers().items() if self._fails(key, base))
@@ -300,7 +316,7 @@ class Check:
     def _settled_one(
         self, pair: tuple[CaseScore, CaseScore], base: Sequence[CaseScore], again: Sequence[CaseScore]
     ) -> tuple[CaseScore, CaseScore]:
-        """Settle one question: the base's mean against the change's worst, in each metric that moved."""
+        """Settle one question: the base's mean against the change's worst (or mean), in each metric that moved."""
         stored, own = pair
         before, after = dict(stored.values), dict(own.values)
         answered = [score for score in base if score.failure is None]
@@ -314,9 +330,10 @@ class Check:
                 continue
             known = [value for score in answered if (value := score.values.get(name)) is not None]
             mean = sum(known) / len(known) if known else was
-            worst = min(later, key=partial(oriented, way))
+            # the mean of a noisy API's runs is met on average, and what one run had each time
+            again_had = sum(later) / len(later) if self._averages else min(later, key=partial(oriented, way))
             # what was lost can be no gain, and what was gained no loss
-            settled = (min if moved < 0 else max)(worst, mean, key=partial(oriented, way))
+            settled = (min if moved < 0 else max)(again_had, mean, key=partial(oriented, way))
             before[name], after[name] = mean, settled
         return replace(stored, values=before), replace(
             own,

@@ -44,7 +44,7 @@ from raggate.pipeline.request import CheckResult, Request, RunResult
 from raggate.pipeline.run_directory import begun
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.reports import OF_CHECK
-from raggate.scoring import noise, score
+from raggate.scoring import noise, repeats, score
 from raggate.scoring.score import slices_of
 from raggate.service import signals
 from raggate.service.ask import questions_of
@@ -308,7 +308,7 @@ class Asking(Struct, frozen=True, kw_only=True):
         baseline = self.review.comparison.baseline
         before = baseline.scorecard.fingerprint if baseline is not None else {}
         place = Place(out=self.directory / folder, runs=self.directory.parent)
-        place.out.mkdir()
+        place.out.mkdir(exist_ok=True)
         with booted(self.request, self.inputs, build, place, before) as up:
             yield up
 
@@ -369,9 +369,14 @@ def _base_api(inputs: Inputs) -> tuple[Api, str]:
 
 
 def _scores(asking: Asking, build: Build, folder: str, times: int) -> tuple[tuple[CaseScore, ...], ...]:
-    """Boot a build and score its answers as those of the run, of each time it is asked."""
-    with asking.up(build, folder) as up:
-        return tuple(_score_once(asking, up) for _ in range(times))
+    """Score a build's answers as those of the run; each time it is booted anew if the baseline knows of noise."""
+    baseline = asking.review.comparison.baseline
+    starts = times if baseline is not None and repeats.noisy(baseline.scorecard.fingerprint) else 1
+    rounds = []
+    for _ in range(starts):
+        with asking.up(build, folder) as up:
+            rounds += [_score_once(asking, up) for _ in range(times // starts)]
+    return tuple(rounds)
 
 
 def _score_once(asking: Asking, up: Booted) -> tuple[CaseScore, ...]:

@@ -18,7 +18,7 @@ from raggate.models.judging import Canary, CanaryAgreement, Coverage, JudgingSum
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Recheck, RecheckOutcome, Verdict
 from raggate.scoring.noise import KEY as NOISE, Band, Noise
-from raggate.scoring.repeats import KEY, Repeated
+from raggate.scoring.repeats import KEY, TIMES_KEY, Repeated
 from tables import each_row
 
 HIT = Gate(policy="threshold", tolerance=0.05, metrics={"hit_at_5": 0.05})
@@ -100,14 +100,14 @@ def test_a_loss_that_does_not_repeat_is_dismissed_loudly() -> None:
 @each_row(
     ("now", "once", "outcome"),
     [
-        pytest.param({"q0", "q1"}, {"q0", "q1"}, "regression", id="all-of-it"),
+        pytest.param({"q0", "q1"}, {"q0", "q1"}, "cannot tell", id="all-of-it"),
         pytest.param({"q0", "q1"}, {"q0"}, "pass", id="one-of-two"),
         pytest.param({"q0", "q1", "q2"}, {"q0", "q1"}, "pass", id="two-of-three"),
-        pytest.param({"q0", "q1", "q2"}, {"q0", "q1", "q2"}, "regression", id="all-of-three"),
+        pytest.param({"q0", "q1", "q2"}, {"q0", "q1", "q2"}, "cannot tell", id="all-of-three"),
         pytest.param({"q0", "q1"}, set(), "pass", id="none"),
     ],
 )
-def test_a_loss_that_stays_whole_is_confirmed_though_the_base_halves_it(
+def test_a_loss_that_comes_back_whole_is_no_pass_though_the_base_halves_it(
     now: set[str], once: set[str], outcome: str
 ) -> None:
     """If every lost question is lost again at least once, no mean of the base's answers takes the red back."""
@@ -140,20 +140,22 @@ AGAIN = tuple(replace(score, failure="timeout") for score in scores(LOST))
 
 
 @each_row(
-    ("now", "rounds"),
+    ("now", "rounds", "outcome"),
     [
-        pytest.param(scores(LOST), (scores(LOST), scores(WON)), id="well-the-second-time-alone"),
-        pytest.param(scores(LOST), (scores(WON), scores(LOST)), id="well-the-first-time-alone"),
-        pytest.param(scores(LOST), (scores(WON), AGAIN), id="a-call-that-fails"),
-        pytest.param(scores(LOST), (scores(WON), ()), id="an-answer-that-is-missing"),
-        pytest.param(AT_FIRST, (scores(WON), scores(WON)), id="a-call-that-failed-is-no-noise-of-rankings"),
+        pytest.param(scores(LOST), (scores(LOST), scores(WON)), "cannot tell", id="well-the-second-time-alone"),
+        pytest.param(scores(LOST), (scores(WON), scores(LOST)), "cannot tell", id="well-the-first-time-alone"),
+        pytest.param(scores(LOST), (scores(WON), AGAIN), "cannot tell", id="a-call-that-fails"),
+        pytest.param(scores(LOST), (scores(WON), ()), "regression", id="an-answer-that-is-missing"),
+        pytest.param(AT_FIRST, (scores(WON), scores(WON)), "regression", id="a-call-that-failed-is-no-noise"),
     ],
 )
 def test_what_is_not_answered_well_each_time_is_lost(
-    now: tuple[CaseScore, ...], rounds: tuple[tuple[CaseScore, ...], ...]
+    now: tuple[CaseScore, ...], rounds: tuple[tuple[CaseScore, ...], ...], outcome: str
 ) -> None:
     """Attack: only a question that came back with an answer, and as good as before each time, was no loss."""
-    assert judge_again(now, rounds)[1].outcome == "regression"
+    _, judged = judge_again(now, rounds)
+    assert judged.recheck is not None
+    assert (judged.outcome, judged.recheck.lost_again) == (outcome, 2)
 
 
 def calibrated(flips: int) -> dict[str, Any]:
@@ -230,7 +232,7 @@ def test_a_gain_that_does_not_repeat_covers_no_loss() -> None:
     now = scores({"q0": 0, "q1": 0, "q2": 0})
     before = {"q9": 0.0}
     left = {"q0": 0.0, "q9": 0.0}
-    assert judge_again(now, (scores(left), scores(left)), before=before)[1].outcome == "regression"
+    assert judge_again(now, (scores(left), scores(left)), before=before)[1].outcome == "cannot tell"
     repeated = {"q0": 0.0}
     assert judge_again(now, (scores(repeated), scores(repeated)), before=before)[1].outcome == "pass"
 
@@ -242,7 +244,7 @@ def test_the_base_answers_for_what_comes_and_goes() -> None:
     """
     gate = Gate(policy="threshold", metrics={"hit_at_5": 0.15})
     now, rounds = scores({**LOST, "q2": 0}), (scores(LOST), scores(WON))
-    assert judge_again(now, rounds, gate=gate)[1].outcome == "regression"
+    assert judge_again(now, rounds, gate=gate)[1].outcome == "cannot tell"
     _, judged = judge_again(now, rounds, base=(scores(WON), scores(LOST)), gate=gate)
     assert judged.outcome == "pass"
     assert "on both builds: 2 of 3 questions" in judged.headline
@@ -272,7 +274,7 @@ def test_what_the_base_fails_too_confirms_nothing(
     lost_again: dict[str, float], outcome: str, told: str, red: list[str] | None
 ) -> None:
     """Of three lost questions the base fails one each time: red is confirmed, and made, by the others alone."""
-    stored = make_baseline(make_scorecard(*scores({}), fingerprint=NOISY))
+    stored = make_baseline(make_scorecard(*scores({}), fingerprint=measured(0)))
     lost = scores({"q0": 0.0, "q1": 0.0, "q2": 0.0})
     comparison = compare.compare(RUN, make_scorecard(*lost, fingerprint=OTHER_RANKS), stored, flip_at=5)
     first = decide(comparison, (), HIT)
@@ -523,25 +525,63 @@ def test_a_base_that_does_not_fail_excuses_nothing(answer: float | None) -> None
         (0, 2, "regression"),
         (1, 2, "regression"),
         (2, 2, "cannot tell"),
-        (6, 2, "cannot tell"),
+        (5, 2, "cannot tell"),
         # and half of one answer
         (1, 1, "cannot tell"),
     ],
 )
-def test_a_loss_that_noise_makes_too_is_no_regression_while_the_noise_is_not_measured(
-    back: int, times: int, outcome: str
-) -> None:
+def test_a_loss_that_noise_makes_too_is_no_regression(back: int, times: int, outcome: str) -> None:
     """Binomial tails: P(5 of 6 or more | 0.3) = 0.011, P(4 or more) = 0.070; of one answer P(5 or more | 0.5) = 0.1."""
     lost = dict.fromkeys(NAMES[:6], 0.0)
     once = {**lost, **dict.fromkeys(NAMES[:back], 1.0)}
     rounds = [scores(once), *[scores(lost)] * (times - 1)]
-    _, judged = judge_again(scores(lost), rounds, then=moving(6))
+    for then in (moving(6), NOISY):
+        _, judged = judge_again(scores(lost), rounds, then=then)
+        assert judged.outcome == outcome
+        told = " ".join(judged.sentences)
+        assert ("measure the noise with `raggate calibrate --boot-each` (50 calls)" in told) == (
+            outcome == "cannot tell"
+        )
+        assert ("Confirmed" in told) == (then is NOISY and outcome == "regression")
+
+
+@each_row(
+    ("then", "outcome"),
+    [
+        pytest.param(NOISY, "cannot tell", id="one run, of noise that explains it"),
+        pytest.param(measured(2), "regression", id="noise was measured, and makes at most 5 losses of 10"),
+        pytest.param(measured(0), "regression", id="noise was measured, and there was none"),
+        pytest.param(QUIET, "regression", id="the change made a steady API noisy"),
+        pytest.param({**NOISY, TIMES_KEY: 5}, "regression", id="after five hits 0.083 stay lost twice"),
+        pytest.param({**NOISY, TIMES_KEY: 2}, "cannot tell", id="after two hits 0.2, and P(3 of 6 or more) is 0.099"),
+    ],
+)
+def test_what_noise_makes_is_what_was_measured(then: dict[str, Any], outcome: str) -> None:
+    """Of six lost, three come back once: noise, if the baseline knows so much, and is not the mean of many runs."""
+    lost = dict.fromkeys(NAMES[:6], 0.0)
+    half = scores({**lost, **dict.fromkeys(NAMES[:3], 1.0)})
+    _, judged = judge_again(scores(lost), (half, scores(lost)), then=then)
     assert judged.outcome == outcome
-    told = " ".join(judged.sentences)
-    assert ("raggate calibrate --boot-each" in told) == (outcome == "cannot tell")
-    assert "Confirmed" not in told
-    _, known = judge_again(scores(lost), rounds, then=NOISY)
-    assert known.outcome == "regression" or back == 6
+    assert ("--runs 4` (40 calls)" in judged.headline) == (then.get(TIMES_KEY) == 2)
+
+
+def test_a_mean_of_runs_is_held_against_a_mean() -> None:
+    """Six questions are a hit in three runs of five: one of two answers is 0.1 less, and none of two is 0.6 less."""
+    before, lost = dict.fromkeys(NAMES[:6], 0.6), dict.fromkeys(NAMES[:6], 0.0)
+    gate, known = Gate(policy="threshold", metrics={"hit_at_5": 0.1}), {**NOISY, TIMES_KEY: 5}
+    but_one = scores({**lost, "q0": 1.0})
+    for rounds, outcome in (((scores({}), but_one), "pass"), ((but_one, but_one), "regression")):
+        first, judged = judge_again(scores(lost), rounds, before=before, then=known, gate=gate)
+        assert (first.outcome, judged.outcome) == ("regression", outcome)
+
+
+@each_row(("flips", "outcome"), [(0, "regression"), (6, "pass")])
+def test_a_steady_api_has_no_mean(flips: int, outcome: str) -> None:
+    """Attack: of three lost hits one comes back, and two every other time: 0.2 is lost, 0.1 if the API was noisy."""
+    lost, gate = dict.fromkeys(NAMES[:3], 0.0), Gate(policy="threshold", metrics={"hit_at_5": 0.15})
+    known = {**measured(flips), TIMES_KEY: 5}
+    _, judged = judge_again(scores(lost), (scores(LOST), scores({})), then=known, gate=gate)
+    assert judged.outcome == outcome
 
 
 def test_a_steady_api_is_confirmed_without_another_reason() -> None:
