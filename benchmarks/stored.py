@@ -89,7 +89,7 @@ def _question(asked: str, number: int) -> str:
 
 
 def _without_first(row: dict[str, Any]) -> dict[str, Any]:
-    per_chunk = {name: row["labels"][name][1:] for name in ("matches", "heading_only", "bodiless")}
+    per_chunk = {name: row["labels"][name][1:] for name in ("matches", "heading_only", "bodiless", "lengths")}
     response = row["result"]["response"]
     chunks = [{**chunk, "rank": rank} for rank, chunk in enumerate(response["chunks"][1:], 1)]
     result = {**row["result"], "response": {**response, "chunks": chunks}}

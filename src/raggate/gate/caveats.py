@@ -13,9 +13,10 @@ from raggate.gate.causes import index_change
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.metric_names import ABSTENTION_ACCURACY, CONTEXT_CHARS, depth, family
+from raggate.models.provenance import notes_of
 from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Reason, of_parts
-from raggate.scoring import figures
+from raggate.scoring import figures, score
 
 SLOWER = 3.0
 """Times the baseline's median answer time from which on a run is slower."""
@@ -26,6 +27,8 @@ RETRIED = 0.02
 MORE_TEXT = 1.5
 LESS_TEXT = 0.5
 """Times the text that an answer of the baseline brings from which on it is much more, or much less."""
+MORE_FOREIGN = 0.1
+"""By how much the share of text of other notes, or of repeated passages, must have grown to be told."""
 _CLOCKS = 1
 """Days by which the clocks of two machines may differ without a word."""
 
@@ -135,6 +138,24 @@ def other_texts(comparison: Comparison) -> Iterator[Reason]:
             of_mode = f" ({mode})" if comparison.scorecard.several_modes else ""
             message = f"answers bring {much}: {figures.both(delta.metric, before, now)} at k {k}{of_mode}"
             yield Reason("context-changed", message, mode=mode)
+
+
+def foreign_texts(comparison: Comparison) -> Iterator[Reason]:
+    """Warn of passages with more text of other notes, and of more that repeat one of their answer."""
+    sides = [comparison.scorecard, *([comparison.baseline.scorecard] if comparison.baseline is not None else [])]
+    if len(sides) < 2 or comparison.incomparable or not all(notes_of(side.fingerprint) for side in sides):
+        return
+    now, before = (score.passage_shares(side.fingerprint.get("passages")) for side in sides)
+    for mode in (mode for mode in now if mode in before):
+        of_mode = f" ({mode})" if comparison.scorecard.several_modes else ""
+        foreign, copies = zip(before[mode], now[mode], strict=True)
+        if foreign[1] - foreign[0] > MORE_FOREIGN + EPSILON:
+            shares = f"{percent(foreign[0])} → {percent(foreign[1])}"
+            message = f"passages hold text that is not of the note they name: {shares} of all text{of_mode}"
+            yield Reason("foreign-text", message, mode=mode)
+        if copies[1] - copies[0] > MORE_FOREIGN + EPSILON:
+            shares = f"{percent(copies[0])} → {percent(copies[1])}"
+            yield Reason("repeated-text", f"passages repeat the text of another: {shares} of them{of_mode}", mode=mode)
 
 
 def unwatched(comparison: Comparison) -> Iterator[Reason]:

@@ -103,6 +103,7 @@ def _warnings(
     weighty = [reason for reason in let_pass if reason.code in {"few-cases", "no-evidence", "waived", "large-loss"}]
     yield from weighty
     yield from caveats.other_texts(comparison)
+    yield from caveats.foreign_texts(comparison)
     yield from _findings(findings, "warn")
     yield from caveats.of_baseline(comparison, gate, around.started)
     yield from caveats.thinner(comparison, rows, gate)

@@ -17,7 +17,7 @@ from raggate.scoring import figures
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
 
-_AT_THE_TOP = frozenset(("large-loss", "context-changed"))
+_AT_THE_TOP = frozenset(("large-loss", "context-changed", "foreign-text", "repeated-text"))
 """Warnings that the first sentence of a pass holds."""
 
 SOON = 14

@@ -25,6 +25,9 @@ from raggate.models.run import Chunk, LabelledResult, Leak, LeakPart, Reference,
 ROW = 8
 """Words in a row by which a text is known to be of a note."""
 
+OWN_ALONE = 0.9
+"""Share of a passage's words that are its note's, from which on it is not looked at for text of other vaults."""
+
 _TOGETHER = 5_000
 """Answers that are looked through at once: the notes are, for each such lot."""
 
@@ -54,6 +57,7 @@ def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
     if private:
         results, repeats = (_labelled(items, notes, private) for items in (run.results, run.repeats))
         run = replace(run, results=results, repeats=repeats)
+    run = replace(run, results=_across(run.results, notes), repeats=_across(run.repeats, notes))
     answers = [*run.probes.answers]
     for name in dict.fromkeys(answer.probe.principal for answer in answers):
         places = [place for place, answer in enumerate(answers) if answer.probe.principal == name]
@@ -84,6 +88,28 @@ def _labelled(items: Sequence[LabelledResult], notes: Notes, private: frozenset[
         for item, own in zip(piece, leaks, strict=True):
             labelled.append(replace(item, labels=replace(item.labels, leaks=own)))
     return tuple(labelled)
+
+
+def _across(items: Sequence[LabelledResult], notes: Notes) -> Sequence[LabelledResult]:
+    """Return answers with the passages noted that hold text of a vault which their question excludes.
+
+    Only passages that are partly of other notes are looked at; most are of their own note alone.
+    """
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, item in enumerate(items):
+        if item.case.vaults and any(share < OWN_ALONE for _, share in item.labels.partly):
+            places.setdefault(item.case.vaults, []).append(place)
+    labelled = list(items) if places else []
+    for vaults, of_them in places.items():
+        hidden = frozenset(note for note in notes.texts if note.partition("/")[0] not in vaults)
+        for begin in range(0, len(of_them), _TOGETHER):
+            piece = of_them[begin : begin + _TOGETHER]
+            asked = [(items[place].case.question, items[place].result.response) for place in piece]
+            for place, leaks in zip(piece, _leaks(asked, notes, hidden), strict=True):
+                labels = items[place].labels
+                own = dict.fromkeys((*labels.leaks, *(leak for leak in leaks if leak.rank and not leak.part)))
+                labelled[place] = replace(items[place], labels=replace(labels, leaks=tuple(own)))
+    return tuple(labelled) if places else items
 
 
 def _hidden_from(principal: Principal | None, notes: Notes) -> frozenset[str]:

@@ -14,7 +14,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import chain
+from math import ceil
 from operator import eq
+from statistics import fmean
 
 from msgspec.structs import replace
 
@@ -28,6 +30,7 @@ from raggate.base.headings import (
     parse,
     without_attributes,
 )
+from raggate.base.numbers import rounded
 from raggate.base.unicode import stream_safe, words as ascii_words
 from raggate.inputs.headings import SectionNames, heading_paths
 from raggate.models.golden import Case, Support, Vault
@@ -43,7 +46,10 @@ ENOUGH = 0.25
 """Share of a text's words that must stand in the note. Measured: docs/decisions/0010-what-stands-in-a-note.md."""
 
 JUDGED_CHARACTERS = 8_000
-"""Of a returned text, no more than this is looked at."""
+"""Of a returned text, pieces of this length are looked at: the first one decides whether anything can be seen."""
+
+MOST_PIECES = 5
+"""Pieces of a text that are looked at, at equal distances."""
 
 MAX_NOTE_CHARACTERS = 2 << 20
 """A longer note is not indexed, and what is said to be of it is not judged."""
@@ -118,10 +124,21 @@ class NoteWords:
 
     def holds(self, text: str) -> bool:
         """Return whether a text that can be seen stands in the note, or enough of it."""
-        return self.share(text) >= ENOUGH
+        return self.look_up(text)[0]
+
+    def look_up(self, text: str) -> tuple[bool, float]:
+        """Return whether enough of a text's start and of all of it stands in the note, and the share that does.
+
+        A note that is too long to be looked at holds anything.
+        """
+        if not self.checkable:
+            return True, 1.0
+        shares = [*map(self.share, _pieces(text))]
+        whole = fmean(shares)
+        return min(shares[0], whole) >= ENOUGH, whole
 
     def share(self, text: str) -> float:
-        """Return the share of the text's words that stand in the note, of those that do not only name the place."""
+        """Return the share of the words of a text's start that stand in the note and do not only name the place."""
         start = text[:JUDGED_CHARACTERS]
         share = self._share(start)
         if share == 1:
@@ -189,6 +206,15 @@ class NoteWords:
     @cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(word for name in self._place for word in words(name))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield all of a text, of a very long one so many pieces of it."""
+    last = max(0, len(text) - JUDGED_CHARACTERS)
+    pieces = min(MOST_PIECES, 1 + ceil(last / JUDGED_CHARACTERS))
+    for number in range(pieces):
+        begin = last * number // max(1, pieces - 1)
+        yield text[begin : begin + JUDGED_CHARACTERS]
 
 
 def shingles(given: Sequence[str], size: int = SHINGLE) -> Iterable[tuple[str, ...]]:
@@ -340,8 +366,9 @@ class Notes:
             matches=tuple(matches),
             ambiguous=tuple(position for position, unclear in enumerate(vague) if unclear),
             empty=tuple(position for position, chunk in enumerate(chunks) if not self._has_text(chunk.text)),
-            strange_headings=tuple(position for position, (heading, _) in enumerate(strange) if heading),
-            strange_texts=tuple(position for position, (_, text) in enumerate(strange) if text),
+            strange_headings=tuple(position for position, (heading, _, _) in enumerate(strange) if heading),
+            strange_texts=tuple(position for position, (_, text, _) in enumerate(strange) if text),
+            partly=tuple((position, share) for position, (_, _, share) in enumerate(strange) if share < 1),
             unclear_citations=tuple(self._unclear_citations(response, item.case)) if response else (),
         )
         return replace(item, labels=labels)
@@ -387,21 +414,25 @@ class Notes:
     def label_probe(self, answer: ProbeAnswer) -> ProbeAnswer:
         """Note which chunks of what came of a probe tell a text that their note has not."""
         strange = self._strange_parts(answer.result.chunks)
-        return replace(answer, strange_texts=tuple(position for position, (_, text) in enumerate(strange) if text))
+        return replace(answer, strange_texts=tuple(position for position, (_, text, _) in enumerate(strange) if text))
 
-    def _strange_parts(self, chunks: Sequence[Chunk]) -> list[tuple[bool, bool]]:
+    def _strange_parts(self, chunks: Sequence[Chunk]) -> list[tuple[bool, bool, float]]:
         """For each chunk: whether its heading, and its text, are missing in its note."""
         return [
             self._strange(chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text)
             for chunk in chunks[:JUDGED_CHUNKS]
         ]
 
-    def _find_strange(self, vault: str | None, rel_path: str, heading_path: str, text: str) -> tuple[bool, bool]:
+    def _find_strange(self, vault: str | None, rel_path: str, heading_path: str, text: str) -> tuple[bool, bool, float]:
         notes = self._notes_at(vault, rel_path)
         if not notes:
-            return False, False
+            return False, False, 1.0
         heading = not any(self._heading_stands(note, heading_path) for note in notes)
-        return heading, has_text(text) and not any(self._holds(note, text) for note in notes)
+        if not has_text(text):
+            return heading, False, 1.0
+        looked_up = [self._words(note).look_up(text) for note in notes]
+        share = rounded(max(share for _, share in looked_up), 2)
+        return heading, not any(holds for holds, _ in looked_up), share
 
     def explains(self, place: Chunk | Reference, note: str, row: Sequence[str]) -> bool:
         """Return whether words in a row that stand in a note, `vault/rel_path`, may be those of a place's own note.
@@ -415,10 +446,6 @@ class Notes:
 
     def _notes_at(self, vault: str | None, rel_path: str) -> list[tuple[str, str]]:
         return self._vault.notes_at(rel_path, (vault,) if vault else ())
-
-    def _holds(self, note: tuple[str, str], text: str) -> bool:
-        words = self._words(note)
-        return not words.checkable or words.holds(text)
 
 
 def _as_written(gold: str, heading_path: str) -> bool:

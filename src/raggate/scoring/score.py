@@ -23,6 +23,7 @@ from raggate.models.run import Chunk, LabelledResult, Labels, Response, Result, 
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard, Values
 from raggate.scoring import noise, repeats
 from raggate.scoring.metrics import METRICS, PerCase
+from raggate.scoring.metrics.context import lengths_of
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
 
@@ -42,6 +43,10 @@ FolderCounts = dict[str, dict[str, int]]
 _COUNTED = ("answers", "selected", "several", "served", "outside")
 """By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
 more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
+_PASSAGE_COUNTS = ("passages", "copies", "characters", "own")
+PassageCounts = dict[str, dict[str, int]]
+"""By mode: `passages` with a text within the deepest cut-off, `copies` of a text above them in their list, all their
+`characters`, and those that are their note's `own`."""
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""
 _MOST_KNOWN = 1 << 14
@@ -145,6 +150,33 @@ def count_folders(item: LabelledResult, counted: FolderCounts) -> None:
         counts["served"] += _served(response, response.selected_folders[:1])
 
 
+def count_passages(item: LabelledResult, depth: int, counted: PassageCounts) -> None:
+    """Count the first passages of one more answer. A failed call, and one without any text, counts for nothing."""
+    lengths = lengths_of(item)
+    if not lengths:
+        return
+    counts = counted.setdefault(item.result.mode, dict.fromkeys(_PASSAGE_COUNTS, 0))
+    # of a text that was cut the hash is that of all of it
+    texts = [(chunk.text, chunk.text_hash) for chunk in item.result.chunks[:depth] if chunk.text]
+    characters = sum(lengths[:depth])
+    counts["passages"] += len(texts)
+    counts["copies"] += len(texts) - len(set(texts))
+    counts["characters"] += characters
+    foreign = (lengths[place] * (1 - share) for place, share in item.labels.partly if place < depth)
+    counts["own"] += round(characters - fsum(foreign))
+
+
+def passage_shares(stored: object) -> dict[str, tuple[float, float]]:
+    """Read by mode which share of the text is of other notes, and of the passages copies, from counts of a file."""
+    shares = {}
+    for mode, counts in stored.items() if isinstance(stored, dict) else ():
+        numbers = [counts.get(key) if isinstance(counts, dict) else None for key in _PASSAGE_COUNTS]
+        passages, copies, characters, own = (number if type(number) is int else 0 for number in numbers)
+        if 0 <= copies <= passages and 0 <= own <= characters and passages and characters:
+            shares[str(mode)] = (1 - own / characters, copies / passages)
+    return shares
+
+
 def _stands_alone(folders: tuple[str, ...]) -> bool:
     first, *others = folders
     apart = not any(inside_folder(first, other) or inside_folder(other, first) for other in others)
@@ -202,7 +234,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
     """Score a labelled run."""
     retrieval_only = run.fingerprint.get("retrieval_only") is True
     several = len(run.repeats) > 0
-    seen = _Seen()
+    seen = _Seen(max(cutoffs))
     for item in run.answers if several else ():
         seen.add(item)
     groups = repeats.groups(run)
@@ -227,6 +259,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             "cutoffs": list(cutoffs),
             "fields": seen.fields,
             "folders": seen.folders,
+            "passages": seen.passages,
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
         cases=tuple(cases),
@@ -237,10 +270,11 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
 
 
 class _Seen:
-    def __init__(self) -> None:
-        self.calls = Calls()
+    def __init__(self, depth: int) -> None:
+        self.calls, self._depth = Calls(), depth
         self.fields: Counts = {}
         self.folders: FolderCounts = {}
+        self.passages: PassageCounts = {}
 
     def add_all(self, items: Sequence[LabelledResult]) -> Sequence[LabelledResult]:
         """Count answers, and give them on."""
@@ -254,6 +288,7 @@ class _Seen:
         if item.result.repeat == 1:
             count(item, self.fields)
             count_folders(item, self.folders)
+            count_passages(item, self._depth, self.passages)
 
 
 def score_answers(

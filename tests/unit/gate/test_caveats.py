@@ -20,7 +20,7 @@ from raggate.gate import caveats
 from raggate.gate.policies import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
-from raggate.models.scorecard import OVERALL
+from raggate.models.scorecard import OVERALL, Scorecard
 from tables import each_row
 
 
@@ -103,6 +103,35 @@ def test_half_as_much_text_or_half_of_it_is_at_the_top(before: float | None, now
     found = make_comparison(make_delta(0.8, 0.8), *deltas)
     assert [reason.message for reason in caveats.other_texts(found)] == ([said] if said else [])
     assert (f"No regression, but {said}." == decide(found, (), Gate()).headline) == bool(said)
+
+
+def passages(foreign: int, copies: int, **fingerprint: Any) -> Scorecard:
+    counts = {"passages": 100, "copies": copies, "characters": 1_000, "own": 1_000 - foreign}
+    facts = {"notes": {"work/a.md": "1"}, "passages": {"hybrid": counts}, **fingerprint}
+    return make_scorecard(make_case_score(), fingerprint=facts)
+
+
+@each_row(
+    ("before", "now", "said"),
+    [
+        (
+            passages(20, 0),
+            passages(660, 0),
+            ["passages hold text that is not of the note they name: 2% → 66% of all text"],
+        ),
+        (passages(20, 0), passages(120, 10), []),
+        (passages(660, 60), passages(20, 0), []),
+        (passages(0, 3), passages(0, 14), ["passages repeat the text of another: 3% → 14% of them"]),
+        (passages(20, 0, passages=None), passages(660, 0), []),
+        (passages(20, 0, notes=None), passages(660, 0), []),
+    ],
+)
+def test_text_of_other_notes_is_at_the_top(before: Scorecard, now: Scorecard, said: list[str]) -> None:
+    """A tenth more of it than in the baseline is told, and a tenth more of passages that repeat another."""
+    found = make_comparison(make_delta(0.8, 0.8), scorecard=now, baseline=make_baseline(before))
+    assert [reason.message for reason in caveats.foreign_texts(found)] == said
+    assert decide(found, (), Gate()).headline.startswith("No regression, but passages") == bool(said)
+    assert not [*caveats.foreign_texts(replace(found, incomparable=("other definitions",)))]
 
 
 @each_row(

@@ -115,6 +115,24 @@ def test_names_of_notes_that_may_be_seen_are_no_leak() -> None:
     assert item.labels.leaks == ()
 
 
+@each_row(
+    ("vaults", "text", "leaks_there"),
+    [
+        pytest.param(("work",), KEPT, True, id="excluded"),
+        pytest.param(("work", "home"), KEPT, False, id="not-excluded"),
+        pytest.param((), KEPT, False, id="without-vaults"),
+        pytest.param(("work",), "Forty litres fit into the kettle beside the door", False, id="of-its-own-vault"),
+        pytest.param(("work",), "thousand and pays nothing back before spring", False, id="seven-words"),
+    ],
+)
+def test_text_of_a_vault_that_the_question_excludes(vaults: tuple[str, ...], text: str, *, leaks_there: bool) -> None:
+    """A passage that holds eight words in a row of a note in such a vault is noted, private or not."""
+    chunks = (make_chunk(text="Nobody reads this."), make_chunk("c2", text=f"Nobody reads this. {text}"))
+    item = make_labelled(make_case(vaults=vaults), make_result(response=make_response(*chunks, answer=KEPT)))
+    (item,) = leaks.noted(make_run(NOTES.label(item)), NOTES, {}).results
+    assert item.labels.leaks == ((Leak(rank=2, note="home/diary.md"),) if leaks_there else ())
+
+
 def test_words_of_the_question_are_no_leak() -> None:
     """An API that repeats what it was asked tells nothing."""
     (item,) = noted(make_chunk(text=f"You asked: {KEPT}"), question=f"Is it true that {KEPT}?").results

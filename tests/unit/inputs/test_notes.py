@@ -195,6 +195,42 @@ def test_what_does_not_stand_is_told_by_position() -> None:
     assert (judged.empty, judged.strange_headings, judged.strange_texts) == ((3,), (1, 4), (2, 4))
 
 
+OTHER = "What stands in no note at all, and is quite long."
+
+
+@each_row(
+    ("text", "share"),
+    [
+        pytest.param("The second note speaks of other matters, at length and in detail.", None, id="its-own"),
+        pytest.param(f"The second note speaks of other matters. {OTHER}", 0.39, id="seven-words-of-eighteen"),
+        pytest.param("", None, id="none"),
+    ],
+)
+def test_how_much_of_a_text_is_of_its_note_is_kept(text: str, share: float | None) -> None:
+    """Passages that hold other text, too, are told by position with the share of their words that is the note's."""
+    expected = () if share is None else ((1, share),)
+    assert labels(make_chunk(), make_chunk("c2", rel_path="b.md", text=text)).partly == expected
+
+
+OWN = "Every morning the caretaker looks at the pressure of the boiler in the cellar. " * 110
+FOREIGN = "Nobody ever wrote this. " * 2_000
+
+
+@each_row(
+    ("text", "holds", "share"),
+    [
+        pytest.param(OWN * 9, True, 1.0, id="own"),
+        pytest.param(OWN + FOREIGN, False, 0.2, id="own-at-the-start"),
+        pytest.param(FOREIGN + OWN * 9, False, 0.6, id="own-at-the-end"),
+        pytest.param(OWN * 3 + FOREIGN[:8_000], True, 0.75, id="three-of-four"),
+    ],
+)
+def test_a_long_text_is_looked_at_to_its_end(text: str, holds: bool, share: float) -> None:
+    """Of a very long text pieces of all of it are looked up, and what begins well need not end so."""
+    looked_up = NoteWords(OWN, ()).look_up(text)
+    assert looked_up == (holds, pytest.approx(share, abs=0.06))
+
+
 @each_row("chunk", [make_chunk(rel_path="x.md", text="x"), make_chunk(vault="other", text="x")])
 def test_a_note_that_is_not_there_is_not_looked_up(chunk: Chunk) -> None:
     """Where there is no such note, that is told by notes_exist alone."""

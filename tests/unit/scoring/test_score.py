@@ -293,6 +293,39 @@ def item_of(case: Case, *rel_paths: str, mode: str = "hybrid") -> LabelledResult
     return scoring.label(case, make_result(case.id, *make_chunks(*rel_paths), mode=mode))
 
 
+def test_passages_are_counted_within_the_deepest_cut_off() -> None:
+    """Of the first passages with a text it is counted how many repeat one, and how much text is their note's own."""
+    texts = ("once", "twice", "", "twice", "too deep")
+    chunks = [make_chunk(f"c{at}", text=text) for at, text in enumerate(texts)]
+    item = scoring.label(EASY, make_result("easy", *chunks))
+    partly = ((1, 0.4), (4, 0.0))
+    card = scoring.score(make_run(replace(item, labels=replace(item.labels, partly=partly))), (1, 4))
+    # three of the five characters of the second one are of other notes
+    counted = {"passages": 3, "copies": 1, "characters": 14, "own": 11}
+    assert card.fingerprint["passages"] == {"hybrid": counted}
+    shares = scoring.passage_shares(card.fingerprint["passages"])
+    assert shares == {"hybrid": (pytest.approx(3 / 14), pytest.approx(1 / 3))}
+
+
+@each_row(
+    "stored",
+    [
+        None,
+        [],
+        {"hybrid": None},
+        {"hybrid": {}},
+        {"hybrid": {"passages": 1, "copies": 2, "characters": 5, "own": 5}},
+        {"hybrid": {"passages": 1, "copies": 0, "characters": 5, "own": 6}},
+        {"hybrid": {"passages": 1, "copies": 0, "characters": 5, "own": -1}},
+        {"hybrid": {"passages": True, "copies": 0, "characters": 5, "own": 5}},
+        {"hybrid": {"passages": 1, "copies": 0, "characters": "5", "own": 5}},
+    ],
+)
+def test_counts_that_cannot_be_are_not_read(stored: object) -> None:
+    """Counts come from a file, and what is none of passages says nothing."""
+    assert scoring.passage_shares(stored) == {}
+
+
 def test_slices() -> None:
     """Every slice has the mean over its own cases, with how many it covers and how many it does not apply to."""
     run = make_run(item_of(HARD, "b.md", "a.md"), item_of(EASY, "a.md"), item_of(NONE, "a.md"))
@@ -341,6 +374,7 @@ def test_scorecard_tells_what_it_is_made_of() -> None:
         "cutoffs": [1, 3],
         "fields": counted,
         "folders": {},
+        "passages": {},
     }
     assert card.fingerprint == {"k": 5, **made_of}
     assert run.fingerprint == {"k": 5}

@@ -92,7 +92,7 @@ def _chunk_ids_stable(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def _scope_respected(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
-    holders = passages.holders(run)
+    holders, known = passages.holders(run), notes_of(run.fingerprint)
     for answer in answers:
         asked = set(answer.item.case.vaults)
         for rank, chunk in enumerate(answer.response.chunks if asked else (), 1):
@@ -102,6 +102,10 @@ def _scope_respected(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
                 vaults, limits = ", ".join(sorted(possible)), ", ".join(answer.item.case.vaults)
                 yield f"{answer.place}: rank {rank} is from vault {vaults}, asked of {limits}"
                 break
+        else:
+            leaks = (leak for leak in answer.item.labels.leaks if leak.note in known and leak.rank and asked)
+            others = [leak for leak in leaks if leak.note.partition("/")[0] not in asked]
+            yield from _first(answer.place, _texts(answer.response, others))
 
 
 def _vaults_known(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
@@ -346,7 +350,7 @@ BREACHES: dict[str, str] = {
     "chunk_ids_unique": "{answers} returned the same chunk twice.",
     "chunks_distinct": "{answers} returned the same text of the same place twice.",
     "chunk_ids_stable": "{chunks} had other content than an earlier one with the same id.",
-    "scope_respected": "{answers} returned a chunk from a vault that the question excludes.",
+    "scope_respected": "{answers} returned text from a vault that the question excludes.",
     "vaults_known": "{answers} returned a path that is in several vaults, without the vault.",
     "notes_exist": "{answers} returned a chunk of no note in the fixture vault.",
     "headings_exist": "{answers} named a heading that the note does not have.",

@@ -27,7 +27,7 @@ from raggate.gate.invariants.answer_invariants import BREACHES, CHECKS, breach
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
 from raggate.models.provenance import Provenance
-from raggate.models.run import Chunk, LabelledResult, Probing, Reference
+from raggate.models.run import Chunk, LabelledResult, Leak, Probing, Reference
 from raggate.pipeline import run_directory
 from tables import each_row
 
@@ -42,6 +42,11 @@ REFERENCE = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_i
 def answer(*chunks: Chunk, case: dict[str, Any] | None = None, case_id: str = "q1", **response: Any) -> LabelledResult:
     asked = make_case(case_id, **(case or {}))
     return make_labelled(asked, make_result(case_id, response=make_response(*chunks, **response)))
+
+
+def mixed(note: str, vaults: tuple[str, ...] = ("work",)) -> LabelledResult:
+    leaks = (Leak(rank=1, note=note),)
+    return make_labelled(make_case(vaults=vaults), make_result("q1", make_chunk(vault="work")), leaks=leaks)
 
 
 def judged(case_id: str = "q1", **labels: Any) -> LabelledResult:
@@ -88,6 +93,9 @@ HOLDS = [
     pytest.param(
         "scope_respected", [answer(make_chunk(rel_path="x.md"), case=AT_WORK)], IN_VAULT, id="path-in-no-vault"
     ),
+    pytest.param("scope_respected", [mixed("work/b.md")], IN_VAULT, id="text-of-a-note-in-scope"),
+    pytest.param("scope_respected", [mixed("home/x.md")], IN_VAULT, id="text-of-no-note"),
+    pytest.param("scope_respected", [mixed("home/c.md", vaults=())], IN_VAULT, id="text-of-any-vault-without-scope"),
     pytest.param("vaults_known", [answer(make_chunk(vault="work"), case=AT_WORK)], IN_BOTH, id="vault-told"),
     pytest.param("vaults_known", [answer(make_chunk(), case=AT_WORK)], IN_VAULT, id="path-in-one-vault"),
     pytest.param("notes_exist", [answer(*THREE)], IN_VAULT, id="notes-in-some-vault"),
@@ -159,6 +167,13 @@ BROKEN = [
         IN_VAULT,
         "q1 (hybrid): rank 3 is from vault home, asked of work",
         id="vault-not-told-but-only-another-holds-the-path",
+    ),
+    pytest.param(
+        "scope_respected",
+        [mixed("home/c.md")],
+        IN_VAULT,
+        "q1 (hybrid): rank 1, a.md, contains text of home/c.md",
+        id="text-of-another-vault",
     ),
     pytest.param(
         "vaults_known",
@@ -302,7 +317,7 @@ def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], exa
     ("name", "count", "sentence"),
     [
         ("chunk_ids_unique", 1, "1 answer returned the same chunk twice."),
-        ("scope_respected", 78, "78 answers returned a chunk from a vault that the question excludes."),
+        ("scope_respected", 78, "78 answers returned text from a vault that the question excludes."),
         ("golden_kept_apart", 2, "The API could read 2 paths of the gate (golden set, baseline or .git)."),
         ("list_deep_enough", 1, "No list reached the largest cut-off that is scored, in 1 mode."),
     ],
