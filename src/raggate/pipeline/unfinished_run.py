@@ -184,10 +184,10 @@ class UnfinishedRun(Struct, kw_only=True):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._booted:
-            # nothing was asked
-            self.done()
-        self._stack.close()
+        with self._stack:
+            if not self._booted:
+                # nothing was asked
+                self.done()
 
     def _go_on(self) -> None:
         """Check that the settings have not changed since the run started."""

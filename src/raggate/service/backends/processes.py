@@ -27,6 +27,7 @@ FILE_BYTES = 10 << 20
 
 _GRACE = 3.0
 _DRAIN = 0.5
+_PROCESSES = Path("/proc")
 _POLL = 0.01
 _PATIENCE = 2.0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -346,10 +347,13 @@ def _end_orphans() -> None:
 def _orphans() -> set[int]:
     """List the children of this process in other sessions: raggate's own there have ended with their group."""
     own, session, orphans = os.getpid(), os.getsid(0), set()
-    for entry in Path("/proc").glob("[0-9]*/stat"):
+    # not by glob, which raises for a process that ends just then
+    for entry in _PROCESSES.iterdir() if _PROCESSES.is_dir() else ():
         with contextlib.suppress(OSError):
+            if not entry.name.isdecimal():
+                continue
             # the name before it may hold anything, spaces and parentheses too
-            _, parent, _, started_in, *_ = entry.read_bytes().rpartition(b")")[2].split()
+            _, parent, _, started_in, *_ = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             if int(parent) == own and int(started_in) != session:
-                orphans.add(int(entry.parent.name))
+                orphans.add(int(entry.name))
     return orphans
