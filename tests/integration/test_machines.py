@@ -85,6 +85,8 @@ def test_a_lost_question_has_its_trace(project: Project, red: tuple[Done, Path],
 
 
 def _without_traces(verdict: dict[str, Any]) -> dict[str, Any]:
+    # a busy machine may be slower the second time
+    verdict["warnings"] = [warning for warning in verdict["warnings"] if warning["code"] != "slower"]
     for question in verdict["lost"]:
         question.pop("trace_id")
     return verdict
