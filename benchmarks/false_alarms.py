@@ -88,7 +88,7 @@ def rows(sizes: Sequence[int], runs: int, seed: int) -> dict[str, list[str]]:
 
 
 def smallest_drop(kind: Literal["soft", "hard"], n: int, policy: str, colours: set[str], runs: int) -> float:
-    """Return the smallest drop of hit@5 of which four runs in five are of these colours, by halving."""
+    """Return the smallest drop of hit@5 that four runs in five show in these colours, by halving."""
     gate = raggate_rule.gate(policy, SIX, CORE)
     low, high = 0.0, 0.4
     for _ in range(7):

@@ -64,7 +64,7 @@ def only(comparison: Comparison, deltas: Sequence[Delta]) -> Comparison:
 
 
 def colour(comparison: Comparison, policy: Gate, tests: Sequence[CompositeTest]) -> Colour:
-    """Return what a reader sees of a comparison of which everything was measured."""
+    """Return what a reader sees of a complete comparison."""
     rows = with_evidence([classify_row(delta, policy) for delta in comparison.deltas], comparison, policy, tests)
     complaints = find_complaints(comparison, rows, policy, (), tests)
     if any(complaint.red for complaint in complaints):

@@ -135,8 +135,8 @@ def other_texts(comparison: Comparison) -> Iterator[Reason]:
         times = now / before if before else 1.0
         if not LESS_TEXT < times < MORE_TEXT:
             much = f"{fixed(times, 1)} times the text" if times > 1 else f"{percent(times)} of the text"
-            of_mode = f" ({mode})" if comparison.scorecard.several_modes else ""
-            message = f"answers bring {much}: {figures.both(delta.metric, before, now)} at k {k}{of_mode}"
+            figure = f"{figures.both(delta.metric, before, now)} at k {k}"
+            message = f"answers bring {much}: {figure}{_of_mode(comparison, mode)}"
             yield Reason("context-changed", message, mode=mode)
 
 
@@ -147,7 +147,7 @@ def foreign_texts(comparison: Comparison) -> Iterator[Reason]:
         return
     now, before = (score.passage_shares(side.fingerprint.get("passages")) for side in sides)
     for mode in (mode for mode in now if mode in before):
-        of_mode = f" ({mode})" if comparison.scorecard.several_modes else ""
+        of_mode = _of_mode(comparison, mode)
         foreign, copies = zip(before[mode], now[mode], strict=True)
         if foreign[1] - foreign[0] > MORE_FOREIGN + EPSILON:
             shares = f"{percent(foreign[0])} → {percent(foreign[1])}"
@@ -156,6 +156,10 @@ def foreign_texts(comparison: Comparison) -> Iterator[Reason]:
         if copies[1] - copies[0] > MORE_FOREIGN + EPSILON:
             shares = f"{percent(copies[0])} → {percent(copies[1])}"
             yield Reason("repeated-text", f"passages repeat the text of another: {shares} of them{of_mode}", mode=mode)
+
+
+def _of_mode(comparison: Comparison, mode: str) -> str:
+    return f" ({mode})" if comparison.scorecard.several_modes else ""
 
 
 def unwatched(comparison: Comparison) -> Iterator[Reason]:
@@ -173,10 +177,8 @@ def of_calls(comparison: Comparison) -> Iterator[Reason]:
         yield Reason(
             "unasked-answers",
             f"the API generated an answer in {round(rate.value * rate.n)} of {counted(rate.n, 'call')}, although "
-            "raggate "
-            "asked for retrieval only: you pay for its language model in every run. Switch generation off in the "
-            "API, or "
-            "point it at a stub of the model by `env`",
+            "raggate asked for retrieval only: you pay for its language model in every run. Switch generation off in "
+            "the API, or point it at a stub of the model by `env`",
         )
     late, parts = operations.failures.get("timeout", 0), []
     if late:

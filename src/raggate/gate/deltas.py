@@ -34,7 +34,7 @@ CHANCE = 0.01
 class _Column:
     """One metric of every case of a mode, in their order, and where it fell and rose.
 
-    `others` are the places of the cases of which any value differs.
+    `others` are the places of the cases in which any value differs.
     """
 
     def __init__(self, pairs: Sequence[Pair], others: Sequence[int], metric: str, direction: Direction) -> None:

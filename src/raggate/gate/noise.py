@@ -23,7 +23,7 @@ from raggate.scoring.noise import Band, Bands, Noise
 from raggate.scoring.repeats import Repeated
 
 CALIBRATED_RUNS = 5
-"""How often `raggate calibrate` asks everything, unless it is told otherwise."""
+"""How often `raggate calibrate` asks everything by default."""
 
 LUCK = 0.001
 """A loss that noise makes in fewer runs than this share is none of noise."""

@@ -25,7 +25,7 @@ class Overview(Struct, frozen=True, kw_only=True):
         labelled: mode -> questions with gold supports.
         by_heading: mode -> those of them whose supports all name a heading.
         has_heading: mode -> whether any chunk has one; modes in which no chunk came back are left out.
-        gone: the notes of passages that the baseline's lists hold, and of which nothing came back in any answer.
+        gone: the notes with passages in the baseline's lists that no answer has anything of now.
     """
 
     retrieved: Mapping[str, set[str]]

@@ -6,7 +6,7 @@ one of which nothing can be told, never a pass: the base answered other question
 
 What flipped is asked again of the change too, started anew, as two starts of one build may rank otherwise. Of a noisy
 API what came back as good as before each time was no loss, as far as the noise of the baseline's own run explains it.
-A loss of which so much came back as noise brings back is neither red nor green, unless it is larger than that noise.
+If as much of a loss came back as noise brings back, it is neither red nor green, unless it is larger than that noise.
 """
 
 from __future__ import annotations

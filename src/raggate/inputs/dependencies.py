@@ -28,7 +28,7 @@ from raggate.inputs.git_objects import Entry, Store, find
 SHOWN_FILES = 3
 SHOWN_NAMES = 3
 MOST_FILES = 10
-"""Files whose versions are read; of further ones the name is told."""
+"""Files whose versions are read; others are only named."""
 MOST_FOLDERS = 200
 """Folders that are looked into, those nearest to the top first: each may be a request to a server."""
 MOST_LEVELS = 20

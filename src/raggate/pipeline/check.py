@@ -242,12 +242,12 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     Args:
         own: whether the build that lies here is the one that was measured, so that it may be asked again.
     """
+    if review.verdict.outcome != "regression":
+        return None
     settings = inputs.config
     known_noisy = own and noisy(review.comparison)
     times = _times_again(settings, review.run, known_noisy=known_noisy) if own else 0
     base = settings.recheck.base != "off" or (known_noisy and _may_ask_base(inputs, review))
-    if review.verdict.outcome != "regression":
-        return None
     if known_noisy and settings.api.url is not None and settings.recheck.confirm:
         request.say("no loss is asked again, though this API is known to be noisy: its process is not started anew")
     if not (times or base):
@@ -281,11 +281,14 @@ def _times_again(settings: Config, run: Run, *, known_noisy: bool) -> int:
     return min(settings.confirmations, 1) if run.duration_s <= SHORT_S else 0
 
 
+def _is_built(api: Api) -> bool:
+    return api.command is not None or (api.container is not None and api.container.build is not None)
+
+
 def _may_ask_base(inputs: Inputs, review: Review) -> bool:
     """Return whether the base commit can be built, of an API whose noise the baseline does not know."""
     api, baseline = inputs.config.api, review.comparison.baseline
-    built = api.command is not None or (api.container is not None and api.container.build is not None)
-    return built and inputs.against is not None and baseline is not None and not is_measured(baseline)
+    return _is_built(api) and inputs.against is not None and baseline is not None and not is_measured(baseline)
 
 
 class Asking(Struct, frozen=True, kw_only=True):
@@ -357,7 +360,7 @@ def _base_api(inputs: Inputs) -> tuple[Api, str]:
     """Return the settings of the base build, and its name where that is not the commit's."""
     api, image = inputs.config.api, inputs.config.recheck.image
     if image is None:
-        if api.command is None and (api.container is None or api.container.build is None):
+        if not _is_built(api):
             raise CannotTell(
                 "`recheck.base: ref` needs an API that raggate builds itself, by `api.command` or `api.container.build`"
             )

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
-from raggate.base.quote import cut
+from raggate.base.quote import cut, quoted
 from raggate.models.run import Failure, FailureKind
 from raggate.service.answer_limits import MAX_BODY_BYTES
 
@@ -61,6 +61,19 @@ def missed(error: httpx.TransportError) -> Miss:
     if isinstance(error, httpx.TimeoutException):
         return miss("timeout", f"no connection within {setting(CONNECT_SECONDS)} s")
     return lost(error)
+
+
+UNANSWERED = (Missed, httpx.TransportError, ValueError)
+"""What asking a question and reading its answer raise."""
+
+
+def unanswered(error: Exception, case_id: str) -> Miss:
+    """Return how a question stayed without an answer, by an error that is one of `UNANSWERED`."""
+    if isinstance(error, Missed):
+        return error.miss
+    if isinstance(error, httpx.TransportError):
+        return missed(error)
+    return miss("schema", cut(f"{error} (case {quoted(case_id, limit=60)})"))
 
 
 def unreadable(encoding: str | None, *, whole: bool, more: int) -> Miss | None:

@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_comparison, make_delta, make_scorecard
+from raggate.cli.check import calibrate
 from raggate.config.gate_settings import Gate
-from raggate.gate.noise import LUCK, doubt, explained, inside, kept, unsteady
+from raggate.gate.noise import CALIBRATED_RUNS, LUCK, doubt, explained, inside, kept, unsteady
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import Scorecard
@@ -79,6 +80,12 @@ def test_what_was_asked_more_often_is_told_so() -> None:
 
 def run(fingerprint: dict[str, Any]) -> Scorecard:
     return make_scorecard(make_case_score("a"), make_case_score("b"), fingerprint=fingerprint)
+
+
+def test_the_calls_that_are_named_are_those_of_the_command() -> None:
+    """`raggate calibrate` asks everything as often by default as the advice says."""
+    (runs,) = (option for option in calibrate.params if option.name == "runs")
+    assert runs.default == CALIBRATED_RUNS
 
 
 def test_what_a_promoted_run_will_let_pass() -> None:

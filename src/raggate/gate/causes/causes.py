@@ -434,7 +434,7 @@ def _at_rank(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
 
 
 def _without_a_fall(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
-    """The cause for a question of which no passage is known to have fallen in the list."""
+    """The cause for a question whose passages did not fall in the list, as far as is known."""
     if asked.before is not None and asked.after is not None and asked.after > asked.before:
         return demoted(asked, len(retrieved))
     lacking = unmatched(asked.item)

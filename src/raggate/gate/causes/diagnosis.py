@@ -280,7 +280,7 @@ def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
 
 
 def _are_notes(evidence: CauseEvidence) -> bool:
-    """Return whether most of what came back is told by paths of notes; others are from no folder at all."""
+    """Return whether most of what came back names paths of notes; the rest is from no folder at all."""
     known = vaults_by_path(evidence.notes)
     return 2 * sum(path in known for path in evidence.retrieved) > len(evidence.retrieved)
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
-from raggate.base.quote import cut, quoted
 from raggate.base.redact import Guarded
 from raggate.config.ask_settings import Ask
 from raggate.config.mcp_settings import Mcp
@@ -30,7 +29,7 @@ from raggate.service.mcp import protocol
 from raggate.service.mcp.pipes import AsyncPipeTransport
 from raggate.service.mcp.protocol import Disagreed, Message, root_of
 from raggate.service.mcp.session import Exchange, Session, transport_to
-from raggate.service.misses import Miss, Missed, miss
+from raggate.service.misses import Miss, Missed
 from raggate.service.transport import WaitingTransport
 
 
@@ -149,12 +148,8 @@ class _Channel(Struct, frozen=True):
     async def _attempt(self, case: Case, arguments: Message, traceparent: str) -> Response | Miss:
         try:
             return bounded(self._read(await self._session.call(self._mcp.tool, arguments, traceparent)))
-        except Missed as error:
-            return error.miss
-        except httpx.TransportError as error:
-            return misses.missed(error)
-        except ValueError as error:
-            return miss("schema", cut(f"{error} (case {quoted(case.id, limit=60)})"))
+        except misses.UNANSWERED as error:
+            return misses.unanswered(error, case.id)
 
 
 def _transport_to(api: Started, workers: int) -> httpx.AsyncBaseTransport:

@@ -9,7 +9,6 @@ from functools import partial
 
 from raggate.base.errors import UsageError
 from raggate.base.http_client import httpx
-from raggate.base.quote import cut, quoted
 from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import IndexFields
 from raggate.config.service_settings import Api, Readiness
@@ -23,7 +22,7 @@ from raggate.service.adapters.mapped_response import read, state_of
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
 from raggate.service.backends import command
-from raggate.service.misses import Miss, Missed, miss
+from raggate.service.misses import Miss
 from raggate.service.program_pipes import ProgramPipes, hits_of
 
 
@@ -118,11 +117,7 @@ class _Channel:
         asked = self._pipes.ask(self._adapter.line(case, mode))
         try:
             return self._adapter.parse(await asyncio.wrap_future(asked))
-        except Missed as error:
-            return error.miss
-        except httpx.TransportError as error:
-            return misses.missed(error)
-        except ValueError as error:
-            return miss("schema", cut(f"{error} (case {quoted(case.id, limit=60)})"))
+        except misses.UNANSWERED as error:
+            return misses.unanswered(error, case.id)
         finally:
             self._pipes.leave(asked)
