@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raggate.api import check
     from raggate.base.errors import RaggateError
+    from raggate.frontends.library import check
     from raggate.models.public_verdict import Metric, Question, Reason, Verdict
     from raggate.pipeline.request import RunFailed
 
@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 _PLACES = {
-    "check": "api",
-    "RaggateError": "errors",
+    "check": "frontends.library",
+    "RaggateError": "base.errors",
     **dict.fromkeys(("Metric", "Question", "Reason", "Verdict"), "models.public_verdict"),
     "RunFailed": "pipeline.request",
 }

@@ -124,6 +124,11 @@ sys.exit(pytest.main(["-v", "-p", "no:cacheprovider"]))
 """
 
 
+def test_the_names_of_the_package() -> None:
+    """Every name that `raggate` promises can be imported."""
+    assert {name for name in raggate.__all__ if getattr(raggate, name, None) is None} == set()
+
+
 def test_a_test_of_a_user(project: Project) -> None:
     """A test that takes the fixture fails for a regression with the questions in its message, and passes for a pass."""
     (project.root / "test_rag.py").write_text(
@@ -136,7 +141,7 @@ def test_a_test_of_a_user(project: Project) -> None:
         "def test_nothing_else():\n    pass\n"
     )
     entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
-    assert entry == {"raggate": "raggate.pytest_plugin"}
+    assert entry == {"raggate": "raggate.frontends.pytest_plugin"}
     # what an installation leaves, by which pytest itself finds the plugin
     metadata = project.root / "site" / "raggate_ci-0.dist-info"
     metadata.mkdir(parents=True)

@@ -31,8 +31,6 @@ ROOMS = {
     "labelling": {*GROUND, "scoring", "reports", "inputs", "gate", "pipeline"},
     "prove": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
-    "api": {*GROUND, "reports", "pipeline"},
-    "pytest_plugin": {"models", "api"},
     "cli": {
         *GROUND,
         "__init__",
@@ -283,7 +281,7 @@ def test_only_the_entry_points_read_the_environment() -> None:
     Which certificates count is read from it by the HTTP client, and so is what a message calls them.
     """
     readers = {name for name in MODULES if "os.environ" in source(name)}
-    assert readers == {"api.py", "cli/main.py", "action/main.py", "base/certificates.py"}
+    assert readers == {"frontends/library.py", "cli/main.py", "action/main.py", "base/certificates.py"}
 
 
 def test_no_directory_of_the_runner_is_taken_for_granted() -> None:
@@ -318,5 +316,5 @@ def test_both_entry_points_are_light() -> None:
 
 def test_the_plugin_of_pytest_is_light() -> None:
     """Every run of pytest loads the plugin: it loads nothing but pytest."""
-    loaded = {"pydantic", "httpx", "yaml", "docker", "click", "orjson", "raggate.api", "raggate.models"}
-    assert loaded_by("raggate.pytest_plugin", loaded) == []
+    loaded = {"pydantic", "httpx", "yaml", "docker", "click", "orjson", "raggate.frontends.library", "raggate.models"}
+    assert loaded_by("raggate.frontends.pytest_plugin", loaded) == []

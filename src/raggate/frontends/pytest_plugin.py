@@ -20,7 +20,7 @@ def rag_gate(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
     """
 
     def gate(config: str | Path = "raggate.yml", **options: Any) -> Verdict:
-        from raggate.api import check
+        from raggate.frontends.library import check
 
         return check(pytestconfig.rootpath / config, **options)
 
