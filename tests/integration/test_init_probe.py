@@ -149,7 +149,7 @@ def test_a_golden_set_that_is_there(root: Path) -> None:
         assert not (root / "golden").exists()
         assert "eval\n" in (root / ".dockerignore").read_text()
         owned = (root / ".github/CODEOWNERS").read_text()
-        assert "\n/eval/ @me\n/notes/ @me\n" in owned
+        assert {"/eval/", "/notes/"} <= {line.partition(" ")[0] for line in owned.splitlines()}
         assert "golden" not in owned
         (root / ".github/CODEOWNERS").unlink()
         refused = raggate(root, *words)

@@ -20,7 +20,7 @@ from raggate.base.jsonio import dumps
 from raggate.base.quote import cut, quoted
 from raggate.base.redact import Guarded, redact
 from raggate.frontends import console
-from raggate.gate import baseline
+from raggate.gate import baseline, wording
 from raggate.gate.promote import Terms
 from raggate.github import earlier_run
 from raggate.github.earlier_run import Downloaded
@@ -176,13 +176,19 @@ class _Promotion(Guarded):
         return code
 
     def _check_checkout(self, folder: Path) -> None:
-        """Refuse a checkout that is not the head of the branch."""
-        there = sources.commit_of(folder, sources.Remote(workspace=self._runner.workspace))
+        """Refuse a checkout that is not the head of the branch, before anything is measured."""
+        remote = sources.Remote(workspace=self._runner.workspace)
+        there = sources.commit_of(folder, remote)
         if there != self._head:
             raise CannotTell(
                 f"the checkout is at {cut(there, limit=12)}, and {cut(self._target)} is at {self._head[:12]}: "
                 "only the head of the branch is promoted",
                 hint="Somebody may have pushed meanwhile. Start the workflow again.",
+            )
+        if changed := sources.changed_files(folder, self._head, remote):
+            raise CannotTell(
+                f"the checkout has changed files, and only committed files are promoted: {wording.some(changed)}",
+                hint=earlier_run.UNCHANGED,
             )
 
     def _download(self) -> Downloaded:

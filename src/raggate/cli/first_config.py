@@ -32,6 +32,7 @@ _VAULT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _EXPOSE = re.compile(r"^[ \t]*EXPOSE[ \t]+([1-9][0-9]{0,4})(?:/tcp)?[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _HOST = re.compile(r"[\w.-]+:\d+(/|$)")
 """What begins an address whose scheme is forgotten, which is no command."""
+_CONFIGURATION = re.compile(r"raggate(\..+)?\.ya?ml")
 _LEVELS_DEEP = 4
 _MOST_FILES = 20_000
 _MOST_GOLDEN_BYTES = 16 << 20
@@ -83,6 +84,14 @@ def _files(directory: Path) -> Iterator[Path]:
         deep = len(Path(place).relative_to(directory).parts) >= _LEVELS_DEEP
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in _FOREIGN and not deep)
         yield from (Path(place, name) for name in sorted(names))
+
+
+def configurations(directory: Path) -> dict[str, bytes]:
+    """Return the files of a repository that are named like a suite's configuration, by their paths from its top."""
+    from raggate.base.files import read_file
+
+    paths = [path for path in islice(_files(directory), _MOST_FILES) if _CONFIGURATION.fullmatch(path.name)]
+    return {path.relative_to(directory).as_posix(): read_file(path) for path in paths if path.is_file()}
 
 
 def _golden(directory: Path, paths: list[Path]) -> Golden | None:
@@ -413,11 +422,6 @@ def _relative_vault(directory: Path, notes: Path) -> str:
 def _head(directory: Path, there: There, name: str) -> str:
     golden = {"golden": there.golden} if there.golden not in {"", _EXAMPLE_GOLDEN} else {}
     return block({"suite": "notes", **golden, "vault": _vaults(directory, there, name)}, {})
-
-
-def notes(directory: Path, there: There) -> list[str]:
-    """Return the directories of the notes that a repository has, from its top."""
-    return [_relative_vault(directory, path) for path in there.vaults.values()]
 
 
 def _vaults(directory: Path, there: There, name: str) -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +28,8 @@ WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
 """Stands in the workflow for the action, until somebody says which one."""
 
-_TARGETS = {"raggate.yml": "raggate.yml", "rag-gate.yml": WORKFLOW}
+_CONFIG = "raggate.yml"
+_TARGETS = {_CONFIG: _CONFIG, "rag-gate.yml": WORKFLOW}
 _EXAMPLES = {"eval_set.jsonl": "golden/eval_set.jsonl", "Sourdough.md": "golden/vault/notes/Recipes/Sourdough.md"}
 _OF_A_CONTAINER = (
     "      - name: Build the API's image\n        run: docker build --tag my-api:change .\n",
@@ -49,6 +52,7 @@ _ACTION = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+@[0-9a-f]{40}")
 _OWNERS = re.compile(r"@[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?( @[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?)*")
 _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Where GitHub looks: it obeys the first of these alone, so a new one would switch the others off."""
+_ALWAYS_OWNED = ("/.github/", "/.dockerignore")
 
 
 @click.command()
@@ -105,12 +109,17 @@ def init(
 
     A golden set that is there is used, and stays as it is: raggate.yml names it, and the directory of its notes.
 
+    In a repository that has raggate.yml, --owners alone writes CODEOWNERS, for the files of every suite.
+
     With --probe the API is called, its OpenAPI document is read if it has one, and its answer is recognised; what
     cannot be recognised is asked for at a terminal, or else reported. With --preset only the names of your own index
     and fields are unknown, and the file shows where they go; --probe then says where the API runs, and tries it out.
     """
     from raggate.frontends.answers import Initialised
 
+    alone = not (force or action or vault or any(known.values()))
+    if owners and alone and (directory / _CONFIG).is_file():
+        return Answer(Initialised(written=tuple(_write_owners(directory, owners))))
     there = first_config.there(directory, vault)
     api = first_config.Known(**known, there=there, environment=environment)
     if api.tried:
@@ -183,9 +192,34 @@ def _backend(config: str | None) -> str:
 
 
 def _judging(there: first_config.There) -> str:
-    """Return the directory of the golden set, or the file if it lies at the top, as CODEOWNERS has it."""
-    top, slash, _ = (there.golden or _EXAMPLES["eval_set.jsonl"]).partition("/")
-    return f"/{top}{slash}"
+    """Return the directory of the golden set, or the file if it lies at the top."""
+    return _place(there.golden or _EXAMPLES["eval_set.jsonl"])
+
+
+def _place(file: str) -> str:
+    """Return the directory of a file, or the file if it lies at the top, as CODEOWNERS has it."""
+    folder = posixpath.dirname(file)
+    return f"/{folder}/" if folder else f"/{file}"
+
+
+def _owned(directory: Path, config: bytes) -> list[str]:
+    """Return the places of what judges a change, of every suite that the repository has; `config` is raggate.yml."""
+    from raggate.config import schema
+
+    places = [*_ALWAYS_OWNED]
+    for path, text in {**first_config.configurations(directory), _CONFIG: config}.items():
+        places.append(f"/{path}")
+        with suppress(UsageError):
+            settings = schema.load(text, path)
+            notes = {*settings.vault.values()}
+            for name in settings.judged_by:
+                inside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+                places.append(f"/{inside}/" if name in notes else _place(inside))
+    whole = [place for place in places if place.endswith("/")]
+    kept = [
+        place for place in dict.fromkeys(places) if not any(place != one and place.startswith(one) for one in whole)
+    ]
+    return [place.replace(" ", "\\ ") for place in kept]
 
 
 def _try_out(directory: Path, api: first_config.Known) -> None:
@@ -214,19 +248,51 @@ def check_terms(
             f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found {one_line(action, limit=80)}",
             hint="A tag can be moved to other code; the commit of the release you trust cannot.",
         )
-    if owners and not _OWNERS.fullmatch(owners):
-        raise UsageError(
-            f"--owners: expected @user or @organisation/team, with spaces between; found {one_line(owners, limit=80)}",
-            hint="If an owner is misspelt, GitHub requests no review, and says so only on the page of the file.",
-        )
+    _check_owners(owners)
     names = (*(() if force else _targets(there).values()), *(_CODEOWNERS if owners else ()))
     existing = [name for name in names if (directory / name).exists()]
     if existing:
         raise UsageError(
             f"{', '.join(existing)}: exists already, nothing was written",
             hint="Move it away, or run `raggate init` in an empty directory and copy what you need. With --force it is "
-            "replaced, unless it is CODEOWNERS. Your golden set and notes stay as they are.",
+            "replaced, unless it is CODEOWNERS: run without --owners, then `raggate init --owners` prints the lines to "
+            "add. Your golden set and notes stay as they are.",
         )
+
+
+def _check_owners(owners: str) -> None:
+    from raggate.base.yamlio import one_line
+
+    if owners and not _OWNERS.fullmatch(owners):
+        raise UsageError(
+            f"--owners: expected @user or @organisation/team, with spaces between; found {one_line(owners, limit=80)}",
+            hint="If an owner is misspelt, GitHub requests no review, and says so only on the page of the file.",
+        )
+
+
+def _write_owners(directory: Path, owners: str) -> list[Path]:
+    """Write CODEOWNERS for the suites that a repository has. Returns it; of one that is there the missing lines."""
+    from raggate.base.files import read_file, write_file
+
+    _check_owners(owners)
+    places = _owned(directory, read_file(directory / _CONFIG))
+    there = next((name for name in _CODEOWNERS if (directory / name).exists()), None)
+    if there is None:
+        write_file(directory / _CODEOWNERS[0], _owners_text(places, owners).encode())
+        click.echo(log_line(f"wrote {directory / _CODEOWNERS[0]}"))
+        return [directory / _CODEOWNERS[0]]
+    lines = read_file(directory / there).decode(errors="replace").splitlines()
+    missing = [place for place in places if not any(line.startswith(f"{place} ") for line in lines)]
+    if missing:
+        added = "".join(f"\n  {place} {owners}" for place in missing)
+        raise UsageError(f"{there}: exists already, nothing was written", hint=f"Add these lines to it:{added}")
+    click.echo(log_line(f"{there} has a line for every file that judges a change."))
+    return []
+
+
+def _owners_text(places: Sequence[str], owners: str) -> str:
+    width = max(map(len, places))
+    return _template("CODEOWNERS") + "".join(f"{place.ljust(width)} {owners}\n" for place in places)
 
 
 def _targets(there: first_config.There) -> dict[str, str]:
@@ -253,31 +319,33 @@ def write_example(
     beside = Path(there.golden or _EXAMPLES["eval_set.jsonl"]).with_name(".gitignore").as_posix()
     ignores = {"dockerignore": IGNORED, "gitignore": beside}
     ignored = {template: name for template, name in ignores.items() if not (directory / name).exists()}
-    targets = {**_targets(there), **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
-    written = []
-    for template, name in targets.items():
-        text = _filled(template, directory, config, there).replace("OWNERS\n", f"{owners}\n")
-        if template == "raggate.yml":
-            text = first_config.editor_line(action) + text
+    texts = {
+        name: _filled(template, directory, config, there) for template, name in {**_targets(there), **ignored}.items()
+    }
+    if owners:
+        texts[_CODEOWNERS[0]] = _owners_text(_owned(directory, texts[_CONFIG].encode()), owners)
+    texts[_CONFIG] = first_config.editor_line(action) + texts[_CONFIG]
+    for name, text in texts.items():
         write_file(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
-        written.append(directory / name)
+    written = [directory / name for name in texts]
     first_config.write_schema(directory)
     return written
 
 
-def _filled(template: str, directory: Path, config: str | None, there: first_config.There) -> str:
+def _template(name: str) -> str:
     from importlib.resources import files
 
+    return files("raggate.cli").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _filled(template: str, directory: Path, config: str | None, there: first_config.There) -> str:
     of_a_job = template == "rag-gate.yml" and _backend(config) == "command"
     template = "rag-gate-job.yml" if of_a_job else template
-    text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
+    text = _template(template)
     if template == "raggate.yml":
         return first_config.example(directory, there, text) if config is None else config
     if template == "rag-gate.yml" and _backend(config) != "container":
         return reduce(lambda kept, part: kept.replace(part, ""), _OF_A_CONTAINER, text)
     if template == "dockerignore":
         return text.replace("golden\n", f"{_judging(there).strip('/')}\n")
-    if template == "CODEOWNERS":
-        places = dict.fromkeys([_judging(there), *(f"/{path}/" for path in first_config.notes(directory, there))])
-        return text.replace("/golden/        OWNERS\n", "".join(f"{place} OWNERS\n" for place in places))
     return text

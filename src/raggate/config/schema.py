@@ -199,6 +199,13 @@ class Config(SettingsModel):
         """The baseline file, its default filled in."""
         return self.baseline or default_baseline(self.suite)
 
+    @property
+    def judged_by(self) -> tuple[str, ...]:
+        """The files and directories that judge a change beside the configuration, as it writes their paths."""
+        judges = self.judging
+        replies = (judges.cassette, judges.canary) if judges is not None else ()
+        return (self.golden, self.baseline_path, *self.vault.values(), *filter(None, replies))
+
 
 def default_baseline(suite: str) -> str:
     """Return the baseline file of a suite whose configuration names none."""

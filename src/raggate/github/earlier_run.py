@@ -7,7 +7,7 @@ at the head of the target branch. Every refusal says which of them it was.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -18,6 +18,9 @@ from raggate.base.jsonio import dumps, fields
 from raggate.base.numbers import fixed
 from raggate.base.quote import cut, quoted
 from raggate.config.schema import Config
+from raggate.gate import wording
+from raggate.gate.compare import note_changes
+from raggate.gate.preview import golden_changes
 from raggate.github import untrusted_run, workflow_files
 from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.artifacts import Artifact
@@ -26,10 +29,12 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find
 from raggate.inputs.trusted import Inputs
+from raggate.models.comparison import GoldenChanges, NoteChange
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 
 MEASURE_AGAIN = "Measure again at the head of the branch: promote without `run-id`."
+UNCHANGED = "Let no step before raggate change files that are in git."
 EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))
 """What may have started the workflow run. A pull request's own run measured a merge that is on no branch."""
 
@@ -101,23 +106,13 @@ def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
 
 def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit."""
-    differing = {
-        "it is of another suite": (run.suite, inputs.config.suite),
-        "it was measured by another golden set than the branch has now": (
-            run.fingerprint.get("golden"),
-            inputs.golden.hash,
-        ),
-        "its questions are not those of the golden set it names": (run.golden.hash, inputs.golden.hash),
-        "it was measured by another vault than the branch has now": (run.fingerprint.get("vault"), inputs.vault.hash),
-        "it was measured by another configuration than the branch has now": (
-            configuration_hash(run.config) if isinstance(run.config, Config) else None,
-            configuration_hash(inputs.config),
-        ),
-    }
-    for difference, (value, expected) in differing.items():
+    for what, value, expected, changed in _measured_by(run, inputs):
         if value != expected:
-            shown = f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
-            raise CannotTell(f"{which} cannot become the baseline: {difference}: {shown}", hint=MEASURE_AGAIN)
+            names = [*changed()]
+            shown = (
+                wording.some(names) if names else f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
+            )
+            raise CannotTell(f"{which} cannot become the baseline: {what}: {shown}", hint=MEASURE_AGAIN)
     checkout = run.provenance.checkout
     if checkout.commit != commit:
         raise CannotTell(
@@ -128,8 +123,51 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     if checkout.dirty is not False:
         raise CannotTell(
             f"{which} cannot become the baseline: files of its checkout had been changed",
-            hint="Let no step before raggate change files that are in git.",
+            hint=UNCHANGED,
         )
+
+
+def _measured_by(run: Run, inputs: Inputs) -> Iterator[tuple[str, object, object, Callable[[], Iterable[str]]]]:
+    """Yield what must be the same: what to say of a difference, both sides, and the names of what changed."""
+    golden, notes = run.fingerprint.get("golden"), run.fingerprint.get("notes")
+    own = run.config if isinstance(run.config, Config) else None
+    yield "it is of another suite", run.suite, inputs.config.suite, tuple
+    yield (
+        "the branch has other questions now",
+        golden,
+        inputs.golden.hash,
+        lambda: _cases(golden_changes(run.golden, inputs.golden)),
+    )
+    yield "its questions are not those of the golden set it names", run.golden.hash, inputs.golden.hash, tuple
+    yield (
+        "the branch has other notes now",
+        run.fingerprint.get("vault"),
+        inputs.vault.hash,
+        lambda: _notes(note_changes(notes if isinstance(notes, dict) else {}, inputs.vault.notes)),
+    )
+    yield (
+        "the branch has another configuration now",
+        own and configuration_hash(own),
+        configuration_hash(inputs.config),
+        lambda: _sections(own, inputs.config),
+    )
+
+
+def _cases(changes: GoldenChanges) -> Iterator[str]:
+    for how, names in (("added", changes.added), ("removed", changes.removed), ("changed", changes.relabelled)):
+        yield from (f"{how} {cut(name, limit=80)}" for name in names)
+
+
+def _notes(changes: Sequence[NoteChange]) -> Iterator[str]:
+    return (cut(change, limit=80) for change in changes)
+
+
+def _sections(before: Config | None, now: Config) -> Iterator[str]:
+    old, new = (side.model_dump(mode="json", exclude=_NOT_JUDGING) if side else {} for side in (before, now))
+    yield from (key for key, value in new.items() if old and old.get(key) != value)
+
+
+_NOT_JUDGING: Any = {"out": True, "waivers": True, "api": {"url": True, "container": {"image", "build"}}}
 
 
 def configuration_hash(settings: Config) -> str:
@@ -137,10 +175,7 @@ def configuration_hash(settings: Config) -> str:
 
     Where run directories go, what is waived, and which build of the API is measured are not part of it.
     """
-    values = settings.model_dump(
-        mode="json", exclude={"out": True, "waivers": True, "api": {"url": True, "container": {"image", "build"}}}
-    )
-    return hashlib.sha256(dumps(values)).hexdigest()
+    return hashlib.sha256(dumps(settings.model_dump(mode="json", exclude=_NOT_JUDGING))).hexdigest()
 
 
 def image_of(run: Run) -> str:

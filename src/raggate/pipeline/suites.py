@@ -159,7 +159,7 @@ def not_run(request: Request, *, checked_out: bool = True) -> str:
 
 
 def _same(request: Request, base: sources.Source, settings: Config, *, checked_out: bool) -> bool:
-    own = (request.config_name, *_own(settings))
+    own = (request.config_name, *settings.judged_by, *_of_the_api(settings))
     paths = (*own, *settings.when.paths)
     named = {path: base.identity(path) for path in (*paths, *_attributes(base, paths))}
     for revision in dict.fromkeys(filter(None, (request.head, "HEAD" if checked_out else None))):
@@ -174,16 +174,6 @@ def _same(request: Request, base: sources.Source, settings: Config, *, checked_o
         return False
     # what was changed and not committed
     return not checked_out or not base.differing([*named])
-
-
-def _own(settings: Config) -> Iterator[str]:
-    yield from (settings.golden, settings.baseline_path, *settings.vault.values())
-    judges = settings.judging
-    if judges is not None:
-        yield judges.cassette
-        if judges.canary is not None:
-            yield judges.canary
-    yield from _of_the_api(settings)
 
 
 def _of_the_api(settings: Config) -> Iterator[str]:

@@ -56,6 +56,58 @@ def test_owners_that_are_there_stay_in_force(tmp_path: Path, place: str) -> None
     assert write_example(tmp_path)
 
 
+SUPPORT = """\
+suite: support
+golden: our questions/support.jsonl
+vault: {help: help}
+api: {url: "http://localhost:9"}
+ask: {modes: [hybrid], retrieval_only: false}
+judges:
+  cassette: graded/replies.jsonl
+  canary: people/graded.jsonl
+  models: [{model: m, base_url: "http://localhost:9/v1", build: "1"}]
+"""
+
+
+def test_owners_review_every_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a raggate.yml `--owners` writes CODEOWNERS alone, for what judges each suite, or names missing lines."""
+    monkeypatch.chdir(tmp_path)
+    write_example(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    team = Path("services/support")
+    team.mkdir(parents=True)
+    (team / "raggate.support.yml").write_text(SUPPORT)
+    (team / "raggate.broken.yaml").write_text("suite: [")
+    done = CliRunner().invoke(cli, ["init", "--owners", "@org/team"])
+    assert (done.exit_code, done.output) == (0, "wrote .github/CODEOWNERS\n")
+    places = [line.rpartition(" ")[0].strip() for line in Path(OWNERS).read_text().splitlines() if line[0] != "#"]
+    assert places == [
+        "/.github/",
+        "/.dockerignore",
+        "/raggate.yml",
+        "/golden/",
+        "/baselines/",
+        "/services/support/raggate.broken.yaml",
+        "/services/support/raggate.support.yml",
+        "/services/support/our\\ questions/",
+        "/services/support/baselines/",
+        "/services/support/help/",
+        "/services/support/graded/",
+        "/services/support/people/",
+    ]
+    assert {path: path.read_bytes() for path in before} == before
+    assert (
+        CliRunner().invoke(cli, ["init", "--owners", "@org/team"]).output.startswith(f"{OWNERS} has a line for every")
+    )
+    text = Path(OWNERS).read_text()
+    Path(OWNERS).write_text("".join(line for line in text.splitlines(keepends=True) if "/help/" not in line))
+    done = CliRunner().invoke(cli, ["init", "--owners", "@org/team"])
+    assert done.exit_code != 0
+    (error,) = [done.exception]
+    assert isinstance(error, UsageError)
+    assert error.hint == "Add these lines to it:\n  /services/support/help/ @org/team"
+
+
 def test_editors_know_the_schema(tmp_path: Path) -> None:
     """The first line of raggate.yml names a schema: a copy beside it, or that of the commit that the action is of."""
     write_example(tmp_path)
