@@ -42,6 +42,10 @@ class StoredObjects:
             raise UsageError(f"no commit {commit}")
         return self._top
 
+    def merge_base(self, commit: str, other: str) -> str | None:
+        self.asked += 1
+        return self._commit if self._commit in (commit, other) else None
+
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
         self.asked += 1
         return self._trees[tree_id]

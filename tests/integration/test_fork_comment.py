@@ -441,6 +441,21 @@ def test_versions_that_a_fork_changes_are_told(stage: Stage) -> None:
     assert told.review.context.dependencies == ("requirements.txt (new file)",)
 
 
+def test_updates_of_the_base_are_none_of_a_fork(stage: Stage) -> None:
+    """A pull request that is behind its base took no update back, and one with other roots changed nothing known."""
+    stage.change({"requirements.txt": "a==1\n"})
+    head = stage.head
+    stage.merge({"go.mod": "require x v1\n"})
+    stage.head = stage.repository.pulls[7].head_sha = head
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None, told.failure
+    assert told.review.context.dependencies == ("requirements.txt (new file)", "only in the base: go.mod (new file)")
+    stage.head = stage.repository.pulls[7].head_sha = str(stage.repository.add_commit({"go.mod": "require x v2\n"}, []))
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None, told.failure
+    assert told.review.context.dependencies == ()
+
+
 def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork's chain of folders, too much for one answer of GitHub, leaves requests for the comment that says so."""
     cut_short(monkeypatch)

@@ -83,6 +83,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (target / f"{path.parent.name}-{path.name}").write_text(filled(path.read_text()))
     for number, text in enumerate(examples().values(), 1):
         (target / f"example-{number}.yml").write_text(text)
+    (updates,) = BLOCK.findall((ROOT / "docs/upgrades.md").read_text(encoding="utf-8"))
+    (root / ".github" / "dependabot.yml").write_text(updates)
     return root
 
 
@@ -146,7 +148,7 @@ def test_schemas(repository: Path) -> None:
     files = {
         "github-workflows": workflows,
         "github-actions": [repository / "action.yml"],
-        "dependabot": [ROOT / ".github" / "dependabot.yml"],
+        "dependabot": [folder / ".github" / "dependabot.yml" for folder in (ROOT, repository)],
         "github-issue-forms": [forms / "bug.yml", forms / "feature.yml"],
         "github-issue-config": [forms / "config.yml"],
     }

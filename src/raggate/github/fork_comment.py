@@ -289,7 +289,7 @@ def _reviewed(
         review = _evaluated(_read(files, inputs.config), inputs, fork, change)
         review = previewing.with_preview(review, lambda: _preview(fork, change, base, inputs))
         # last, with the requests that are left
-        edited = dependencies.between(objects, inputs.against or "", change.objects, head)
+        edited = dependencies.of_branch(objects, inputs.against or "", change.objects, head)
         return replace(review, context=replace(review.context, dependencies=edited))
 
 

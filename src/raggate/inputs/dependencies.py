@@ -51,13 +51,20 @@ _UNPINNED = "unpinned"
 
 
 def changes(
-    root: Path, base: str, head: str, remote: sources.Remote | None = None, *, on_disk: bool = False
+    root: Path,
+    base: str,
+    head: str,
+    remote: sources.Remote | None = None,
+    *,
+    on_disk: bool = False,
+    branched: bool = True,
 ) -> tuple[str, ...]:
     """Return a text for each file whose versions differ, such as `requirements.txt (haystack-ai 2.20.0 → 3.4.0)`.
 
     Args:
         root: a directory of the repository; files anywhere in it count.
         on_disk: whether the working tree counts in place of the commit `head`.
+        branched: whether `head` is a branch of `base`: only its own edits count, and those of the base are named apart.
     """
     top = sources.top_of(root, remote)
     if top is None or (base == head and not on_disk):
@@ -66,23 +73,41 @@ def changes(
         with sources.at(top, base, remote) as before, sources.at(top, head, remote) as after:
             if not isinstance(before, Commit) or not isinstance(after, Commit):
                 return ()
+            objects = before.objects
+            start = objects.merge_base(before.commit, after.commit) if branched else before.commit
+            if start is None:
+                return ()
             if not on_disk:
-                return between(before.objects, before.commit, after.objects, after.commit)
-            tree = before.objects.tree_of(before.commit)
-            paths = [path for path in sources.changed_files(top, base, remote) if _reader(path)]
-            return _told(paths, partial(_committed, before.objects, tree), lambda path: _on_disk(top / path))
+                own = _between(objects, start, after.objects, after.commit)
+            else:
+                old = partial(_committed, objects, objects.tree_of(start))
+                paths = [path for path in sources.changed_files(top, start, remote) if _reader(path)]
+                own = _told(paths, old, lambda path: _on_disk(top / path))
+            return own + _of_base(objects, start, before.commit, own)
     except (RaggateError, OSError):
         return ()
 
 
-def between(before: Store, base: str, after: Store, head: str) -> tuple[str, ...]:
+def of_branch(before: Store, base: str, after: Store, head: str) -> tuple[str, ...]:
     """Return what `changes` does, of two commits whose objects are at hand."""
     try:
-        trees = before.tree_of(base), after.tree_of(head)
-        paths = [*_differing(before, trees[0], after, trees[1])]
-        return _told(paths, partial(_committed, before, trees[0]), partial(_committed, after, trees[1]))
+        start = before.merge_base(base, head)
+        own = () if start is None else _between(before, start, after, head)
+        return own if start is None else own + _of_base(before, start, base, own)
     except RaggateError:
         return ()
+
+
+def _of_base(objects: Store, start: str, base: str, own: tuple[str, ...]) -> tuple[str, ...]:
+    """Describe what the base has changed since a branch left it, and the branch has not."""
+    texts = () if start == base else _between(objects, start, objects, base)
+    return tuple(f"only in the base: {text}" for text in texts if text not in own)
+
+
+def _between(before: Store, base: str, after: Store, head: str) -> tuple[str, ...]:
+    trees = before.tree_of(base), after.tree_of(head)
+    paths = [*_differing(before, trees[0], after, trees[1])]
+    return _told(paths, partial(_committed, before, trees[0]), partial(_committed, after, trees[1]))
 
 
 def _differing(before: Store, base: str, after: Store, head: str) -> Iterator[str]:

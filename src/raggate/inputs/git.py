@@ -391,6 +391,13 @@ class LocalObjects:
             raise UsageError(f"{commit[:12]}: not a commit that git can read")
         return tree
 
+    def merge_base(self, commit: str, other: str) -> str | None:
+        found = self.reader.run("merge-base", commit, other).stdout.decode(errors="replace").strip()
+        if is_id(found):
+            return found
+        # a shallow clone ends before it
+        return None if self._spare is None else self._spare.merge_base(commit, other)
+
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
         if tree_id not in self._trees:
             try:

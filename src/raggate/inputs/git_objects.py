@@ -75,6 +75,9 @@ class Store(Protocol):
     def tree_of(self, commit: str) -> str:
         """Return the id of a commit's tree."""
 
+    def merge_base(self, commit: str, other: str) -> str | None:
+        """Return the newest commit that two commits come from; None if that is not known here."""
+
     def tree(self, tree_id: str) -> Mapping[str, Entry]:
         """Return what stands directly in a tree, by name."""
 

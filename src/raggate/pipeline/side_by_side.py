@@ -91,7 +91,7 @@ def _dependencies(request: Request, base: Checkout, head: Checkout, meant: Meant
     if base.commit is None or head.commit is None:
         return ()
     on_disk = meant[0] == "working tree" and head.dirty is True
-    return dependencies.changes(request.root, base.commit, head.commit, on_disk=on_disk)
+    return dependencies.changes(request.root, base.commit, head.commit, on_disk=on_disk, branched=False)
 
 
 def baseline_of(base: Asked, part: Selection | None) -> Baseline:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from checkouts import commit_all, git, write_files
-from raggate.inputs import dependencies
+from raggate.inputs import dependencies, git as git_reader
+from stored_objects import StoredObjects
 from tables import each_row
 
 LOCK = '[[package]]\nname = "haystack-ai"\nversion = "{}"\n'
@@ -170,6 +171,31 @@ def test_what_is_not_committed_counts_on_disk_alone(tmp_path: Path) -> None:
     write_files(tmp_path, {"go.mod": "require x v3\n"})
     assert dependencies.changes(tmp_path, head, head, on_disk=True) == ("go.mod (x v2 → v3)",)
     assert dependencies.changes(tmp_path, head, head) == ()
+
+
+def test_updates_of_the_base_are_named_apart(tmp_path: Path) -> None:
+    """A branch that is behind its base edits none of them, and takes none of them back."""
+    old, new = "require x v1\n", "require x v2\n"
+    own = told(tmp_path, {"a.txt": "", "go.mod": old, "b/go.mod": old}, {"go.mod": old, "b/go.mod": new})
+    branch, start = (git(tmp_path, "rev-parse", name) for name in ("HEAD", "HEAD~1"))
+    git(tmp_path, "checkout", "-q", start)
+    write_files(tmp_path, {"go.mod": new, "b/go.mod": new})
+    commit_all(tmp_path)
+    base = git(tmp_path, "rev-parse", "HEAD")
+    git(tmp_path, "checkout", "-q", branch)
+    texts = (*own, "only in the base: go.mod (x v1 → v2)")
+    assert own == ("b/go.mod (x v1 → v2)",)
+    assert dependencies.changes(tmp_path, base, branch) == texts
+    assert dependencies.changes(tmp_path, base, branch, on_disk=True) == texts
+    assert dependencies.changes(tmp_path, base, branch, branched=False) == ("go.mod (x v2 → v1)",)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--no-local", "--depth=1", f"file://{tmp_path}", str(shallow))
+    git(shallow, "fetch", "-q", "--depth=1", "origin", base)
+    assert dependencies.changes(shallow, base, branch) == ()
+    checkout, spare = git_reader.find(shallow), StoredObjects({}, commit=base)
+    assert checkout is not None
+    with git_reader.LocalObjects(checkout, branch, spare=spare, purpose="x") as objects:
+        assert objects.merge_base(base, branch) == base
 
 
 def test_nothing_is_told_outside_git_and_of_unknown_commits(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ class Objects:
 
     def __init__(self, repository: Repository) -> None:
         self._github: _Server = repository.github
+        self._path = repository.path
         self._base = f"{repository.path}/git"
         self._commits: dict[str, str] = {}
         self._trees: dict[str, dict[str, Entry]] = {}
@@ -65,6 +66,17 @@ class Objects:
                 raise self._strange("a commit")
             self._commits[commit] = self._id(tree.get("sha"))
         return self._commits[commit]
+
+    def merge_base(self, commit: str, other: str) -> str | None:
+        """Return the newest commit that two commits come from; None if they have nothing in common."""
+        try:
+            # the first page has the changed files, too
+            compared = self._github.get(f"{self._path}/compare/{commit}...{other}", per_page=1, page=2)
+        except GitHubError as error:
+            if error.status == 404:
+                return None
+            raise
+        return self._id(fields(fields(compared).get("merge_base_commit")).get("sha"))
 
     def tree(self, tree_id: str) -> dict[str, Entry]:
         """Return what stands directly in a tree, by name."""
