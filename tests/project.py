@@ -18,6 +18,13 @@ from here import Done, called
 from preloaded import Process, start
 from raggate.cli import main
 
+PLUGIN = "raggate.frontends.pytest_plugin"
+_PYTEST = """
+import sys
+sys.path[:0] = ["site", "."]
+import pytest
+sys.exit(pytest.main(["-v", "-p", "no:cacheprovider"]))
+"""
 FAKE_API = Path(__file__).parent / "fakes" / "process_api.py"
 
 TOPICS = {
@@ -109,6 +116,17 @@ class Project(Struct, frozen=True):
         assert self.command("run").code == 0
         done = self.command("promote", str(self.last_run()))
         assert done.code == 0, done.err
+
+    def run_pytest(self, **environment: str) -> Done:
+        """Run the tests in the directory, with the plugin as an installation of raggate brings it."""
+        metadata = self.root / "site" / "raggate_ci-0.dist-info"
+        metadata.mkdir(parents=True, exist_ok=True)
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: raggate-ci\nVersion: 0\n")
+        (metadata / "entry_points.txt").write_text(f"[pytest11]\nraggate = {PLUGIN}\n")
+        process = start(at=self.root, environment={**os.environ, "PATH": "", **environment}, code=_PYTEST)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode is not None
+        return Done(process.returncode, out, err)
 
     def commit(self) -> None:
         """Make the directory a git repository and commit everything."""

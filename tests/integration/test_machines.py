@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import preloaded
 import raggate
 from here import Done
-from project import Project
+from project import PLUGIN, Project
 from raggate.base.jsonio import as_dict
 from raggate.cli import main
 from stored_rows import plain_rows
@@ -116,14 +114,6 @@ def test_errors_of_python(project: Project, tmp_path: Path) -> None:
     assert (failed.value.directory / "summary.md").is_file()
 
 
-PYTEST = """
-import sys
-sys.path.insert(0, "site")
-import pytest
-sys.exit(pytest.main(["-v", "-p", "no:cacheprovider"]))
-"""
-
-
 def test_the_names_of_the_package() -> None:
     """Every name that `raggate` promises can be imported."""
     assert {name for name in raggate.__all__ if getattr(raggate, name, None) is None} == set()
@@ -141,15 +131,9 @@ def test_a_test_of_a_user(project: Project) -> None:
         "def test_nothing_else():\n    pass\n"
     )
     entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
-    assert entry == {"raggate": "raggate.frontends.pytest_plugin"}
-    # what an installation leaves, by which pytest itself finds the plugin
-    metadata = project.root / "site" / "raggate_ci-0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: raggate-ci\nVersion: 0\n")
-    (metadata / "entry_points.txt").write_text(f"[pytest11]\nraggate = {entry['raggate']}\n")
-    process = preloaded.start(at=project.root, environment={**os.environ, "PATH": ""}, code=PYTEST)
-    out, err = process.communicate(timeout=60)
-    assert "1 failed, 2 passed" in out, out + err
+    assert entry == {"raggate": PLUGIN}
+    out = (done := project.run_pytest()).out
+    assert "1 failed, 2 passed" in out, out + done.err
     assert "test_rag.py::test_retrieval PASSED" in out
     assert "test_rag.py::test_a_change FAILED" in out
     assert "regression: " in out

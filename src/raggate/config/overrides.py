@@ -27,6 +27,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
         api_build: build context of the API's image, relative to the configuration; the same.
         api_url: where the API runs already.
         base_image: container image of the base build, which a regression is checked on.
+        in_process: whether a function of this process is asked, in place of the program that the configuration starts.
         contained: whether an API that would share raggate's own surroundings is refused.
         replayed: whether judges are not called, and replies are those of the cassette alone.
     """
@@ -35,6 +36,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
     api_build: str | None = None
     api_url: str | None = None
     base_image: str | None = None
+    in_process: bool = False
     contained: bool = False
     replayed: bool = False
 
@@ -45,6 +47,11 @@ class Overrides(Struct, frozen=True, kw_only=True):
             UsageError: for two ways to bring the API up at once, or a value that none of them takes.
         """
         changed = self._with_replay(self._with_base(self._changed(settings)))
+        if self.in_process and not (changed.api.command and changed.api.command.stdio and changed.ask.mapped):
+            raise UsageError(
+                "retriever needs the configuration of a function: `api.command.stdio: true` and `ask.adapter: mapped`",
+                hint="`raggate init --python MODULE:NAME` writes it; docs/functions.md shows it.",
+            )
         key = next((name for name in ("command", "program") if getattr(changed.api, name) is not None), None)
         if self.contained and key is not None:
             raise UsageError(

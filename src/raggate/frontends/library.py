@@ -22,6 +22,7 @@ def check(
     baseline: str | Path | None = None,
     out: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
+    retriever: object | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Verdict:
     """Do what `raggate check` does, in this process: boot the API, ask the questions, compare, and decide.
@@ -30,6 +31,8 @@ def check(
         against: read configuration, golden set, vault and baseline from this git revision.
         api_url: gate an API that runs at this address already.
         environment: the variables that the configuration may name; those of the process by default.
+        retriever: a search function or retriever of this process, asked in place of the program that the configuration
+            starts: all that `raggate init --python` takes. It could change the verdict, so this is no trusted gate.
         say: hears what is done, a line at a time; nobody by default.
 
     Raises:
@@ -46,10 +49,11 @@ def check(
         config_file=Path(config),
         environment=dict(os.environ if environment is None else environment),
         voice=Voice(say=say or unheard, progress=_no_progress),
-        overrides=Overrides(api_url=api_url, api_image=api_image, contained=False, replayed=False),
+        overrides=Overrides(api_url=api_url, api_image=api_image, in_process=retriever is not None),
         against=against,
         out=None if out is None else Path(out),
         baseline_file=None if baseline is None else Path(baseline),
+        retriever=retriever,
     )
     done = pipeline.check(request)
     return verdict_of(done.review, done.directory)

@@ -13,7 +13,7 @@ from raggate.gate.causes import index_change
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.metric_names import ABSTENTION_ACCURACY, CONTEXT_CHARS, depth, family
-from raggate.models.provenance import notes_of
+from raggate.models.provenance import IN_PROCESS, notes_of
 from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Reason, of_parts
 from raggate.scoring import figures, score
@@ -31,6 +31,16 @@ MORE_FOREIGN = 0.1
 """By how much the share of text of other notes, or of repeated passages, must have grown to be told."""
 _CLOCKS = 1
 """Days by which the clocks of two machines may differ without a word."""
+
+
+def in_process(build: str) -> Iterator[Reason]:
+    """Warn that what was measured could have changed how it is judged."""
+    if build == IN_PROCESS:
+        message = (
+            "this is no trusted gate: the tested code ran in raggate's own process, where it could change the verdict. "
+            "`raggate check` asks the same function as a program"
+        )
+        yield Reason("same-process", message)
 
 
 def age(baseline: Baseline | None, at: str) -> Iterator[Reason]:

@@ -94,6 +94,7 @@ def _circumstances(run: Run, context: ReportContext, waived: Sequence[WaiverStat
         interrupted=run.interrupted,
         first_run=context.first_run,
         started=run.started,
+        build=run.provenance.build,
         waived=waived,
         waivers_resolved=context.expired_waivers_resolved,
     )

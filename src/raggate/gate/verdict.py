@@ -42,6 +42,7 @@ class Circumstances(Struct, frozen=True, kw_only=True):
         stopped: why the run broke off, None when every question was asked.
         first_run: whether there is no baseline because the trusted commit does not have raggate yet.
         started: when the run started, ISO 8601; empty when that is not known.
+        build: the build that was asked, as `Provenance` names it.
         waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
 
@@ -50,6 +51,7 @@ class Circumstances(Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     first_run: bool = False
     started: str = ""
+    build: str = ""
     waived: Sequence[WaiverStatus] = ()
     waivers_resolved: bool = False
 
@@ -97,6 +99,7 @@ def _warnings(
     around: Circumstances,
     worse: Sequence[Complaint],
 ) -> Iterator[Reason]:
+    yield from caveats.in_process(around.build)
     yield from judge_advice.warnings(comparison, rows)
     let_pass = [item.reason for item in worse if not item.red]
     # first, so that no number of slices hides what is worse than allowed

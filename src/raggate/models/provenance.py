@@ -16,6 +16,9 @@ RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
 
 MOST_NUMBER = 1_000_000_000
 
+IN_PROCESS = "a function in raggate's own process"
+"""The build that `raggate.check(retriever=...)` asks."""
+
 _EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
 
@@ -47,8 +50,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
             it is not known.
         command: the command that made it; None where that is not known, as of imported runs.
         resumed: how often it was killed or interrupted, and went on.
-        build: the build of which it is, as `raggate diff` names it, such as `revision main`; empty for the API of the
-            configuration.
+        build: the build of which it is, as `raggate diff` names it, such as `revision main`, or `IN_PROCESS`; empty for
+            the API of the configuration.
         measured: when it was asked, ISO 8601, where it was judged later, which is when the run began then; else empty.
     """
 

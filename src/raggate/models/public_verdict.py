@@ -6,7 +6,7 @@ Fields are added, and none is taken away or means another thing, without a new m
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -116,17 +116,31 @@ class Verdict(Struct, frozen=True, kw_only=True):
     lost: tuple[Question, ...]
     part_of: int | None = None
 
+    UNTRUSTED: ClassVar = "same-process"
+    """The code of the warning that the tested code could have changed the verdict."""
+
     @property
     def passed(self) -> bool:
         """Whether it is a pass, the only outcome that lets a change in."""
         return self.exit_code == 0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether what was tested ran outside raggate's own process, so that it could not change the verdict there."""
+        return not any(reason.code == self.UNTRUSTED for reason in self.warnings)
 
     def __str__(self) -> str:
         """Write it in a few lines, for the message of an assertion."""
         lost = [f"  {question.case_id} ({question.mode}): {question.question}" for question in self.lost[:10]]
         more = [f"  … and {len(self.lost) - 10} more"] if len(self.lost) > 10 else []
         return "\n".join(
-            [f"{self.outcome}: {self.headline}", *lost, *more, f"  report: {self.run_directory}/summary.md"]
+            [
+                f"{self.outcome}: {self.headline}",
+                *lost,
+                *more,
+                *(f"  {reason.message}" for reason in self.warnings if reason.code == self.UNTRUSTED),
+                f"  report: {self.run_directory}/summary.md",
+            ]
         )
 
 

@@ -300,6 +300,11 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
     workspace = _workspace(request, inputs, build, place, secrets, say)
     settings = inputs.config
     adapter: Adapter = made_of(settings, build.root, request.environment)
+    if request.retriever is not None:
+        # loaded only for those who use it
+        from raggate.service.functions.in_process import FunctionAdapter
+
+        adapter = FunctionAdapter(settings.ask, tuple(settings.vault), request.retriever)
     expected = _expected(inputs, before)
 
     def counted(client: httpx.Client, readiness: Readiness) -> IndexState:

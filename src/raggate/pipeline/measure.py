@@ -24,7 +24,7 @@ from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline, Calibration
 from raggate.models.golden import Case, Selection, Vault, places_of
-from raggate.models.provenance import Provenance, RunCommand, modes_of
+from raggate.models.provenance import IN_PROCESS, Provenance, RunCommand, modes_of
 from raggate.models.run import LabelledResult, Probing, Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.pipeline import judging, run_directory, unfinished_run
@@ -61,7 +61,7 @@ def measure(
         build: what is booted in place of the working tree's API.
     """
     with ExitStack() as stack:
-        resumable = None if build or boots > 1 or below else command
+        resumable = None if build or boots > 1 or below or request.retriever is not None else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         blank = blank_run(directory, started, request, inputs, selection, build, kept, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory)
@@ -227,9 +227,9 @@ def blank_run(
             in_vaults=build_context.in_vaults(settings.api, settings.vault, inputs.vault.directories, judging),
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
-            reproduce=request.reproducing(selection) if build is None else "",
+            reproduce=request.reproducing(selection) if build is None and request.retriever is None else "",
             command=command,
-            build="" if build is None else build.title,
+            build=build.title if build is not None else IN_PROCESS if request.retriever is not None else "",
         ),
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
         probes=Probing(private=private_notes(inputs.vault, settings.private)),

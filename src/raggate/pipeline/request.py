@@ -75,6 +75,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
         reports: the reports that also go into files that somebody names, as `FORMAT=FILE`.
+        retriever: a function or retriever of this process, asked in place of the configured program; None for none.
     """
 
     config_file: Path
@@ -93,6 +94,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     head: str | None = None
     matched: bool = False
     reports: tuple[str, ...] = ()
+    retriever: object | None = None
 
     def say(self, line: str) -> None:
         """Report progress to the front end, in one harmless line."""

@@ -17,12 +17,12 @@ import math
 import os
 import sys
 import traceback
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable  # noqa: UP035 - also for Pythons older than raggate's
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Search = Callable[[dict[str, Any]], Any]
 
@@ -258,7 +258,7 @@ def headings_in(known: dict[str, Any]) -> Any:
 def in_vault(path: str, vaults: dict[str, str]) -> tuple[str, str]:
     """Return the path of a note in its vault, and the name of the vault; as it is if it is in none."""
     note = Path(path[len("file://") :] if path.startswith("file://") else path)
-    if not note.is_absolute() and not note.exists():
+    if not note.is_absolute() and not os.path.exists(note):  # noqa: PTH110 - of a name that is too long, too
         return path, ""
     for name, directory in vaults.items():
         try:
@@ -287,8 +287,15 @@ def versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in names[:100]}
 
 
-def answers(search: Search, vaults: dict[str, str], lines: Iterator[str]) -> Iterator[dict[str, Any]]:
-    """Yield an answer for every question."""
+def output(found: Any, vaults: dict[str, str], lines: Iterable[str]) -> Iterator[str]:
+    """Yield the line that what was named is ready, and then a line for every question."""
+    search = search_of(found, vaults)
+    yield from (json.dumps(message) + "\n" for message in messages(search, vaults, lines))
+
+
+def messages(search: Search, vaults: dict[str, str], lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield that it is ready, and then an answer for every question."""
+    yield {"ready": True, "versions": versions()}
     for line in lines:
         asked = json.loads(line)
         try:
@@ -316,12 +323,11 @@ def main() -> None:
     # this file's own directory is no part of your program
     sys.path[0] = str(Path.cwd())
     try:
-        search = search_of(named(given.target), vaults)
+        for line in output(named(given.target), vaults, lines):
+            out.write(line)
+            out.flush()
     except Unusable as error:
         sys.exit(f"{given.target}: {error}")
-    for message in chain([{"ready": True, "versions": versions()}], answers(search, vaults, lines)):
-        out.write(json.dumps(message) + "\n")
-        out.flush()
 
 
 if __name__ == "__main__":
