@@ -82,7 +82,7 @@ def test_the_page_of_functions(gated: Project) -> None:
         assert ("anchovy-first" in done.out) == (lost == "anchovy")
     # nothing is asked again: there is no new start, and a program is another build
     assert gated.verdict()["recheck"] is None
-    assert "Reproduce" not in (gated.last_run() / "summary.md").read_text()
+    assert "--case" not in (gated.last_run() / "summary.md").read_text()
 
 
 def test_it_answers_as_the_program_does(gated: Project, search: Callable[..., Any]) -> None:
