@@ -7,28 +7,20 @@ from typing import Any
 
 from raggate.base.yamlio import parse
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import Mapped
 from raggate.service.adapters.mapped import MappedAdapter
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "adapters.md"
 VAULTS = ("personal", "work")
 
 
-class MappedAsk(Ask):
-    """The `ask` section with its `mapped` key."""
-
-    adapter: str = "mapped"
-    mapped: Mapped | None = None
-
-
 def example() -> dict[str, Any]:
-    """Return the `ask.mapped` section of the example in docs/adapters.md, which is for that API."""
+    """Return the section `ask` of the example in docs/adapters.md, which is for that API."""
     text = DOCUMENT.read_text(encoding="utf-8").split("```yaml\n", 1)[1].split("```", 1)[0]
-    found: dict[str, Any] = parse(text.encode(), "docs/adapters.md").value["ask"]["mapped"]
+    found: dict[str, Any] = parse(text.encode(), "docs/adapters.md").value["ask"]
     return found
 
 
-def mapped(**changes: Any) -> Mapped:
+def mapped(**changes: Any) -> Ask:
     """Build the settings of the example; `changes` replace top-level keys, `response__answer=…` one further in."""
     sections = example()
     for key, value in changes.items():
@@ -39,10 +31,10 @@ def mapped(**changes: Any) -> Mapped:
         place[last] = value
         if value is ...:
             del place[last]
-    return Mapped.model_validate(sections, strict=True)
+    return Ask.model_validate(sections, strict=True)
 
 
-def adapter(settings: Mapped | None = None, environment: dict[str, str] | None = None, **ask: Any) -> MappedAdapter:
+def adapter(settings: Ask | None = None, environment: dict[str, str] | None = None, **ask: Any) -> MappedAdapter:
     """Build an adapter for the two vaults; by default for the example, with its secret."""
-    section = MappedAsk(**{"retrieval_only": False, **ask}, mapped=settings or mapped())
+    section = (settings or mapped()).model_copy(update=ask)
     return MappedAdapter(section, VAULTS, {"SEARCH_KEY": "s3cret\n"} if environment is None else environment)

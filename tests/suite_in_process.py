@@ -37,7 +37,7 @@ ask:
   modes: [hybrid, vector]
   repeat: {repeat}
   repeat_sample: 4
-  probes: {{principals: {{anna: {{vaults: [work], sees: [personal, work]}}}}}}
+  principals: {{anna: {{vaults: [work], sees: [personal, work]}}}}
 """
 
 

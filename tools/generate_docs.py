@@ -73,10 +73,10 @@ api:
 ask:
   adapter: mapped
   modes: [hybrid]
-  mapped:
-    ask: {path: /search, body: {query: "{question}", limit: "{k}"}}
-    response:
-      chunks: {list: hits, rel_path: file, heading_path: section, text: text, score: score}
+  path: /search
+  body: {query: "{question}", limit: "{k}"}
+  response:
+    chunks: {list: hits, rel_path: file, heading_path: section, text: text, score: score}
 gate:
   tolerance: 0.05
   metrics:
@@ -87,7 +87,7 @@ waivers:
 """
 
 
-EXPLAINED = ("mapped", "mcp")
+EXPLAINED = ("index", "response")
 """Sections of `ask` whose keys a page of their own explains."""
 
 SECTIONS = {
@@ -151,7 +151,7 @@ def configuration_page() -> str:
         rows = _rows(model, "", list(model.model_fields), shown, {}, choices=len(alike) > 1)
         parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```", _table(rows)]
         if name == "ask":
-            parts.append("[Adapters](adapters.md) and [MCP](mcp.md) explain the keys within `mapped` and `mcp`.")
+            parts.append("[Adapters](adapters.md) and [MCP](mcp.md) explain the keys within `index` and `response`.")
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
     return "\n\n".join(parts) + "\n"
 

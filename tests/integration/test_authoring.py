@@ -69,8 +69,8 @@ def test_passages_by_words(project: Project) -> None:
 
 def test_an_api_without_headings(project: Project) -> None:
     """Where no answer has headings a picked passage is its note, and a heading that somebody names is warned of."""
-    mapped = "ask: {path: /s, body: {q: '{question}'}}, response: {chunks: {list: hits, rel_path: path, text: text}}"
-    project.edit("ask: {timeout: 20, ", f"ask: {{adapter: mapped, mapped: {{{mapped}}}, timeout: 20, ")
+    mapped = "path: '/s?q={question}', response: {chunks: {list: hits, rel_path: path, text: text}}"
+    project.edit("ask: {timeout: 20, ", f"ask: {{adapter: mapped, {mapped}, timeout: 20, ")
     row = added(project, "--search", "handover grams litres", "--pick", "1", "--snippet", "handover")
     assert row["gold_supports"] == [{"rel_path": "Notes/handover.md", "snippets": ["handover"]}]
     done = project.command("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First")

@@ -163,9 +163,9 @@ def test_a_golden_set_that_is_there(root: Path) -> None:
 def test_a_command_keeps_the_vault_that_it_names(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is started was given the notes by a name before it said another one."""
     chunks = {"list": "hits", "rel_path": "path", "path_prefix": "personal/"}
-    mcp = {"tool": "search", "arguments": {"query": "{question}"}, "response": {"chunks": chunks}}
+    mcp = {"tool": "search", "body": {"query": "{question}"}, "response": {"chunks": chunks}}
     api = {"command": {"run": ["notes-mcp", "{vault.notes}"], "stdio": True}}
-    monkeypatch.setattr(first_config, "_sections", lambda *_: {"api": api, "ask": {"adapter": "mcp", "mcp": mcp}})
+    monkeypatch.setattr(first_config, "_sections", lambda *_: {"api": api, "ask": {"adapter": "mcp", **mcp}})
     known = first_config.Known(probe="notes-mcp notes", there=first_config.there(root, root / "notes"))
     written = yaml.safe_load(first_config.text_of(root, known, None) or "")
     assert (written["vault"], written["api"]) == ({"notes": "notes"}, api)
@@ -200,7 +200,7 @@ def test_a_key_is_sent_and_never_written(root: Path) -> None:
         done = raggate(root, *words, f"{there.base_url}/search", API_KEY="s3cret-of-theirs")
         assert done.code == 0, done.out + done.err
         assert {heard.headers["x-key"] for heard in there.heard} == {"s3cret-of-theirs"}
-    assert "headers: {X-Key: '{env.API_KEY}'}\n    pass_env: [API_KEY]" in (root / "raggate.yml").read_text()
+    assert "headers: {X-Key: '{env.API_KEY}'}" in (root / "raggate.yml").read_text()
     assert "Fill in: `env: {API_KEY: ${{ secrets.API_KEY }}}` at the step `Gate` of .github/workflows" in done.out
     with OtherApi(script=refuse) as there:
         refused = raggate(root, *words, f"{there.base_url}/search", "--force", API_KEY="s3cret-of-theirs")

@@ -23,11 +23,10 @@ ask:
   adapter: mcp
   timeout: 20
   concurrency: 4
-  mcp:
-    tool: search_notes
-    arguments: {{query: "{{question}}", limit: "{{k}}", vaults: "{{vaults}}"}}
-    response:
-      chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
+  tool: search_notes
+  body: {{query: "{{question}}", limit: "{{k}}", vaults: "{{vaults}}"}}
+  response:
+    chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
 """
 TRANSPORTS = {"stdio": "], stdio: true", "http": '"{port}"]'}
 
@@ -71,7 +70,7 @@ def test_from_green_to_red_and_to_cannot_tell(mcp_project: dict[str, Project], t
 def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who: str) -> None:
     """A server that shows everybody's notes breaks the invariant, whether it is told who asks by header or by vault."""
     project = configured(tmp_path, transport)
-    project.edit("  mcp:\n", f"  probes: {{principals: {{anna: {{{who}, sees: [personal]}}}}}}\n  mcp:\n")
+    project.edit("  tool:", f"  principals: {{anna: {{{who}, sees: [personal]}}}}\n  tool:")
     # a run in which somebody sees more is not promoted
     project.promote()
     assert project.command("check", FAKE_BEHAVIOUR="leaks").code == 4
@@ -85,7 +84,7 @@ def test_a_secret_that_the_server_tells_is_hidden(
     """What it prints of a header, or of its environment, stands in no report, log or message."""
     project = configured(tmp_path, transport)
     if transport == "http":
-        project.edit("  mcp:\n", '  mcp:\n    headers: {X-Key: "{env.NOTES_KEY}"}\n    pass_env: [NOTES_KEY]\n')
+        project.edit("  tool:", '  headers: {X-Key: "{env.NOTES_KEY}"}\n  tool:')
     else:
         project.edit("FAKE_BEHAVIOUR]", "FAKE_BEHAVIOUR, NOTES_KEY]")
     monkeypatch.setattr(service_ask, "GIVE_UP_AFTER", 3)

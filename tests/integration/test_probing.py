@@ -13,11 +13,9 @@ from project import FAKE_API, Project, make_small_project
 GUARDED = FAKE_API.with_name("guarded_api.py")
 
 PROBES = """\
-  probes:
-    principals:
-      anna: {headers: {X-User: "{env.ANNA}"}, sees: [work]}
-      bert: {headers: {X-User: bert}, vaults: [personal, work], sees: [personal]}
-    pass_env: [ANNA]
+  principals:
+    anna: {headers: {X-User: "{env.ANNA}"}, sees: [work]}
+    bert: {headers: {X-User: bert}, vaults: [personal, work], sees: [personal]}
 invariants: {list_deep_enough: "off", principals_isolated: error}
 private: {front_matter: {private: [true]}}
 """
@@ -46,7 +44,7 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.edit("FAKE_PID_FILE]", "FAKE_FAULT]")
     with project.config.open("a") as stream:
         stream.write(PROBES)
-    project.edit("concurrency: 4}\n  probes:", "concurrency: 4\n  probes:")
+    project.edit("concurrency: 4}\n  principals:", "concurrency: 4\n  principals:")
     project.edit("ask: {timeout: 20, concurrency: 4", "ask:\n  timeout: 20\n  concurrency: 4")
     project.environment.update(ANNA="anna")
     project.promote()
@@ -130,7 +128,7 @@ def test_a_change_cannot_switch_probes_off(guarded: Project) -> None:
     assert list(findings(guarded)) == ["principals_isolated"]
     looser = guarded.verdict()["preview"]["loosened"]
     assert set(looser) == {
-        "ask.probes.principals.anna.sees",
+        "ask.principals.anna.sees",
         "invariants.principals_isolated",
         "private.front_matter.private",
     }
@@ -140,5 +138,5 @@ def test_a_secret_that_is_not_set_is_asked_for_before_anything_starts(guarded: P
     """A header's variable that is missing ends with exit 2 before the API is started, naming the key and what to do."""
     done = guarded.command("check", ANNA="")
     assert done.code == 2, done.out + done.err
-    assert "ANNA, which ask.probes.principals.anna.headers.X-User needs, is not set" in done.out + done.err
+    assert "ANNA, which ask.principals.anna.headers.X-User needs, is not set" in done.out + done.err
     assert "Set it, on GitHub as `env: {ANNA: ...}` of the step." in done.out + done.err

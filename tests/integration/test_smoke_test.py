@@ -26,17 +26,17 @@ vault: {{notes: notes}}
 api: {{url: "{url}", ready: {{timeout: 20, settle: 0.05, health_path: /live}}}}
 ask:
   adapter: mapped
-  mapped:
-    ask: {{path: /search, body: {{q: "{{question}}", top: "{{k}}"}}}}
-    response:
-      chunks:
-        list: data.hits
-        id: _id
-        rel_path: meta.file
-        path_prefix: /data/
-        heading_path: meta.section
-        text: body
-        score: score
+  path: /search
+  body: {{q: "{{question}}", top: "{{k}}"}}
+  response:
+    chunks:
+      list: data.hits
+      id: _id
+      rel_path: meta.file
+      path_prefix: /data/
+      heading_path: meta.section
+      text: body
+      score: score
 """
 
 

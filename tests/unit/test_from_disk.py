@@ -42,7 +42,7 @@ SETTINGS = make_config(
     score={"k": list(CUTOFFS)},
     invariants=STRICT.model_dump(),
     private={"places": ["home/b.md"]},
-    ask={"probes": {"principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}}}},
+    ask={"principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}}},
 )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raggate.pipeline.tool_discovery import Choose, Wanted
 
 SCHEMA = ".raggate/raggate.schema.json"
-_LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}, "mcp": {}}}
+_LEVELS: dict[str, Any] = {"ask": {"response": {}}}
 _EXAMPLE_GOLDEN = "golden/eval_set.jsonl"
 _EXAMPLE_NOTES = "golden/vault/notes"
 _UNNAMED = "notes"
@@ -226,6 +226,7 @@ def _check(known: Known) -> None:
 
 def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
     from raggate.base.redact import of_environment
+    from raggate.config.service_settings import variables_in
     from raggate.pipeline.tool_discovery import Wanted
     from raggate.service.discovery.given import body_of, headers_of
 
@@ -237,7 +238,7 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
         directories={str(own) for path in known.there.vaults.values() for own in (path.absolute(), path.resolve())},
         fields=_fields(known.fields),
         headers=headers,
-        secrets=of_environment(known.environment, headers.pass_env),
+        secrets=of_environment(known.environment, variables_in(headers.templates.values())),
         choose=choose,
         tool=known.tool,
         body=body_of(known.body),
@@ -358,9 +359,10 @@ def _notes(vaults: Mapping[str, Path]) -> dict[str, frozenset[tuple[str, ...]]]:
 def sent_variables(config: str) -> tuple[str, ...]:
     """Name the variables that the headers of a written configuration take from the environment."""
     from raggate.config import schema
+    from raggate.config.service_settings import variables_in
 
     ask = schema.load(config.encode(), "raggate.yml").ask
-    return tuple(name for spoken in (ask.mapped, ask.mcp) if spoken is not None for name in spoken.pass_env)
+    return tuple(dict.fromkeys(variables_in(ask.headers.values())))
 
 
 def _headers(given: tuple[str, ...]) -> dict[str, str]:

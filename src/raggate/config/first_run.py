@@ -11,8 +11,6 @@ from raggate.base.errors import UsageError
 from raggate.base.quote import cut
 
 if TYPE_CHECKING:
-    from raggate.config.mapped_settings import Mapped
-    from raggate.config.mcp_settings import Mcp
     from raggate.config.schema import Config
     from raggate.config.service_settings import Api, CommandBackend, Program
 
@@ -49,17 +47,19 @@ STRICT = FirstRun()
 
 def _requested(settings: Config) -> Iterator[tuple[str, str]]:
     """Yield each setting that is asked for, and the key where it stands."""
+    # who has such settings has loaded their models
+    from raggate.config.service_settings import variables_in
+
     api = settings.api
     for name in ("command", "program"):
         beside: CommandBackend | Program | None = getattr(api, name)
         if beside is not None and set(beside.pass_env) - set(type(beside).model_fields["pass_env"].default):
             yield "pass_env", f"api.{name}.pass_env"
-    if settings.ask.probes.pass_env:
-        yield "pass_env", "ask.probes.pass_env"
-    for adapter in ("mapped", "mcp"):
-        spoken: Mapped | Mcp | None = getattr(settings.ask, adapter)
-        if spoken is not None and spoken.pass_env:
-            yield "pass_env", f"ask.{adapter}.pass_env"
+    principals = settings.ask.principals
+    headers = {"ask.headers": settings.ask.headers} | {
+        f"ask.principals.{name}.headers": principal.headers for name, principal in principals.items()
+    }
+    yield from (("pass_env", key) for key, sent in headers.items() if variables_in(sent.values()))
     for key, judge in (settings.judges.asked() if settings.judges is not None else {}).items():
         # its key is a variable of the job's, and goes wherever the change says
         if judge.provider or judge.api_key_env:

@@ -65,8 +65,8 @@ def _unmarked(before: Config, now: Config) -> Iterator[str]:
         lax = _lax(rule, now.gate.rule(name))
         # a rule that is written out on both sides differs by its own keys
         yield from (f"gate.metrics.{name}{inner}" for inner in ("", *(f".{key}" for key in lax)) if lax)
-    principals = before.ask.probes.principals.keys() - now.ask.probes.principals.keys()
-    yield from (f"ask.probes.principals.{name}{inner}" for name in principals for inner in _PRINCIPAL)
+    principals = before.ask.principals.keys() - now.ask.principals.keys()
+    yield from (f"ask.principals.{name}{inner}" for name in principals for inner in _PRINCIPAL)
     marks = {name.casefold(): values for name, values in now.private.front_matter.items()}
     for name, values in before.private.front_matter.items():
         if _marks_less(values, marks.get(name.casefold())):

@@ -1,4 +1,4 @@
-"""Any JSON API, how it is asked and where everything stands in its answers: the section `ask.mapped`."""
+"""What an API or a tool is sent, and the fields of its answers: keys of `ask` for the adapters `mapped` and `mcp`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from raggate.base import field_paths
 from raggate.base.quote import suggestion
-from raggate.config.effects import Looser, more
-from raggate.config.service_settings import SentVariable, SettingsModel, check_headers, check_template, names
+from raggate.config.service_settings import PLACEHOLDER, SettingsModel, check_template, names
 from raggate.config.values import Name, Text
 
 _IN_CHUNK = (
@@ -202,22 +201,15 @@ PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id
 """What `{...}` may name in a path, a query and a body."""
 
 HEADER_PLACEHOLDERS = ("k", "mode")
-"""What it may name in a header, beside `{env.NAME}`."""
+"""What it may name in a header of a mapped API, beside `{env.NAME}`."""
 
 MAX_TEMPLATE_DEPTH = 20
 
-_PATH = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*")
-_WITH_QUERY = re.compile(rf"{_PATH.pattern}(?:\?[^#\s\x00-\x1f\x7f]*)?")
+_WITH_QUERY = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*(?:\?[^#\s\x00-\x1f\x7f]*)?")
 
 
 def _template(text: str) -> str:
     check_template(text, PLACEHOLDERS)
-    return text
-
-
-def _url_path(text: str) -> str:
-    if not _PATH.fullmatch(text):
-        raise ValueError("expected a path that starts with / and has no ?, # or white space")
     return text
 
 
@@ -254,14 +246,54 @@ def leaves(value: object, depth: int = 0) -> Iterator[object]:
         yield value
 
 
-UrlPath = Annotated[str, AfterValidator(_url_path)]
+ToolName = Annotated[Text, Field(min_length=1, max_length=200)]
+READINGS = ("json", "blocks")
+"""Ways to read the text of a result, beside a template."""
+
+
+def cut_by(template: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return what a block begins with, and its parts in order: each with its name and what stands behind it."""
+    pieces, owners = [""], list[str]()
+    position = 0
+    for match in PLACEHOLDER.finditer(template):
+        pieces[-1] += template[position : match.start()]
+        position = match.end()
+        if match[1] is None:
+            pieces[-1] += match[0][0]
+        else:
+            owners.append(match[1])
+            pieces.append("")
+    pieces[-1] += template[position:]
+    return pieces[0], list(zip(owners, pieces[1:], strict=True))
+
+
+def _reading(written: str) -> str:
+    if written in READINGS:
+        return written
+    named = list(names(written))
+    if not named or len(set(named)) < len(named) or not all(named):
+        raise ValueError('expected `json`, `blocks`, or names of the parts of a block, such as "File: {path}\\n{text}"')
+    if not all(behind for _, behind in cut_by(written)[1][:-1]):
+        raise ValueError("expected something between two parts, which tells where the first one ends")
+    return written
+
+
+TextReading = Annotated[Text, Field(max_length=1000), AfterValidator(_reading)]
 PathAndQuery = Annotated[str, AfterValidator(_path_and_query)]
 UrlTemplate = Annotated[str, AfterValidator(_path_and_query), AfterValidator(_template)]
+PlainBody = Annotated[dict[str, Any], AfterValidator(_plain_json)]
+BodyTemplate = Annotated[dict[str, Any], AfterValidator(json_template)]
 
 
-class IndexFields(SettingsModel):
-    """The fields of an answer that tell the state of the index."""
+class Index(SettingsModel):
+    """A request for the state of the index, and the fields of its answer. At least one field is needed."""
 
+    path: PathAndQuery | None = None
+    """The path, with its query if it has one. An MCP server has a `tool` instead."""
+    tool: ToolName | None = None
+    """The tool of an MCP server that tells the state of its index."""
+    body: PlainBody | None = None
+    """The JSON body, which makes the request a POST, or the arguments of the tool. Braces stand for themselves."""
     documents: OnePath | None = None
     """The field with the number of indexed documents."""
     chunks: OnePath | None = None
@@ -270,59 +302,7 @@ class IndexFields(SettingsModel):
     """When the API is still indexing."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> IndexFields:
+    def _says_something(self) -> Index:
         if self.documents is None and self.chunks is None and self.indexing is None:
             raise ValueError("expected at least one of 'documents', 'chunks' and 'indexing'")
-        return self
-
-
-class IndexRequest(IndexFields):
-    """A request for the state of the index. At least one of the first three keys is needed."""
-
-    path: PathAndQuery
-    """The path, with its query if it has one."""
-    body: Annotated[dict[str, Any] | None, AfterValidator(_plain_json)] = None
-    """The JSON body, which makes the request a POST. It has no placeholders, and braces stand for themselves."""
-
-
-class AskRequest(SettingsModel):
-    """The request that asks a question.
-
-    `{question}`, `{k}`, `{mode}`, `{vaults}`, `{folders}`, `{detail}` and `{case_id}` stand for what is asked. In the
-    body a text that is a placeholder and nothing else becomes the value itself, a number or a list; inside a longer
-    text it is text, and lists are joined by commas. `{{` and `}}` are braces.
-    """
-
-    path: UrlTemplate | None = None
-    """The path and its query, as in `/search?q={question}&n={k}`; values of placeholders are percent-encoded. A
-    parameter that is only a placeholder is left out when the case has no value for it. Only a program that is spoken to
-    by `api.command.stdio` has none."""
-    body: Annotated[dict[str, Any] | None, AfterValidator(json_template)] = None
-    """The JSON body, which makes the request a POST. Entries are left out as in the query."""
-
-    @model_validator(mode="after")
-    def _asks(self) -> AskRequest:
-        texts = (self.path or "", *(leaf for leaf in leaves(self.body) if isinstance(leaf, str)))
-        if not any(name == "question" for text in texts for name in names(text)):
-            raise ValueError("expected {question} in 'path' or 'body'")
-        return self
-
-
-class Mapped(SettingsModel):
-    """Any JSON API, described by the request to send and the fields to read."""
-
-    index: IndexRequest | None = None
-    """The state of its index. Default: complete as soon as the API is healthy."""
-    headers: dict[Text, Text] = {}
-    """Headers of every request. They may use `{k}`, `{mode}` and, for variables of `pass_env`, `{env.NAME}`."""
-    pass_env: Annotated[list[SentVariable], Looser(more)] = []
-    """Variables of raggate's own environment that headers may use. The API sees them, and may repeat them."""
-    ask: AskRequest
-    """The request that asks a question."""
-    response: ResponseFields
-    """The fields of the answer."""
-
-    @model_validator(mode="after")
-    def _sound_headers(self) -> Mapped:
-        check_headers(self.headers, HEADER_PLACEHOLDERS, self.pass_env, "headers")
         return self

@@ -1,4 +1,4 @@
-"""What invariants that ask questions of their own are asked with, and which notes are kept from whom."""
+"""Which notes are kept from whom: principals, and what is private."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from raggate.base.headings import inside_place
-from raggate.config.effects import OTHER, Looser, more
-from raggate.config.service_settings import SentVariable, SettingsModel, check_headers
+from raggate.config.effects import Looser
+from raggate.config.service_settings import SettingsModel, passes_more
 from raggate.config.values import Name, Text
 
 
@@ -39,9 +39,9 @@ def _fewer_tags(before: Collection[str], now: Collection[str]) -> bool:
 class Principal(SettingsModel):
     """A user to whom the API shows only some of the notes."""
 
-    headers: dict[Text, Text] = {}
-    """Headers of this principal's requests; they replace others of the same name. `{env.NAME}` is a variable of
-    `pass_env`."""
+    headers: Annotated[dict[Text, Text], Looser(passes_more)] = {}
+    """Headers of this principal's requests; they replace others of the same name. `{env.NAME}` stands for a variable
+    of raggate's own environment, which the API sees and may repeat."""
     vaults: list[Name] | None = None
     """The vaults to ask, instead of those that a question names."""
     sees: Annotated[list[Place], Looser(_wider)]
@@ -51,21 +51,6 @@ class Principal(SettingsModel):
     def _differs(self) -> Principal:
         if not self.headers and self.vaults is None:
             raise ValueError("expected 'headers' or 'vaults', so that the API can see who asks")
-        return self
-
-
-class Probes(SettingsModel):
-    """Extra questions, asked after the suite, for invariants that need them. They do not count in any metric."""
-
-    principals: Annotated[dict[Name, Principal], Field(max_length=20), OTHER] = {}
-    """Users and what each may see, by name: for `invariants.principals_isolated`."""
-    pass_env: Annotated[list[SentVariable], Looser(more)] = []
-    """Variables of raggate's own environment that headers of principals may hold. The API sees them."""
-
-    @model_validator(mode="after")
-    def _sound_headers(self) -> Probes:
-        for name, principal in self.principals.items():
-            check_headers(principal.headers, (), self.pass_env, f"principals.{name}.headers")
         return self
 
 

@@ -17,9 +17,7 @@ from raggate.config.effects import OTHER, Looser
 from raggate.config.gate_settings import Gate, Prove, Recheck, Score, Waiver
 from raggate.config.invariant_settings import Invariants
 from raggate.config.judge_settings import Judges, in_git
-from raggate.config.mapped_settings import Mapped
-from raggate.config.mcp_settings import Mcp
-from raggate.config.probe_settings import Private, Probes
+from raggate.config.probe_settings import Private
 from raggate.config.question_settings import QuestionChoice
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, PathInRepository, RelativePath, Text
@@ -170,7 +168,7 @@ class Config(SettingsModel):
 
     def asking_once(self) -> Config:
         """Return the same configuration, by which the questions are asked, each once, and nothing else is done."""
-        ask = self.ask.model_copy(update={"repeat": 1, "repeat_sample": 0, "probes": Probes()})
+        ask = self.ask.model_copy(update={"repeat": 1, "repeat_sample": 0, "principals": {}})
         off = dict.fromkeys(("must_be_deterministic", "private_withheld", "principals_isolated"), "off")
         invariants = self.invariants.model_copy(update=off)
         return self.model_copy(update={"ask": ask, "invariants": invariants, "judges": None})
@@ -251,8 +249,8 @@ def _check_probes(config: Config) -> None:
     asked_twice = config.ask.repeat > 1 or config.asks_again
     if config.invariants.must_be_deterministic != "off" and not asked_twice:
         raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
-    if config.ask.probes.principals and config.api.program is not None:
-        raise ValueError("ask.probes.principals: expected none with api.program, which takes no headers and no vaults")
+    if config.ask.principals and config.api.program is not None:
+        raise ValueError("ask.principals: expected none with api.program, which takes no headers and no vaults")
     for key, places in _places(config):
         strange = next((place for place in places if place.split("/")[0] not in config.vault), None)
         if strange is not None:
@@ -262,40 +260,32 @@ def _check_probes(config: Config) -> None:
 def _places(config: Config) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield what names a vault or something in one, by key."""
     yield "private.places", config.private.places
-    for name, principal in config.ask.probes.principals.items():
-        yield f"ask.probes.principals.{name}.sees", principal.sees
-        yield f"ask.probes.principals.{name}.vaults", principal.vaults or ()
+    for name, principal in config.ask.principals.items():
+        yield f"ask.principals.{name}.sees", principal.sees
+        yield f"ask.principals.{name}.vaults", principal.vaults or ()
 
 
 def _check_stdio(config: Config) -> None:
     """Refuse what cannot be done over standard input and output."""
-    mapped, mcp = config.ask.mapped, config.ask.mcp
+    ask = config.ask
     if config.api.command is None or not config.api.command.stdio:
-        if mapped is not None and not mapped.ask.path:
-            raise ValueError("expected ask.mapped.ask.path, such as /search, as the API is asked over HTTP")
+        if ask.adapter == "mapped" and not ask.path:
+            raise ValueError("expected ask.path, such as /search, as the API is asked over HTTP")
         return
-    if mapped is None and mcp is None:
+    if ask.adapter not in {"mapped", "mcp"}:
         raise ValueError("expected ask.adapter 'mcp' or 'mapped' with api.command.stdio, as 'ask' speaks HTTP alone")
-    if mapped is not None and "id" in (mapped.ask.body or {}):
-        raise ValueError("ask.mapped.ask.body: remove 'id', which raggate sets itself for a program")
-    for key in _of_http(mapped, mcp):
-        raise ValueError(f"expected no {key} with api.command.stdio, which has no HTTP; use api.command.env")
-    if any(principal.headers for principal in config.ask.probes.principals.values()):
-        raise ValueError("expected no headers of ask.probes.principals with api.command.stdio, which has no HTTP")
-
-
-def _of_http(mapped: Mapped | None, mcp: Mcp | None) -> Iterator[str]:
-    """Yield the keys of an adapter that are of HTTP alone and have a value."""
-    sections: dict[str, tuple[SettingsModel | None, tuple[str, ...]]] = {
-        "ask.mcp": (mcp, ("path", "headers", "pass_env")),
-        "ask.mapped": (mapped, ("headers", "pass_env", "index")),
-        "ask.mapped.ask": (mapped and mapped.ask, ("path",)),
-        "ask.mapped.response": (mapped and mapped.response, ("stream",)),
+    if ask.adapter == "mapped" and "id" in (ask.body or {}):
+        raise ValueError("ask.body: remove 'id', which raggate sets itself for a program")
+    of_http: dict[str, object] = {
+        "ask.path": ask.path,
+        "ask.headers": ask.headers,
+        "ask.response.stream": ask.fields.stream,
     }
-    for place, (section, keys) in sections.items():
-        for key in keys:
-            if section is not None and getattr(section, key) != type(section).model_fields[key].default:
-                yield f"{place}.{key}"
+    # a program tells its state by itself, an MCP server by a tool
+    of_http |= {"ask.index": ask.index} if ask.adapter == "mapped" else {}
+    of_http |= {f"ask.principals.{name}.headers": principal.headers for name, principal in ask.principals.items()}
+    for key in (key for key, value in of_http.items() if value):
+        raise ValueError(f"expected no {key} with api.command.stdio, which has no HTTP; use api.command.env")
 
 
 def _misplaced(config: Config) -> tuple[Path, str] | None:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from operator import lt
@@ -51,6 +51,7 @@ _OWN_HEADERS = frozenset(
 )
 _MEMORY = re.compile(r"^[1-9][0-9]{0,8}[kmg]$")
 UserName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$")]
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
 
 
@@ -189,8 +190,8 @@ class CommandBackend(SettingsModel):
     pass_env: Annotated[list[TokenlessVariable], Looser(more)] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables to pass on from raggate's own environment; everything else is withheld."""
     stdio: bool = False
-    """Talk to it over its standard input and output instead of a port: an MCP server with `ask.mcp`, or a program that
-    answers in lines of JSON with `ask.mapped`."""
+    """Talk to it over its standard input and output instead of a port: an MCP server with the adapter `mcp`, or a
+    program that answers in lines of JSON with the adapter `mapped`."""
 
 
 class Readiness(SettingsModel):
@@ -280,9 +281,17 @@ def _written(value: object) -> str:
     return "the image's own" if value is None else str(value)
 
 
+_SENDABLE = "a variable that is not the runner's, Docker's or raggate's"
+
+
+def is_sendable(name: str) -> bool:
+    """Return whether a name is that of a variable that an API or a judge may get."""
+    return _VARIABLE.fullmatch(name) is not None and _WITHHELD.fullmatch(name) is None
+
+
 def _may_be_sent(name: str) -> str:
-    if _WITHHELD.fullmatch(name):
-        raise ValueError("expected a variable that is not the runner's, Docker's or raggate's")
+    if not is_sendable(name):
+        raise ValueError(f"expected {_SENDABLE}")
     return name
 
 
@@ -308,27 +317,30 @@ def check_template(template: str, allowed: Collection[str]) -> None:
             raise ValueError(f"expected placeholders among {placeholders or 'none'}, found {{{name}}}{meant}")
 
 
-def check_headers(headers: Mapping[str, str], asked: Collection[str], pass_env: Collection[str], key: str) -> None:
+def check_headers(headers: Mapping[str, str], asked: Collection[str], key: str) -> None:
     """Refuse headers that raggate sets itself, that no request can have, or that name what they may not.
 
-    Args:
-        asked: the placeholders of what is asked that values may hold, beside `{env.NAME}`.
-        pass_env: the variables that `{env.NAME}` may name.
+    `asked` holds the placeholders of what is asked that values may use, beside `{env.NAME}`.
     """
-    allowed = (*asked, *(f"{ENVIRONMENT}{name}" for name in pass_env))
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS:
             raise ValueError(f"{key}: expected the name of a header that raggate does not set, found {name!r}")
         if not _HEADER_VALUE.fullmatch(value):
             raise ValueError(f"{key}: {name}: expected printable ASCII characters")
-        unlisted = [
-            placeholder
-            for placeholder in names(value)
-            if placeholder.startswith(ENVIRONMENT) and placeholder not in allowed
-        ]
-        if unlisted:
-            variable = unlisted[0].removeprefix(ENVIRONMENT)
-            raise ValueError(f"{key}: {name}: expected {variable!r} in 'pass_env' as well")
-        check_template(value, allowed)
+        sent = variables_in([value])
+        if refused := next((variable for variable in sent if not is_sendable(variable)), None):
+            raise ValueError(f"{key}: {name}: expected {_SENDABLE}, found {refused!r}")
+        check_template(value, (*asked, *(f"{ENVIRONMENT}{variable}" for variable in sent)))
     if len({name.lower() for name in headers}) < len(headers):
         raise ValueError(f"{key}: expected each name once, whatever its case")
+
+
+def variables_in(texts: Iterable[str]) -> list[str]:
+    """Return the variables of raggate's own environment that texts name as `{env.NAME}`."""
+    placeholders = (name for text in texts for name in names(text))
+    return [name.removeprefix(ENVIRONMENT) for name in placeholders if name.startswith(ENVIRONMENT)]
+
+
+def passes_more(before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether headers send more variables of raggate's own environment than before."""
+    return more(variables_in(before.values()), variables_in(now.values()))

@@ -76,7 +76,7 @@ def _of_chunks(response: Response, settings: Config) -> Iterator[FilledField]:
 
 
 def _source(name: str, settings: Config) -> str:
-    mapping = settings.ask.mapping
+    mapping = settings.ask.response
     if mapping is None:
         return f"adapter {settings.ask.adapter}"
     fields = mapping.chunks
@@ -103,7 +103,7 @@ def _whole_path(fields: ChunkFields, written: str) -> str:
 
 
 def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
-    given = settings.ask.mapping
+    given = settings.ask.response
     if not settings.ask.retrieval_only:
         source = (given.answer or "") if given else f"adapter {settings.ask.adapter}"
         cost = "" if response.answer or response.abstained else _NO_ANSWER

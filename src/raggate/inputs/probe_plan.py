@@ -39,7 +39,7 @@ def question_of(probe: Probe, golden: Golden, config: Config) -> Case:
     if case is None:
         name = sha256(f"{probe.note}|{probe.question}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
         return Case(id=name, question=probe.question, answerable=True)
-    principal = config.ask.probes.principals.get(probe.principal)
+    principal = config.ask.principals.get(probe.principal)
     if principal is not None and principal.vaults is not None:
         case = replace(case, vaults=tuple(principal.vaults), folders=())
     return case
@@ -61,7 +61,7 @@ def _of_private_notes(config: Config, vault: Vault, private: Sequence[str]) -> I
 
 def _of_principals(config: Config, golden: Golden) -> Iterator[Probe]:
     """Ask every principal the same questions, those first whose answer somebody must not see."""
-    principals = config.ask.probes.principals
+    principals = config.ask.principals
     if not principals:
         return
 
@@ -81,7 +81,7 @@ def _kept_from_somebody(case: Case, config: Config) -> bool:
         for support in case.gold_supports
         for vault in ([support.vault] if support.vault else case.vaults or config.vault)
     ]
-    return any(not inside_place(note, who.sees) for who in config.ask.probes.principals.values() for note in notes)
+    return any(not inside_place(note, who.sees) for who in config.ask.principals.values() for note in notes)
 
 
 def _askable(heading: Elements) -> bool:

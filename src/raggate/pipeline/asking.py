@@ -21,7 +21,7 @@ from raggate.base.quote import without_userinfo
 from raggate.base.redact import Guarded
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
-from raggate.config.service_settings import Api, Readiness
+from raggate.config.service_settings import Api, Readiness, variables_in
 from raggate.inputs import probe_plan
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
@@ -59,8 +59,8 @@ class Prober(Guarded, Struct, frozen=True):
         probes = probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private)
         headers = {}
         for name in dict.fromkeys(probe.principal for probe in probes if probe.principal):
-            templates = inputs.config.ask.probes.principals[name].headers
-            values = variables(templates, environment, f"ask.probes.principals.{name}.headers")
+            templates = inputs.config.ask.principals[name].headers
+            values = variables(templates, environment, f"ask.principals.{name}.headers")
             headers[name] = {header: filled_text(text, values) for header, text in templates.items()}
         return cls(inputs, probes, headers)
 
@@ -351,9 +351,10 @@ def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
 
 def _secrets(request: Request, settings: Config, api: Api) -> tuple[str, ...]:
     """Return the values that nothing may show: the API may know them, or find them, and print them."""
-    sections = [api.command, api.program, *api.containers().values(), settings.ask.mapped, settings.ask.mcp]
+    sections = [api.command, api.program, *api.containers().values()]
     names = [name for section in sections if section is not None for name in section.pass_env]
-    names += settings.ask.probes.pass_env
+    headers = [settings.ask.headers, *(principal.headers for principal in settings.ask.principals.values())]
+    names += [name for sent in headers for name in variables_in(sent.values())]
     return redact.of_environment(request.environment, names)
 
 

@@ -21,6 +21,7 @@ from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, quoted
+from raggate.config.ask_settings import MCP_PATH
 from raggate.config.values import HttpUrl
 from raggate.pipeline import tool_discovery
 from raggate.pipeline.tool_discovery import Wanted, check_fields, chunks_of, shape_of
@@ -105,14 +106,14 @@ class _Discovery(Struct):
         """Return the sections of the configuration."""
         unnamed = path in ("", "/")
         if "mcp" in path.rpartition("/")[2].lower() or self._wanted.tool:
-            return self._tool(tool_discovery.USUAL_PATH if unnamed else path)
+            return self._tool(MCP_PATH if unnamed else path)
         document = self._document()
         native = self._native_chunks() if path in ("", "/", _NATIVE) else None
         if native is not None:
             vaults = {str(chunk.get("vault") or "") for chunk in native if isinstance(chunk, dict)}
             of_one = {"vault": vaults.pop()} if len(vaults) == 1 else {}
             return {**of_one, "api": {"url": self._base}, "ask": {"adapter": "ask"}}
-        usual = tool_discovery.USUAL_PATH
+        usual = MCP_PATH
         # many servers are mounted behind a slash, and redirect there
         for place in (usual, f"{usual}/") if unnamed and document is None else ():
             if self._greets(place):
@@ -124,12 +125,10 @@ class _Discovery(Struct):
                 raise
             return self._tool(path)
         response, asked = self._response(reading, shape), self._counting(request, shape)
-        mapped: dict[str, Any] = {}
-        if self._wanted.headers.templates:
-            mapped = {"headers": dict(self._wanted.headers.templates), "pass_env": [*self._wanted.headers.pass_env]}
-        mapped |= {"ask": asked.template(), "response": response}
-        ready = {"health_path": self._health_path(document), "index_path": None}
-        return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
+        headers = {"headers": dict(self._wanted.headers.templates)} if self._wanted.headers.templates else {}
+        ask = {"adapter": "mapped", **headers, **asked.template(), "response": response}
+        ready = {"health_path": self._health_path(document)}
+        return {"api": {"url": self._base, "ready": ready}, "ask": ask}
 
     def _greets(self, path: str) -> bool:
         return tool_discovery.greets(self._client, path, self._wanted)

@@ -171,7 +171,7 @@ class Finish(Struct, frozen=True, kw_only=True):
         settings, notes = self.inputs.config, Notes(self.inputs.vault)
         with dates.after_asking(len(answers.results)):
             run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=stopped, log=log)
-            run = leaks.noted(run, notes, settings.ask.probes.principals)
+            run = leaks.noted(run, notes, settings.ask.principals)
         finished = self.judge(run)
         with dates.after_asking(len(answers.results)):
             return finished, write(self.directory, finished, self.request, settings)

@@ -55,8 +55,8 @@ def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     chunks = chunks_of(shape, answer, wanted)
     several = len(workspace.vaults) > 1
     body = {"question": "{question}", "k": "{k}", **({"vaults": "{vaults}"} if several else {})}
-    mapped = {"ask": {"body": body}, "response": {"chunks": chunks}}
-    return {"api": {"command": run}, "ask": {"adapter": "mapped", "concurrency": 1, "mapped": mapped}}
+    ask = {"adapter": "mapped", "concurrency": 1, "body": body, "response": {"chunks": chunks}}
+    return {"api": {"command": run}, "ask": ask}
 
 
 def _as_on_the_page(answer: dict[str, Any]) -> dict[str, str]:

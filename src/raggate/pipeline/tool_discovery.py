@@ -19,6 +19,7 @@ from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, enumerated, quoted, suggestion
 from raggate.base.redact import Guarded
+from raggate.config.ask_settings import MCP_PATH
 from raggate.config.mapped_settings import ChunkFields
 from raggate.config.service_settings import Api, CommandBackend
 from raggate.gate.filled_fields import prefix_of
@@ -43,7 +44,6 @@ Choose = Callable[[str, Sequence[str]], str]
 """Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
 
 
-USUAL_PATH = "/mcp"
 SECONDS = 60.0
 """For a server that is started, and everything that it is asked; somebody at a terminal thinks within them, too."""
 MAX_CALLS = 12
@@ -192,10 +192,9 @@ def greets(client: httpx.Client, path: str, wanted: Wanted) -> bool:
 
 def section(client: httpx.Client, path: str, wanted: Wanted) -> dict[str, Any]:
     """Ask a server for its tools, and one of them a question; give the section `ask` for it."""
-    headers = wanted.headers
-    sent = {"headers": dict(headers.templates), "pass_env": [*headers.pass_env]} if headers.templates else {}
-    place = {} if path == USUAL_PATH else {"path": path}
-    return {"adapter": "mcp", "mcp": {**place, **sent, **asyncio.run(_settings(client, path, wanted))}}
+    sent = {"headers": dict(wanted.headers.templates)} if wanted.headers.templates else {}
+    place = {} if path == MCP_PATH else {"path": path}
+    return {"adapter": "mcp", **place, **sent, **asyncio.run(_settings(client, path, wanted))}
 
 
 def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace) -> dict[str, Any]:
@@ -210,7 +209,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
         transport = PipeTransport(getattr(started, "pipes"))  # noqa: B009 - not of every started API
         with httpx.Client(base_url=started.base_url, transport=transport, timeout=SECONDS) as client:
             try:
-                ask = section(client, USUAL_PATH, wanted)
+                ask = section(client, MCP_PATH, wanted)
             except CannotTell as error:
                 error.log = started.log_tail()
                 raise
@@ -298,7 +297,7 @@ class _Tools(Struct):
             named = [reading for reading in shapes if reading[2].fields.keys() & {"rel_path", "doc_id"}]
             for way, root, shape in [*named, *shapes][:1]:
                 response = {"chunks": chunks_of(shape, root, self._wanted)}
-                return {"tool": tool.name, "arguments": dict(tool.arguments), **way, "response": response}
+                return {"tool": tool.name, "body": dict(tool.arguments), **way, "response": response}
             answer = mcp_tools.in_words(result)
         except (Missed, httpx.HTTPError) as error:
             answer = cut(error) or type(error).__name__

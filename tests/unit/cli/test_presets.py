@@ -74,8 +74,8 @@ def test_the_docs_say_what_a_preset_was_tried_with(name: str) -> None:
 def sent_by(name: str) -> list[Any]:
     """Return the values that a preset sends for the question."""
     settings = loaded(name)
-    if settings.ask.mcp is not None:
-        return values(filled_json(settings.ask.mcp.arguments, values_of(CASE, "hybrid", settings.ask)))
+    if settings.ask.adapter == "mcp":
+        return values(filled_json(settings.ask.body, values_of(CASE, "hybrid", settings.ask)))
     call = MappedAdapter(settings.ask, ("notes",), {"ES_API_KEY": "k"}).call(CASE, "hybrid")
     return [*values(call.json), *(value for _, value in parse_qsl(urlsplit(call.path).query))]
 
@@ -136,7 +136,7 @@ def test_a_preset_loosens_nothing(name: str) -> None:
     made = loaded(name)
     plain = schema.load(b"vault: {notes: notes}\nsuite: notes\napi: {url: 'http://x'}\n", "raggate.yml")
     assert made.model_copy(update={"api": plain.api, "ask": plain.ask}) == plain
-    asked = {"adapter", "modes", "mapped", "mcp"}
+    asked = {"adapter", "modes", "path", "tool", "body", "headers", "index", "response"}
     assert made.ask.model_dump(exclude=asked) == plain.ask.model_dump(exclude=asked)
 
 

@@ -59,10 +59,9 @@ LOOSER: dict[str, list[tuple[Any, Any]]] = {
     "ask.timeout": [(5, 50)],
     "ask.repeat": [(3, 2)],
     "ask.repeat_sample": [(10, 0)],
-    "ask.probes.principals.*.sees": [(["work/In"], ["work"])],
-    "ask.probes.pass_env": [([], ["TOKEN"])],
-    "ask.mapped.pass_env": [([], ["TOKEN"])],
-    "ask.mcp.pass_env": [([], ["TOKEN"])],
+    "ask.principals.*.sees": [(["work/In"], ["work"])],
+    "ask.principals.*.headers": [({"X": "a"}, {"X": "{env.TOKEN}"})],
+    "ask.headers": [({}, {"X": "{env.TOKEN}"})],
     "score.k": [([1, 5, 10], [1, 10])],
     "score.snippets": [("required", "off")],
     "gate.policy": [("evidence", "threshold")],
@@ -126,17 +125,13 @@ NEEDED: dict[str, dict[str, Any]] = {
     "api.services.*": {"image": "db:1"},
     "api.command": {"run": ["serve"]},
     "api.program": {"run": ["kebab"]},
-    "ask.probes.principals.*": {"headers": {"X-User": "anna"}, "sees": []},
+    "ask.principals.*": {"headers": {"X-User": "anna"}, "sees": []},
     "recheck": {"base": "ref"},
-    "ask.mapped": {
-        "ask": {"path": "/q", "body": {"q": "{question}"}},
-        "response": {"chunks": {"list": "hits", "id": "id"}},
-    },
-    "ask.mcp": {
-        "tool": "search",
-        "arguments": {"q": "{question}"},
-        "response": {"chunks": {"list": "hits", "id": "id"}},
-    },
+}
+MAPPED = {
+    "adapter": "mapped",
+    "path": "/q?q={question}",
+    "response": {"chunks": {"list": "hits", "id": "id"}},
 }
 NAMES = {"gate.metrics.*": "hit_at_5"}
 
@@ -155,11 +150,10 @@ def config_with(key: str, value: object) -> tuple[str, Config]:
         root["api"]["container"] = NEEDED["api.container"]
     if not root["api"]:
         root["api"] = {"url": "http://127.0.0.1:1"}
-    own = next((name for name in ("mapped", "mcp") if name in root["ask"]), "kebab" if "program" in root["api"] else "")
-    if own:
-        root["ask"]["adapter"] = own
-    if root["api"].get("command", {}).get("stdio"):
-        root["ask"] |= {"adapter": "mcp", "mcp": NEEDED["ask.mcp"]}
+    if "program" in root["api"]:
+        root["ask"]["adapter"] = "kebab"
+    if "headers" in root["ask"]:
+        root["ask"] |= MAPPED
     if value == {"models": "JUDGE"}:
         root["judges"] = {"models": [JUDGE]}
     return f"{named}.{last}" if named else last, Config.model_validate(root)
@@ -216,7 +210,7 @@ def test_what_lets_more_through_is_named(key: str, pair: tuple[Any, Any]) -> Non
         pytest.param("private.tags", ["#A/b"], ["a"], id="a wider tag"),
         pytest.param("private.places", ["work/Diary"], ["work"], id="all around a private place"),
         pytest.param("private.front_matter", {"private": [True]}, {"private": ["TRUE", "yes"]}, id="spelled otherwise"),
-        pytest.param("ask.probes.principals.*.sees", ["work"], ["work/In"], id="a principal sees less"),
+        pytest.param("ask.principals.*.sees", ["work"], ["work/In"], id="a principal sees less"),
     ],
 )
 def test_what_lets_nothing_more_through(key: str, before: object, now: object) -> None:
@@ -237,9 +231,9 @@ def test_a_floor_that_rises_beside_a_larger_tolerance() -> None:
 
 def test_a_principal_that_is_gone() -> None:
     """Who is not looked at any more may see everything."""
-    _, before = config_with("ask.probes.principals.*.sees", ["work"])
+    _, before = config_with("ask.principals.*.sees", ["work"])
     _, now = config_with("ask.k", 5)
-    keys_of_one = ["ask.probes.principals.db.sees", "ask.probes.principals.db.headers"]
+    keys_of_one = ["ask.principals.db.sees", "ask.principals.db.headers"]
     assert loosened(before, now, keys_of_one) == tuple(keys_of_one)
     assert loosened(now, before, keys_of_one) == ()
 
@@ -247,7 +241,7 @@ def test_a_principal_that_is_gone() -> None:
 @each_row(
     ("key", "expected"),
     [
-        *((key, True) for key in ("suite", "vault.work", "ask.modes", "ask.mapped.ask.path", "api.container.env.A")),
+        *((key, True) for key in ("suite", "vault.work", "ask.modes", "ask.path", "api.container.env.A")),
         *((key, True) for key in ("api.services.db.image", "judges.models", "recheck.base", "questions")),
         *((key, False) for key in ("out", "gate.tolerance", "api.container.memory", "api.services.db.user")),
         *((key, False) for key in ("ask.timeout", "api.ready.timeout")),

@@ -19,9 +19,10 @@ BESIDE = HEAD + "api: {command: {run: [a]}, services: {db: {image: d, %s}}}\n"
 PROGRAM = HEAD + "api: {program: {pass_env: [%s]}}\nask: {adapter: kebab}\n"
 MAPPED = (
     HEAD
-    + "api: {url: 'http://a:1'}\nask: {adapter: mapped, mapped: {ask: {path: /, body: {q: '{question}'}}, "
-    + "response: {chunks: {list: hits, text: t, rel_path: p}}, pass_env: [KEY]}}\n"
+    + "api: {url: 'http://a:1'}\nask: {adapter: mapped, path: '/?q={question}', "
+    + "response: {chunks: {list: hits, text: t, rel_path: p}}, headers: {X: '{env.KEY}'}}\n"
 )
+PRINCIPAL = HEAD + "api: {url: 'http://a:1'}\nask: {principals: {anna: {headers: {X: '{env.KEY}'}, sees: []}}}\n"
 JUDGED = HEAD + "api: {url: 'http://a:1'}\njudges: {models: [{model: %s}]}\n"
 OWN = "model: own, build: b1, base_url: 'http://127.0.0.1:8081'"
 SECOND = HEAD + "api: {url: 'http://a:1'}\njudges: {models: [{" + OWN + "}], spot_check: {model: {model: %s}}}\n"
@@ -46,7 +47,8 @@ def loaded(text: str) -> Config:
         (BESIDE % "pass_env: [KEY], user: null", {"services", "pass_env", "user"}, "api.services.db.user"),
         (COMMAND % "KEY", {"pass_env"}, "api.command.pass_env"),
         (PROGRAM % "PATH, KEY", {"pass_env"}, "api.program.pass_env"),
-        (MAPPED, {"pass_env"}, "ask.mapped.pass_env"),
+        (MAPPED, {"pass_env"}, "ask.headers"),
+        (PRINCIPAL, {"pass_env"}, "ask.principals.anna.headers"),
         (JUDGED % f"'openai:gpt-4o-2024-08-06', {ELSEWHERE}", {"pass_env"}, r"judges.models\[0\]"),
         (JUDGED % f"mine, build: b1, api_key_env: DEPLOY_KEY, {ELSEWHERE}", {"pass_env"}, r"judges.models\[0\]"),
         (JUDGED % "'github:openai/gpt-4o-2024-11-20'", {"pass_env"}, r"judges.models\[0\]"),

@@ -1,4 +1,4 @@
-"""The section `ask.mapped` of an API over HTTP, and of a program behind its standard input and output."""
+"""The adapter `mapped` of an API over HTTP, and of a program behind its standard input and output."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
     """What the page shows is complete and short."""
     whole = PAGE.read_text(encoding="utf-8").split("```yaml\n")[1].partition("```")[0]
     assert len(whole.splitlines()) <= 10
-    mapped = load(whole.encode(), "docs/functions.md").ask.mapped
-    assert mapped is not None
-    assert mapped.ask.path is None
+    assert load(whole.encode(), "docs/functions.md").ask.path is None
 
 
 @each_row(
-    ("api", "asked", "more", "said"),
+    ("api", "more", "said"),
     [
-        (HTTP, {}, {}, "expected ask.mapped.ask.path, such as /search"),
-        (PROGRAM, {"path": "/search"}, {}, "expected no ask.mapped.ask.path with api.command.stdio"),
-        (PROGRAM, {}, {"headers": {"X-A": "b"}}, "expected no ask.mapped.headers with api.command.stdio"),
-        (PROGRAM, {}, {"index": {"path": "/", "chunks": "n"}}, "expected no ask.mapped.index with api.command.stdio"),
-        (PROGRAM, {}, {"response": {"chunks": CHUNKS, "stream": True}}, "expected no ask.mapped.response.stream"),
-        (PROGRAM, {"body": {"question": "{question}", "id": 1}}, {}, "remove 'id', which raggate sets itself"),
-        (PROGRAM, {"body": {"q": "x"}}, {}, "expected {question} in 'path' or 'body'"),
+        (HTTP, {}, "expected ask.path, such as /search"),
+        (PROGRAM, {"path": "/search"}, "expected no ask.path with api.command.stdio"),
+        (PROGRAM, {"headers": {"X-A": "b"}}, "expected no ask.headers with api.command.stdio"),
+        (PROGRAM, {"index": {"path": "/", "chunks": "n"}}, "expected no ask.index with api.command.stdio"),
+        (PROGRAM, {"response": {"chunks": CHUNKS, "stream": True}}, "expected no ask.response.stream"),
+        (PROGRAM, {"body": {"question": "{question}", "id": 1}}, "remove 'id', which raggate sets itself"),
+        (
+            {"command": {"run": ["search"], "stdio": True}},
+            {"adapter": "ask", "body": None, "response": None},
+            "expected ask.adapter 'mcp' or 'mapped'",
+        ),
+        (PROGRAM, {"body": {"q": "x"}}, "expected {question} in 'path' or 'body'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
-    api: dict[str, Any], asked: dict[str, Any], more: dict[str, Any], said: str
-) -> None:
+def test_what_cannot_be_asked_is_refused(api: dict[str, Any], more: dict[str, Any], said: str) -> None:
     """HTTP needs a path, and a program has no keys of HTTP."""
-    request = {"body": {"question": "{question}"}, **asked}
-    mapped = {"ask": request, "response": {"chunks": CHUNKS}, **more}
+    ask = {"adapter": "mapped", "body": {"question": "{question}"}, "response": {"chunks": CHUNKS}, **more}
     with pytest.raises(ValidationError) as caught:
-        Config.model_validate({"vault": {"a": "a"}, "api": api, "ask": {"adapter": "mapped", "mapped": mapped}})
+        Config.model_validate({"vault": {"a": "a"}, "api": api, "ask": ask})
     assert said in str(caught.value)

@@ -1,4 +1,4 @@
-"""The section ask.mcp: the example of the docs is a whole configuration, and what cannot be is refused."""
+"""The adapter `mcp`: the example of the docs is a whole configuration, and what cannot be is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tables import each_row
 PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"
 MCP = {
     "tool": "search",
-    "arguments": {"query": "{question}"},
+    "body": {"query": "{question}"},
     "response": {"chunks": {"list": "hits", "rel_path": "path"}},
 }
 STDIO = {"api": {"command": {"run": ["notes-mcp"], "stdio": True}}}
@@ -23,7 +23,7 @@ HTTP = {"api": {"url": "http://127.0.0.1:1"}}
 
 def config(mcp: dict[str, Any] | None = None, **more: Any) -> Config:
     root: dict[str, Any] = {"vault": {"work": "notes"}, **HTTP, **more}
-    root["ask"] = {"adapter": "mcp", "mcp": {**MCP, **(mcp or {})}, **more.get("ask", {})}
+    root["ask"] = {"adapter": "mcp", **MCP, **(mcp or {}), **more.get("ask", {})}
     return Config.model_validate(root)
 
 
@@ -31,35 +31,40 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
     """It has ten lines at most, is complete, and what else the page shows fits into it."""
     whole, *parts = [part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```yaml\n")[1:]]
     assert len(whole.splitlines()) <= 10
-    assert load(whole.encode(), "docs/mcp.md").ask.mcp is not None
-    base = whole.partition("    response:")[0]
+    assert load(whole.encode(), "docs/mcp.md").ask.adapter == "mcp"
+    base = whole.partition("  response:")[0]
     for part in parts:
         document = part if "vault:" in part else base + part if "response:" in part else whole + part
-        assert load(document.encode(), "docs/mcp.md").ask.mcp is not None
+        assert load(document.encode(), "docs/mcp.md").ask.adapter == "mcp"
 
 
 @each_row(
     ("mcp", "more", "said"),
     [
-        ({"arguments": {"query": "{quesion}"}}, {}, "did you mean {question}"),
-        ({"arguments": {"query": "key"}}, {}, "expected {question} in 'arguments'"),
+        ({"body": {"query": "{quesion}"}}, {}, "did you mean {question}"),
+        ({"body": {"query": "key"}}, {}, "expected {question} in 'body'"),
         ({"text": "xml"}, {}, "expected `json`, `blocks`, or names of the parts of a block"),
         ({"text": "{path}{text}"}, {}, "expected something between two parts"),
         ({"headers": {"Mcp-Session-Id": "x"}}, {}, "expected none that the protocol sets"),
-        ({"headers": {"X-Key": "{env.KEY}"}}, {}, "expected 'KEY' in 'pass_env' as well"),
+        ({"headers": {"X": "{k}"}}, {}, "expected placeholders among none, found {k}"),
+        ({"path": "/{question}"}, {}, "path: expected no placeholders"),
+        ({"tool": None}, {}, "expected 'tool', the name of the tool that searches"),
+        ({"index": {"path": "/s", "tool": "s", "chunks": "n"}}, {}, "index: expected 'tool', and no 'path'"),
         ({"index": {"tool": "status"}}, {}, "at least one of 'documents', 'chunks' and 'indexing'"),
-        ({"index": {"tool": "s", "documents": "n", "arguments": {"q": "{question}"}}}, {}, "expected no placeholders"),
         ({"response": {**MCP["response"], "stream": True}}, {}, "response.stream: expected none"),  # type: ignore[dict-item]
-        ({"path": "/other"}, STDIO, "expected no ask.mcp.path with api.command.stdio"),
-        ({"headers": {"X-A": "b"}}, STDIO, "expected no ask.mcp.headers with api.command.stdio"),
+        ({"path": "/other"}, STDIO, "expected no ask.path with api.command.stdio"),
+        ({"headers": {"X-A": "b"}}, STDIO, "expected no ask.headers with api.command.stdio"),
         (
             {},
-            {**STDIO, "ask": {"probes": {"principals": {"anna": {"headers": {"X-User": "a"}, "sees": []}}}}},
-            "expected no headers of ask.probes.principals",
+            {**STDIO, "ask": {"principals": {"anna": {"headers": {"X-User": "a"}, "sees": []}}}},
+            "expected no ask.principals.anna.headers with api.command.stdio",
         ),
         ({}, {"api": {"container": {"image": "a", "port": 1, "stdio": True}}}, "a container is spoken to over HTTP"),
-        ({}, {**STDIO, "ask": {"adapter": "ask", "mcp": None}}, "expected ask.adapter 'mcp' or 'mapped' with api"),
-        ({}, {"ask": {"adapter": "ask"}}, "expected both `ask.adapter: mcp` and the section `ask.mcp`, or neither"),
+        (
+            {},
+            {"ask": {"adapter": "ask"}},
+            "expected `adapter: mapped` or `adapter: mcp` with 'body', found `adapter: ask`",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(mcp: dict[str, Any], more: dict[str, Any], said: str) -> None:

@@ -16,7 +16,7 @@ ANNA = {"headers": {"X-User": "anna"}, "sees": ["work"]}
 
 
 def principals(**principal: Any) -> dict[str, Any]:
-    return {"ask": {"probes": {"principals": {"anna": {**ANNA, **principal}}}}}
+    return {"ask": {"principals": {"anna": {**ANNA, **principal}}}}
 
 
 @each_row(
@@ -24,7 +24,7 @@ def principals(**principal: Any) -> dict[str, Any]:
     [
         principals(),
         principals(headers={}, vaults=["work"]),
-        {"ask": {"probes": {"pass_env": ["KEY"], "principals": {"anna": {**ANNA, "headers": {"X": "{env.KEY}"}}}}}},
+        principals(headers={"X": "{env.KEY}"}),
         {"private": {"places": ["work/In"], "tags": ["secret"], "front_matter": {"private": [True, "yes"]}}},
     ],
 )
@@ -38,17 +38,16 @@ def test_what_is_taken(keys: dict[str, Any]) -> None:
     [
         (principals(headers={}), "expected 'headers' or 'vaults', so that the API can see who asks"),
         (principals(headers={"Host": "x"}), "expected the name of a header that raggate does not set, found 'Host'"),
-        (principals(headers={"X": "{env.KEY}"}), "principals.anna.headers: X: expected 'KEY' in 'pass_env' as well"),
+        (
+            principals(headers={"X": "{env.GITHUB_TOKEN}"}),
+            "principals.anna.headers: X: expected a variable that is not the runner's, Docker's or raggate's",
+        ),
         (principals(headers={"X": "{question}"}), "expected placeholders among none, found {question}"),
         (principals(headers={"X": "a\tb"}), "expected printable ASCII characters"),
-        (principals(sees=["home"]), "ask.probes.principals.anna.sees: expected one of the vaults work, found 'home'"),
-        (principals(vaults=["home"]), "ask.probes.principals.anna.vaults: expected one of the vaults work"),
+        (principals(sees=["home"]), "ask.principals.anna.sees: expected one of the vaults work, found 'home'"),
+        (principals(vaults=["home"]), "ask.principals.anna.vaults: expected one of the vaults work"),
         (principals(sees=["work/../home"]), "expected a vault, or a folder or note in one"),
         (principals(sees=["work/"]), "expected a vault, or a folder or note in one"),
-        (
-            {"ask": {"probes": {"pass_env": ["GITHUB_TOKEN"]}}},
-            "a variable that is not the runner's, Docker's or raggate's",
-        ),
         ({"private": {"places": ["elsewhere"]}}, "private.places: expected one of the vaults work, found 'elsewhere'"),
     ],
 )
@@ -62,5 +61,5 @@ def test_what_is_refused(keys: dict[str, Any], words: str) -> None:
 def test_a_program_has_no_principals() -> None:
     """A program makes no HTTP calls, so it takes no headers; the configuration says so."""
     ask = {"adapter": "kebab", **principals()["ask"]}
-    with pytest.raises(UsageError, match=r"ask\.probes\.principals: expected none with api\.program"):
+    with pytest.raises(UsageError, match=r"ask\.principals: expected none with api\.program"):
         load(dumps({**BASE, "ask": ask, "api": {"program": {"run": ["kebab"]}}}), "raggate.yml")

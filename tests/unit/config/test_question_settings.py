@@ -33,15 +33,15 @@ def test_asked_in(named: tuple[str, ...] | None, mode: str, *, expected: bool) -
 
 
 RESPONSE = {"chunks": {"list": "hits", "rel_path": "path", "text": "text"}}
-MAPPED = {"ask": {"path": "/search", "body": {"q": "{question}"}}, "response": RESPONSE}
+MAPPED = {"path": "/search", "body": {"q": "{question}"}, "response": RESPONSE}
 
 
 @each_row(
     ("section", "modes"),
     [
-        ({"adapter": "mapped", "mapped": MAPPED}, ["no-mode"]),
-        ({"adapter": "mapped", "mapped": {**MAPPED, "headers": {"x-mode": "{mode}"}}}, ["hybrid"]),
-        ({"adapter": "mapped", "mapped": MAPPED, "modes": ["lexical"]}, ["lexical"]),
+        ({"adapter": "mapped", **MAPPED}, ["no-mode"]),
+        ({"adapter": "mapped", **MAPPED, "headers": {"x-mode": "{mode}"}}, ["hybrid"]),
+        ({"adapter": "mapped", **MAPPED, "modes": ["lexical"]}, ["lexical"]),
         ({}, ["hybrid"]),
     ],
 )

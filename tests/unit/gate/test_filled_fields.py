@@ -61,7 +61,7 @@ def test_headings_that_are_not_split_are_named(heading_path: str, separator: str
 
 def test_places_are_those_of_the_configuration() -> None:
     """Of a mapped API every field has the path in the whole answer that it is read from."""
-    test = examined(make_chunk(), ask={"adapter": "mapped", "mapped": example()})
+    test = examined(make_chunk(), ask=example())
     sources = {field.name: field.source for field in test.fields}
     assert sources["rel_path"] == "data.hits[*].meta.file"
     assert sources["vault"] == "path_prefix"

@@ -40,11 +40,8 @@ def test_a_baseline_that_fits() -> None:
 
 def mapped(chunks: str, response: str = "", ask: str = "") -> Config:
     """Build a configuration of the adapter `mapped`."""
-    section = (
-        f"{{ask: {{path: /s, body: {{q: '{{question}}'}}}}, "
-        f"response: {{chunks: {{list: hits, rel_path: p{chunks}}}{response}}}}}"
-    )
-    text = f"vault: {{n: n}}\napi: {{url: 'http://x'}}\nask: {{adapter: mapped, mapped: {section}{ask}}}\n"
+    section = f"path: '/s?q={{question}}', response: {{chunks: {{list: hits, rel_path: p{chunks}}}{response}}}"
+    text = f"vault: {{n: n}}\napi: {{url: 'http://x'}}\nask: {{adapter: mapped, {section}{ask}}}\n"
     return schema.load(text.encode(), "raggate.yml")
 
 

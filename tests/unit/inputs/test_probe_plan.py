@@ -33,9 +33,8 @@ PRINCIPALS = {
 
 def config(*names: str) -> Config:
     """Build a configuration with some invariants switched on."""
-    probes = {"principals": PRINCIPALS}
     levels = {name: "error" if name in names else "off" for name in ("private_withheld", "principals_isolated")}
-    return make_config(vault={"work": "w", "home": "h"}, ask={"probes": probes}, invariants=levels)
+    return make_config(vault={"work": "w", "home": "h"}, ask={"principals": PRINCIPALS}, invariants=levels)
 
 
 def planned(*names: str, golden: Golden = GOLDEN, sample: int = 2) -> tuple[Probe, ...]:

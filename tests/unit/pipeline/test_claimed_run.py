@@ -36,7 +36,7 @@ VAULT = Vault(directories={"work": Path()}, texts=NOTES, notes={"work/a.md": "1"
 ANNA = {"headers": {"X-User": "anna"}, "sees": ["work"]}
 SETTINGS = make_config(
     private={"places": ["work/diary.md"]},
-    ask={"probes": {"principals": {"anna": ANNA}}},
+    ask={"principals": {"anna": ANNA}},
 )
 
 

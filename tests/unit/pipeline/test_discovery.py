@@ -79,28 +79,27 @@ def test_a_search_that_is_called_as_if_it_wrote_is_named() -> None:
     )
     assert caught.value.hint == f"Name the endpoint too: `--probe {URL}/find`."
     assert ("POST", "/find") not in [(request.method, request.url.path) for request in api.heard]
-    assert discovered(Api(pages), f"{URL}/find")["ask"]["mapped"]["ask"]["path"] == "/find"
+    assert discovered(Api(pages), f"{URL}/find")["ask"]["path"] == "/find"
 
 
 def test_a_described_api() -> None:
     """OpenAPI names endpoint, question, count and health; the answer names the rest, and the notes the prefix."""
     sections = discovered(Api({"/openapi.json": DESCRIBED, "/livez": "ok"}))
     assert sections == {
-        "api": {"url": URL, "ready": {"health_path": "/livez", "index_path": None}},
+        "api": {"url": URL, "ready": {"health_path": "/livez"}},
         "ask": {
             "adapter": "mapped",
-            "mapped": {
-                "ask": {"path": "/find", "body": {"text": "{question}", "n": "{k}"}},
-                "response": {
-                    "chunks": {
-                        "list": "hits",
-                        "id": "id",
-                        "rel_path": "meta.file",
-                        "text": "text",
-                        "score": "score",
-                        "path_prefix": "/v/",
-                    }
-                },
+            "path": "/find",
+            "body": {"text": "{question}", "n": "{k}"},
+            "response": {
+                "chunks": {
+                    "list": "hits",
+                    "id": "id",
+                    "rel_path": "meta.file",
+                    "text": "text",
+                    "score": "score",
+                    "path_prefix": "/v/",
+                }
             },
         },
     }
@@ -115,7 +114,7 @@ def test_an_endpoint_without_a_description() -> None:
         )
 
     sections = discovered(Api({"/health": {}}, search), url=f"{URL}/find")
-    assert sections["ask"]["mapped"]["ask"]["body"] == {"question": "{question}", "limit": "{k}"}
+    assert sections["ask"]["body"] == {"question": "{question}", "limit": "{k}"}
 
 
 def test_a_service_of_llama_index() -> None:
@@ -125,8 +124,8 @@ def test_a_service_of_llama_index() -> None:
     def search(body: dict[str, Any]) -> Any:
         return {"nodes": [hit, hit][: body.get("similarity_top_k", 2)]}
 
-    mapped = discovered(Api({"/health": {}}, search), url=f"{URL}/find")["ask"]["mapped"]
-    assert mapped["ask"]["body"] == {"query": "{question}", "similarity_top_k": "{k}"}
+    mapped = discovered(Api({"/health": {}}, search), url=f"{URL}/find")["ask"]
+    assert mapped["body"] == {"query": "{question}", "similarity_top_k": "{k}"}
     chunks = mapped["response"]["chunks"]
     assert (chunks["heading_path"], chunks["heading_separator"]) == ("metadata.header_path", "/")
 
@@ -138,7 +137,7 @@ def test_a_folder_of_this_machine_is_not_written_down() -> None:
         discovered(api, directories={"/w", "/v"})
     assert "--map path_prefix=" in caught.value.hint
     named = discovered(api, directories={"/v"}, fields={"path_prefix": "/data/"})
-    assert named["ask"]["mapped"]["response"]["chunks"]["path_prefix"] == "/data/"
+    assert named["ask"]["response"]["chunks"]["path_prefix"] == "/data/"
 
 
 def test_a_body_that_somebody_said() -> None:
@@ -149,10 +148,8 @@ def test_a_body_that_somebody_said() -> None:
 
     body = {"utterance": "{question}", "page": {"size": "{k}"}, "lang": "en"}
     api = Api({"/openapi.json": DESCRIBED, "/health": {}}, search)
-    assert discovered(api, f"{URL}/find", body=body)["ask"]["mapped"]["ask"] == {
-        "path": "/find",
-        "body": body,
-    }
+    ask = discovered(api, f"{URL}/find", body=body)["ask"]
+    assert (ask["path"], ask["body"]) == ("/find", body)
 
 
 def test_a_health_that_somebody_said() -> None:
@@ -184,7 +181,7 @@ def test_somebody_at_a_terminal_is_asked() -> None:
         return "/find" if not among else "where"
 
     api = Api({"/health": {}}, lambda _: {"hits": [{"where": "x", "text": "y"}]})
-    chunks = discovered(api, choose=choose)["ask"]["mapped"]["response"]["chunks"]
+    chunks = discovered(api, choose=choose)["ask"]["response"]["chunks"]
     assert chunks == {"list": "hits", "rel_path": "where", "text": "text"}
     assert [among for _, among in asked] == [(), ("where", "text")]
 
@@ -206,9 +203,7 @@ def test_somebody_at_a_terminal_is_asked() -> None:
 def test_what_sets_headings_apart_is_recognised(keys: Any, food: Any, separator: str | None) -> None:
     """Headings in one text are held against those of their notes, so that labels that name a heading match."""
     hits = [{**HITS[0], "section": keys}, {**HITS[1], "section": food}]
-    chunks = discovered(Api({"/health": {}}, lambda _: {"hits": hits}), f"{URL}/find")["ask"]["mapped"]["response"][
-        "chunks"
-    ]
+    chunks = discovered(Api({"/health": {}}, lambda _: {"hits": hits}), f"{URL}/find")["ask"]["response"]["chunks"]
     assert chunks.get("heading_separator") == separator
 
 
@@ -238,7 +233,7 @@ def stream(*lines: str) -> httpx.Response:
 def test_a_stream_is_read(answer: httpx.Response, read_as: str | bool, at: str, none: dict[str, Any] | None) -> None:
     """An answer in pieces is recognised as one in one piece is; a kind of which none may come is no failure."""
     api = Api({"/health": {}}, lambda _: httpx.Response(200, content=answer.content))
-    response = discovered(api, f"{URL}/find")["ask"]["mapped"]["response"]
+    response = discovered(api, f"{URL}/find")["ask"]["response"]
     assert response["stream"] == read_as
     assert response["chunks"].pop("none", None) == none
     assert response["chunks"] == {
@@ -309,7 +304,7 @@ def test_what_somebody_said_counts() -> None:
     """A part that was named is taken as it was named."""
     api = Api({"/health": {}}, lambda _: {"a": [{"where": "x", "text": "y"}], "hits": HITS})
     fields = {"list": "a", "rel_path": "where"}
-    chunks = discovered(api, f"{URL}/find", fields=fields)["ask"]["mapped"]["response"]["chunks"]
+    chunks = discovered(api, f"{URL}/find", fields=fields)["ask"]["response"]["chunks"]
     assert chunks == {"list": "a", "rel_path": "where", "text": "text"}
 
 
@@ -348,7 +343,7 @@ def test_whatever_an_api_says_is_a_configuration_or_an_error(document: Any, answ
         sections = discovered(api, f"{URL}/find")
     except UsageError:
         return
-    text = block({"vault": {"notes": "notes"}, **sections}, {"ask": {"mapped": {"response": {}}}})
+    text = block({"vault": {"notes": "notes"}, **sections}, {"ask": {"response": {}}})
     try:
         loaded = schema.load(text.encode(), "raggate.yml")
     except UsageError:

@@ -235,9 +235,9 @@ suite: small
 golden: golden.jsonl
 vault: {{work: vault}}
 api: {{url: "{url}", ready: {{settle: 0.1}}}}
-ask: {{adapter: mapped, modes: [hybrid], repeat_sample: 0, mapped: {{
-  index: {{path: /stats, documents: files}}, ask: {{path: /api/v1/ask, body: {{question: "{{question}}"}}}},
-  response: {{chunks: {{list: debug.retrieved_chunks, rel_path: rel_path, text: text}}}}}}}}
+ask: {{adapter: mapped, modes: [hybrid], repeat_sample: 0,
+  index: {{path: /stats, documents: files}}, path: /api/v1/ask, body: {{question: "{{question}}"}},
+  response: {{chunks: {{list: debug.retrieved_chunks, rel_path: rel_path, text: text}}}}}}
 """
 
 

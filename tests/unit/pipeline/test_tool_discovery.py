@@ -91,12 +91,10 @@ def test_a_server_is_recognised(path: str, url: str, place: dict[str, str]) -> N
         "api": {"url": URL},
         "ask": {
             "adapter": "mcp",
-            "mcp": {
-                **place,
-                "tool": "search_notes",
-                "arguments": {"query": "{question}", "limit": "{k}"},
-                "response": {"chunks": READ},
-            },
+            **place,
+            "tool": "search_notes",
+            "body": {"query": "{question}", "limit": "{k}"},
+            "response": {"chunks": READ},
         },
     }
     assert server.called == ["search_notes"]
@@ -128,8 +126,8 @@ def test_a_server_is_recognised(path: str, url: str, place: dict[str, str]) -> N
 )
 def test_results_of_every_kind_are_read(result: dict[str, Any], settings: dict[str, Any]) -> None:
     """JSON in one text, a hit in each block, and texts that begin with the path of their note."""
-    made = discovered(Server(answer=lambda _: result))["ask"]["mcp"]
-    assert {name: made[name] for name in made if name not in ("tool", "arguments")} == settings
+    made = discovered(Server(answer=lambda _: result))["ask"]
+    assert {name: made[name] for name in made if name not in ("adapter", "tool", "body")} == settings
 
 
 def test_somebody_at_a_terminal_picks_the_tool() -> None:
@@ -141,9 +139,9 @@ def test_somebody_at_a_terminal_picks_the_tool() -> None:
         return str(among[-1])
 
     several = Server(tools=[tool("search_notes"), tool("search_web")])
-    assert discovered(several, choose=choose)["ask"]["mcp"]["tool"] == "search_web"
+    assert discovered(several, choose=choose)["ask"]["tool"] == "search_web"
     assert several.called == ["search_web"]
-    assert discovered(Server(tools=[tool("lines")]), choose=choose)["ask"]["mcp"]["tool"] == "lines"
+    assert discovered(Server(tools=[tool("lines")]), choose=choose)["ask"]["tool"] == "lines"
     assert [among for _, among in asked] == [["search_notes", "search_web"], ["lines"]]
     discovered(Server(), choose=choose)
     assert len(asked) == 2
@@ -152,7 +150,7 @@ def test_somebody_at_a_terminal_picks_the_tool() -> None:
 def test_the_tool_that_was_named_is_called() -> None:
     """Whatever its name says."""
     server = Server(tools=[tool("search_notes"), tool("lines")])
-    assert discovered(server, tool="lines")["ask"]["mcp"]["tool"] == "lines"
+    assert discovered(server, tool="lines")["ask"]["tool"] == "lines"
     assert server.called == ["lines"]
 
 
@@ -215,8 +213,8 @@ def test_a_key_is_sent_and_stays_out_of_messages() -> None:
     """Headers go with every message, as variables into the file; a value that a server repeats is not shown."""
     headers = headers_of({"X-Key": "{env.API_KEY}"}, {"API_KEY": "s3cret-of-theirs"})
     server = Server()
-    made = discovered(server, headers=headers)["ask"]["mcp"]
-    assert (made["headers"], made["pass_env"]) == ({"X-Key": "{env.API_KEY}"}, ["API_KEY"])
+    made = discovered(server, headers=headers)["ask"]
+    assert made["headers"] == {"X-Key": "{env.API_KEY}"}
     assert {sent["x-key"] for sent in server.headers} == {"s3cret-of-theirs"}
     loud = Server(answer=lambda _: {"content": [{"type": "text", "text": "s3cret-of-theirs"}]})
     with pytest.raises(UsageError) as caught:
@@ -248,7 +246,7 @@ def test_a_server_behind_pipes(workspace: Workspace) -> None:
     words = [sys.executable, "-S", str(SERVER), "{vault.notes}"]
     made = discover_started(Wanted(url="", question="spare key", notes={"work/Keys.md": set()}), words, workspace)
     assert made["api"] == {"command": {"run": words, "stdio": True}}
-    assert made["ask"]["mcp"]["response"]["chunks"]["rel_path"] == "path"
+    assert made["ask"]["response"]["chunks"]["rel_path"] == "path"
 
 
 ROOT = {"hits": [{"where": "/v/Keys.md", "body": "a"}, {"where": "/v/Food.md", "body": "b"}]}

@@ -414,12 +414,12 @@ def test_abstention_that_is_not_read_is_not_measured(*, reads: bool) -> None:
     """Without a field for it no answer abstains or fails to, and neither does a failed call; hits are as they were."""
     chunks = {"list": "hits", "rel_path": "path", "text": "text"}
     response = {"chunks": chunks, **({"abstained": {"path": "none"}} if reads else {})}
-    mapped = {"ask": {"path": "/search", "body": {"q": "{question}"}}, "response": response}
+    mapped = {"path": "/search", "body": {"q": "{question}"}, "response": response}
     unanswerable = make_case("u", answerable=False, gold_supports=())
     run = make_run(
         make_labelled(make_case("a"), make_result("a", failure=make_failure())),
         make_labelled(unanswerable, make_result("u")),
-        config=make_config(ask={"adapter": "mapped", "retrieval_only": True, "mapped": mapped}),
+        config=make_config(ask={"adapter": "mapped", "retrieval_only": True, **mapped}),
         fingerprint={"retrieval_only": True},
     )
     means = scoring.score(run, (1,)).slices["hybrid"]["overall"]

@@ -240,7 +240,7 @@ def _must_be_deterministic(run: Run, _: Sequence[Answer]) -> Iterator[str]:
 
 def principals_of(run: Run) -> Mapping[str, Principal]:
     """Return the principals of the configuration that the run was made with."""
-    return run.config.ask.probes.principals if isinstance(run.config, Config) else {}
+    return run.config.ask.principals if isinstance(run.config, Config) else {}
 
 
 def _place_of(answer: ProbeAnswer) -> str:

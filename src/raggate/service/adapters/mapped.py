@@ -13,7 +13,7 @@ from raggate.base.field_paths import ABSENT
 from raggate.base.http_client import httpx
 from raggate.base.quote import quoted
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import IndexRequest
+from raggate.config.mapped_settings import Index
 from raggate.config.service_settings import ENVIRONMENT, PLACEHOLDER, Readiness, names
 from raggate.models.golden import Case
 from raggate.models.run import Response
@@ -136,34 +136,28 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
 
 
 class MappedAdapter:
-    """Speaks the protocol that `ask.mapped` describes.
+    """Speaks the protocol that the section `ask` describes.
 
     Raises:
-        UsageError: without `ask.mapped`, and for a variable that a header needs and that is not set, or unfit for one.
+        UsageError: for a variable that a header needs and that is not set, or unfit for one.
     """
 
     def __init__(self, settings: Ask, vault_names: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        mapped = settings.mapped
-        if mapped is None:
-            raise UsageError(
-                "ask.adapter is mapped, but ask.mapped is missing", hint="docs/adapters.md shows what it says."
-            )
         self._settings = settings
-        self._mapped = mapped
-        self._secrets = variables(mapped.headers, environment or {}, "ask.mapped.headers")
-        self._prefixes = prefixes(mapped.response.chunks.path_prefix, vault_names)
+        self._fields = settings.fields
+        self._secrets = variables(settings.headers, environment or {}, "ask.headers")
+        self._prefixes = prefixes(self._fields.chunks.path_prefix, vault_names)
 
     def call(self, case: Case, mode: str) -> Call:
         """Return the HTTP call that asks one case in one mode."""
-        request = self._mapped.ask
         values = values_of(case, mode, self._settings)
-        path = filled_path(request.path or "", values)
+        path = filled_path(self._settings.path or "", values)
         if len(path) > MAX_URL:
             raise UsageError(
                 f"case {quoted(case.id)} makes a URL of more than {MAX_URL} characters",
-                hint="Send {question} in ask.mapped.ask.body.",
+                hint="Send {question} in ask.body.",
             )
-        body = None if request.body is None else filled_json(request.body, values)
+        body = None if self._settings.body is None else filled_json(self._settings.body, values)
         headers = {**self._accepted(), **self._headers(case.k or self._settings.k, mode)}
         return Call(method="GET" if body is None else "POST", path=path, query={}, json=body, headers=headers)
 
@@ -173,37 +167,37 @@ class MappedAdapter:
         Raises:
             ValueError: when something is missing or of another kind: where, what was expected and found, which case.
         """
-        fields, retrieval_only = self._mapped.response, self._settings.retrieval_only
+        fields, retrieval_only = self._fields, self._settings.retrieval_only
         try:
             return read(body_of(body, fields.stream), fields, self._prefixes, retrieval_only=retrieval_only)
         except ValueError as error:
             raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
-        """Ask the API how its index stands: its health, and what `mapped.index` says."""
+        """Ask the API how its index stands: its health, and what `ask.index` says."""
         path = ready.health_path
         problem = problem_of(path, *self._fetch(client, "GET", path))
         if problem:
             return IndexState(healthy=False, indexing=False, detail=problem)
-        if self._mapped.index is None:
+        if self._settings.index is None:
             return IndexState(healthy=True, indexing=False)
-        return self._index(client, self._mapped.index)
+        return self._index(client, self._settings.index)
 
-    def _index(self, client: httpx.Client, index: IndexRequest) -> IndexState:
-        method = "GET" if index.body is None else "POST"
-        status, body = self._fetch(client, method, index.path, index.body)
+    def _index(self, client: httpx.Client, index: Index) -> IndexState:
+        method, path = "GET" if index.body is None else "POST", index.path or ""
+        status, body = self._fetch(client, method, path, index.body)
         if status != 200:
-            detail = f"{method} {index.path}: {status_text(status, body)}"
+            detail = f"{method} {path}: {status_text(status, body)}"
             return IndexState(healthy=True, indexing=True, detail=detail)
         return state_of(index, parsed(body, "the body: "))
 
     def _accepted(self) -> dict[str, str]:
-        named = {name.lower() for name in self._mapped.headers}
-        return {"Accept": _STREAMS} if self._mapped.response.stream is not None and "accept" not in named else {}
+        named = {name.lower() for name in self._settings.headers}
+        return {"Accept": _STREAMS} if self._fields.stream is not None and "accept" not in named else {}
 
     def _headers(self, k: int, mode: str) -> dict[str, str]:
         values = {**self._secrets, "k": k, "mode": mode}
-        return {name: filled_text(text, values) for name, text in self._mapped.headers.items()}
+        return {name: filled_text(text, values) for name, text in self._settings.headers.items()}
 
     def _fetch(self, client: httpx.Client, method: str, url: str, sent: object = None) -> tuple[int, bytes]:
         """Return status and body."""

@@ -15,7 +15,7 @@ from raggate.base.quote import cut, quoted
 from raggate.config.mapped_settings import (
     ChunkFields,
     Condition,
-    IndexFields,
+    Index,
     ResponseFields,
 )
 from raggate.models.run import Chunk, Reference, Response
@@ -283,7 +283,7 @@ def _latency(root: Any, steps: Mapping[str, str]) -> dict[str, float]:
     return times
 
 
-def state_of(index: IndexFields, root: Any) -> IndexState:
+def state_of(index: Index, root: Any) -> IndexState:
     """Return how the index of a healthy API stands."""
     return IndexState(
         healthy=True,

@@ -10,11 +10,10 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.base.errors import CannotTell, UsageError
+from raggate.base.errors import CannotTell
 from raggate.base.http_client import httpx
 from raggate.base.redact import Guarded
-from raggate.config.ask_settings import Ask
-from raggate.config.mcp_settings import Mcp
+from raggate.config.ask_settings import MCP_PATH, Ask
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -34,29 +33,26 @@ from raggate.service.transport import WaitingTransport
 
 
 class McpAdapter(Guarded, Struct, frozen=True):
-    """Calls the tool that `ask.mcp` names, for every question once."""
+    """Calls the tool `ask.tool`, for every question once."""
 
     _settings: Ask
-    _mcp: Mcp
     _prefixes: Prefixes
     _headers: Mapping[str, str]
 
     @classmethod
     def of(cls, config: Config, environment: Mapping[str, str]) -> McpAdapter:
-        """Make one of the configuration and raggate's own environment, of which only what `pass_env` names is read.
+        """Make one of the configuration and raggate's own environment, of which only what headers name is read.
 
         Raises:
-            UsageError: without `ask.mcp`, and for a variable that a header needs and that is not set, or unfit for one.
+            UsageError: for a variable that a header needs and that is not set, or unfit for one.
         """
-        mcp = config.ask.mcp
-        if mcp is None:
-            raise UsageError("ask.adapter is mcp, but ask.mcp is missing", hint="docs/mcp.md shows what it says.")
-        secrets = variables(mcp.headers, environment, "ask.mcp.headers")
-        headers = {name: filled_text(text, secrets) for name, text in mcp.headers.items()}
-        return cls(config.ask, mcp, prefixes(mcp.response.chunks.path_prefix, tuple(config.vault)), headers)
+        ask = config.ask
+        secrets = variables(ask.headers, environment, "ask.headers")
+        headers = {name: filled_text(text, secrets) for name, text in ask.headers.items()}
+        return cls(ask, prefixes(ask.fields.chunks.path_prefix, tuple(config.vault)), headers)
 
     def index_state(self, client: httpx.Client, _ready: Readiness) -> IndexState:
-        """Return whether the server is initialized and has the tool, and what the tool of `ask.mcp.index` tells.
+        """Return whether the server is initialized and has the tool, and what the tool of `ask.index` tells.
 
         Raises:
             httpx.HTTPError: when it cannot be reached yet.
@@ -83,7 +79,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
         try:
             problem = self._problem(await session.tools())
             if problem:
-                raise CannotTell(problem, hint="docs/mcp.md says how `ask.mcp` names a tool and its arguments.")
+                raise CannotTell(problem, hint="docs/mcp.md says how `ask` names a tool and its arguments.")
             state = await self._index(session)
         except Disagreed as error:
             raise CannotTell(str(error)) from None
@@ -93,40 +89,42 @@ class McpAdapter(Guarded, Struct, frozen=True):
         return state
 
     def _problem(self, listed: Sequence[Message]) -> str:
-        index = self._mcp.index
-        needed = [(self._mcp.tool, self._mcp.arguments), *([(index.tool, index.arguments)] if index else [])]
-        return next((problem for tool, given in needed if (problem := protocol.problem(listed, tool, given))), "")
+        settings, index = self._settings, self._settings.index
+        needed = [(settings.tool, settings.body), *([(index.tool, index.body)] if index else [])]
+        return next(
+            (problem for tool, given in needed if (problem := protocol.problem(listed, tool or "", given or {}))), ""
+        )
 
     async def _index(self, session: Session) -> IndexState:
-        index = self._mcp.index
+        index = self._settings.index
         if index is None:
             return IndexState(healthy=True, indexing=False)
         try:
-            root = root_of(await session.call(index.tool, index.arguments), index.tool)
+            tool = index.tool or ""
+            root = root_of(await session.call(tool, index.body or {}), tool)
         except Missed as error:
             return IndexState(healthy=True, indexing=True, detail=str(error))
         return state_of(index, root)
 
     def _exchange(self, transport: httpx.AsyncBaseTransport, base_url: str) -> Exchange:
-        return Exchange(transport, f"{base_url.rstrip('/')}{self._mcp.path}", self._headers)
+        return Exchange(transport, f"{base_url.rstrip('/')}{self._settings.path or MCP_PATH}", self._headers)
 
     @asynccontextmanager
     async def _opened(self, api: Started, workers: int) -> AsyncIterator[_Channel]:
         async with _transport_to(api, workers) as transport:
             session = Session(self._exchange(transport, api.base_url))
-            yield _Channel(session, self._mcp, self._settings, self._read)
+            yield _Channel(session, self._settings, self._read)
             await session.close()
 
     def _read(self, result: Message) -> Response:
-        root = root_of(result, self._mcp.tool, self._mcp.text)
-        return read(root, self._mcp.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
+        root = root_of(result, self._settings.tool or "", self._settings.text)
+        return read(root, self._settings.fields, self._prefixes, retrieval_only=self._settings.retrieval_only)
 
 
 class _Channel(Struct, frozen=True):
     """The way to the tool: a session, which is opened before the first question."""
 
     _session: Session
-    _mcp: Mcp
     _settings: Ask
     _read: Callable[[Message], Response]
 
@@ -142,12 +140,12 @@ class _Channel(Struct, frozen=True):
 
     def question(self, case: Case, mode: str) -> Attempt:
         """Return what asks one case in one mode."""
-        arguments = filled_json(self._mcp.arguments, values_of(case, mode, self._settings))
+        arguments = filled_json(self._settings.body or {}, values_of(case, mode, self._settings))
         return partial(self._attempt, case, arguments)
 
     async def _attempt(self, case: Case, arguments: Message, traceparent: str) -> Response | Miss:
         try:
-            return bounded(self._read(await self._session.call(self._mcp.tool, arguments, traceparent)))
+            return bounded(self._read(await self._session.call(self._settings.tool or "", arguments, traceparent)))
         except misses.UNANSWERED as error:
             return misses.unanswered(error, case.id)
 

@@ -1,4 +1,4 @@
-"""A program behind its standard input and output: `ask.mapped` over lines of JSON instead of HTTP."""
+"""A program behind its standard input and output: requests of `ask` as lines of JSON instead of HTTP."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 
-from raggate.base.errors import UsageError
 from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import IndexFields
+from raggate.config.mapped_settings import Index
 from raggate.config.service_settings import Api, Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
@@ -32,20 +31,13 @@ def start(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
 
 
 class ProgramAdapter:
-    """Writes a line for every question and reads its answer by `ask.mapped.response`.
-
-    Raises:
-        UsageError: without `ask.mapped`.
-    """
+    """Writes a line for every question and reads its answer by `ask.response`."""
 
     start = staticmethod(start)
 
     def __init__(self, settings: Ask, vault_names: Sequence[str]) -> None:
-        if settings.mapped is None:
-            raise UsageError("ask.adapter is mapped, but ask.mapped is missing", hint="docs/functions.md shows it.")
         self._settings = settings
-        self._mapped = settings.mapped
-        self._prefixes = prefixes(settings.mapped.response.chunks.path_prefix, vault_names)
+        self._prefixes = prefixes(settings.fields.chunks.path_prefix, vault_names)
 
     def index_state(self, client: httpx.Client, _ready: Readiness) -> IndexState:
         """Return what the program told of itself in its line `{"ready": true}`."""
@@ -65,7 +57,7 @@ class ProgramAdapter:
 
     def line(self, case: Case, mode: str) -> dict[str, object]:
         """Return what is sent for a case in a mode, without its number."""
-        filled: dict[str, object] = filled_json(self._mapped.ask.body, values_of(case, mode, self._settings))
+        filled: dict[str, object] = filled_json(self._settings.body, values_of(case, mode, self._settings))
         return filled
 
     def parse(self, answer: dict[str, object]) -> Response:
@@ -75,7 +67,7 @@ class ProgramAdapter:
             Missed: when it tells an error.
             ValueError: when something is missing or of another kind.
         """
-        fields, retrieval_only = self._mapped.response, self._settings.retrieval_only
+        fields, retrieval_only = self._settings.fields, self._settings.retrieval_only
         return bounded(read(hits_of(answer), fields, self._prefixes, retrieval_only=retrieval_only))
 
 
@@ -90,7 +82,7 @@ def state_in(told: dict[str, object]) -> IndexState:
     if told["ready"] is not True:
         return IndexState(healthy=True, indexing=True, detail='the program writes {"ready": false}')
     named = {name: name for name in ("documents", "chunks") if told.get(name) is not None}
-    return state_of(IndexFields(**named), told) if named else IndexState(healthy=True, indexing=False)
+    return state_of(Index(**named), told) if named else IndexState(healthy=True, indexing=False)
 
 
 @asynccontextmanager

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, field
-from pydantic import TypeAdapter, ValidationError
 
 from raggate.base import jsonio
 from raggate.base.errors import UsageError
 from raggate.base.redact import Guarded
 from raggate.config.mapped_settings import leaves
-from raggate.config.service_settings import ENVIRONMENT, SentVariable, check_headers, names
+from raggate.config.service_settings import ENVIRONMENT, check_headers, names
 from raggate.service.adapters.mapped import filled_text, variables
 
 _EXAMPLE = """Such as --body '{"utterance": "{question}", "page": {"size": "{k}"}}'."""
@@ -44,7 +43,7 @@ def body_of(text: str) -> dict[str, Any]:
     if strange:
         raise UsageError(
             f"--body: expected no {{{strange[0]}}}, only {{question}} and {{k}}",
-            hint="Write a value that the API takes; `ask.mapped` of raggate.yml knows modes, pages and scopes.",
+            hint="Write a value that the API takes; `ask` of raggate.yml knows modes, pages and scopes.",
         )
     return body
 
@@ -53,7 +52,6 @@ class Headers(Guarded, Struct, frozen=True, kw_only=True):
     """Headers as the configuration has them, the variables they name, and what is sent. Values stay out of messages."""
 
     templates: Mapping[str, str] = field(default_factory=dict)
-    pass_env: tuple[str, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -64,11 +62,7 @@ def headers_of(given: Mapping[str, str], environment: Mapping[str, str]) -> Head
         UsageError: for a header that raggate may not send, a secret written out, and a variable that is not set.
     """
     try:
-        used = sorted({name for value in given.values() for name in names(value) if name.startswith(ENVIRONMENT)})
-        pass_env = TypeAdapter(list[SentVariable]).validate_python([name.removeprefix(ENVIRONMENT) for name in used])
-        check_headers(given, (), pass_env, "--header")
-    except ValidationError as error:
-        raise UsageError(f"--header: {error.errors(include_url=False)[0]['msg']}") from None
+        check_headers(given, (), "--header")
     except ValueError as error:
         raise UsageError(str(error)) from None
     written = next((name for name, value in given.items() if _SECRET.search(name) and ENVIRONMENT not in value), None)
@@ -79,4 +73,4 @@ def headers_of(given: Mapping[str, str], environment: Mapping[str, str]) -> Head
         )
     filled = variables(given, environment, "--header")
     values = {name: filled_text(template, filled) for name, template in given.items()}
-    return Headers(templates=dict(given), pass_env=tuple(pass_env), values=values)
+    return Headers(templates=dict(given), values=values)

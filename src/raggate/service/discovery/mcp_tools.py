@@ -91,7 +91,7 @@ def _words(message: Message) -> list[str]:
 
 
 def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tuple[dict[str, str], Any]]:
-    """Yield every way to read a result, each as the settings of `ask.mcp` that stand for it, and what is read."""
+    """Yield every way to read a result, each as the settings of `ask` that stand for it, and what is read."""
     for way in _ways(result, notes):
         try:
             yield way, root_of(result, tool, way.get("text"))

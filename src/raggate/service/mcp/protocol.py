@@ -12,7 +12,7 @@ from msgspec import Struct
 from raggate.base.field_paths import kind_of
 from raggate.base.jsonio import loads
 from raggate.base.quote import cut, nearest, quoted
-from raggate.config.mcp_settings import READINGS, cut_by
+from raggate.config.mapped_settings import READINGS, cut_by
 from raggate.service.misses import Missed, miss
 
 Message = dict[str, Any]
@@ -228,7 +228,7 @@ def _json(result: Message) -> Any:
     if len(texts) != 1:
         raise ValueError(
             f"content: expected structuredContent, or one text block of JSON; found {len(texts)} text blocks"
-            + (" (`ask.mcp.text: blocks` reads each as a hit)" if texts else "")
+            + (" (`ask.text: blocks` reads each as a hit)" if texts else "")
         )
     try:
         return loads(texts[0])

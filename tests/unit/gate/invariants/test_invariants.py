@@ -55,11 +55,9 @@ def test_errors_come_first() -> None:
 
 A, B = make_chunks("a.md", "b.md")
 MARKED: dict[str, Any] = {"config": {"private": {"tags": ["secret"]}}}
-ANNA: dict[str, Any] = {
-    "config": {"ask": {"probes": {"principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}}}}}
-}
+ANNA: dict[str, Any] = {"config": {"ask": {"principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}}}}}
 PEOPLE = {name: {"headers": {"X-User": name}, "sees": ["work"]} for name in ("anna", "bert", "carl")}
-THREE: dict[str, Any] = {"config": {"ask": {"probes": {"principals": PEOPLE}}}}
+THREE: dict[str, Any] = {"config": {"ask": {"principals": PEOPLE}}}
 
 
 @each_row(

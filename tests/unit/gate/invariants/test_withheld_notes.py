@@ -19,7 +19,7 @@ OPEN = make_chunk(rel_path="a.md")
 
 def seen_by(*places: str) -> dict[str, Any]:
     principal = {"headers": {"X-User": "anna"}, "sees": list(places)}
-    return {"config": {"ask": {"probes": {"principals": {"anna": principal}}}}}
+    return {"config": {"ask": {"principals": {"anna": principal}}}}
 
 
 def test_a_private_note_is_told_wherever_it_comes_back() -> None:

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from mapped_api import MappedAsk, adapter, mapped
+from mapped_api import adapter, mapped
 from raggate.base.errors import UsageError
-from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.service.adapters.mapped import MappedAdapter
@@ -48,17 +47,20 @@ CASE = Case(id="c1", question="Where?", answerable=True)
         ({"response__abstained": {"path": "a", "equals": ["x"], "empty": True}}, "at most one of"),
         ({"response__abstained": {"path": "a", "equals": [["x"]]}}, "expected text, a number, true, false or null"),
         ({"response__latency": {"total_min": "t"}}, "should match pattern"),
-        ({"ask__path": "v2"}, "starts with /"),
-        ({"ask__path": "/v2#x"}, "no # or white space"),
-        ({"ask__path": "/v2?x={y}"}, "found {y}"),
-        ({"ask__path": "/v2/{env.HOME}"}, "found {env.HOME}"),
-        ({"ask__body": {"q": "{question} {"}}, "expected {{ and }}"),
-        ({"ask__body": {"q": "{Question}"}}, "found {Question}; did you mean {question}?"),
-        ({"ask__body": {"q": "x"}}, "expected {question} in"),
+        ({"path": "v2"}, "starts with /"),
+        ({"path": "/v2#x"}, "no # or white space"),
+        ({"path": "/v2?x={y}"}, "found {y}"),
+        ({"path": "/v2/{env.HOME}"}, "found {env.HOME}"),
+        ({"body": {"q": "{question} {"}}, "expected {{ and }}"),
+        ({"body": {"q": "{Question}"}}, "found {Question}; did you mean {question}?"),
+        ({"body": {"q": "x"}}, "expected {question} in"),
         ({"index": {"path": "/i"}}, "at least one of 'documents'"),
         ({"index__body": {"day": date(2026, 1, 1)}}, "expected what JSON has"),
-        ({"pass_env": []}, "expected 'SEARCH_KEY' in 'pass_env' as well"),
-        ({"pass_env": ["GITHUB_TOKEN"]}, "not the runner's"),
+        ({"headers": {"X": "{env.GITHUB_TOKEN}"}}, "not the runner's, Docker's or raggate's, found 'GITHUB_TOKEN'"),
+        ({"headers": {"X": "{env.A B}"}}, "not the runner's, Docker's or raggate's, found 'A B'"),
+        ({"response": ...}, "expected 'response' with `adapter: mapped`"),
+        ({"tool": "search"}, "expected `adapter: mcp` with 'tool', found `adapter: mapped`"),
+        ({"index__path": ...}, "index: expected 'path', and no 'tool', with `adapter: mapped`"),
         ({"headers": {"Host": "x"}}, "that raggate does not set"),
         ({"headers": {"X Y": "x"}}, "that raggate does not set"),
         ({"headers": {"X": "a\r\nB: c"}}, "printable ASCII"),
@@ -73,10 +75,8 @@ def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], expect
     assert expected in str(caught.value)
 
 
-def test_the_adapter_needs_its_section_and_its_secrets() -> None:
-    """Without `ask.mapped`, or without a variable that a header names, nothing is asked; values are never told."""
-    with pytest.raises(UsageError, match=r"ask\.mapped is missing"):
-        MappedAdapter(Ask(), ("work",))
+def test_the_adapter_needs_its_secrets() -> None:
+    """Without a variable that a header names, nothing is asked; values are never told."""
     with pytest.raises(UsageError, match="SEARCH_KEY, which"):
         adapter(environment={})
     with pytest.raises(UsageError) as caught:
@@ -94,7 +94,7 @@ def test_placeholders_keep_their_type_or_become_text() -> None:
         "gone": "{folders}",
     }
     case = Case(id="a/b", question="{k}", answerable=True, k=3, vaults=("x", "y"))
-    call = adapter(mapped(ask__body=body, ask__path="/{case_id}/{mode}")).call(case, "hybrid")
+    call = adapter(mapped(body=body, path="/{case_id}/{mode}")).call(case, "hybrid")
     assert call.json == {
         "q": "{k}",
         "n": [3, ["x", "y"]],
@@ -107,7 +107,7 @@ def test_placeholders_keep_their_type_or_become_text() -> None:
 
 def test_a_get_request_has_no_body() -> None:
     """A question can go into the query; what the case does not say is left out there too."""
-    settings = mapped(ask={"path": "/s?q={question}&in={vaults}&detail={detail}&a%20b=50%25&k={k}"})
+    settings = mapped(path="/s?q={question}&in={vaults}&detail={detail}&a%20b=50%25&k={k}", body=...)
     call = adapter(settings).call(Case(id="a", question="ü &", answerable=True, vaults=("x", "y")), "m")
     assert (call.method, call.json) == ("GET", None)
     assert call.path == "/s?q=%C3%BC+%26&in=x%2Cy&a%20b=50%25&k=10"
@@ -118,7 +118,7 @@ def test_a_get_request_has_no_body() -> None:
 @each_row("name", [".", ".."])
 def test_a_case_cannot_climb_out_of_the_path(name: str) -> None:
     """An id of dots alone stays one step of the path."""
-    settings = mapped(ask__path="/v2/{case_id}/x")
+    settings = mapped(path="/v2/{case_id}/x")
     assert ".." not in adapter(settings).call(Case(id=name, question="q", answerable=True), "m").path
 
 
@@ -223,7 +223,7 @@ def test_without_an_id_chunks_are_known_by_what_they_are() -> None:
 def test_the_longest_prefix_tells_the_vault(path: str, expected: tuple[str, str | None]) -> None:
     """A vault whose name begins another one's does not take its notes; an unknown vault leaves the path alone."""
     section = mapped(response={"chunks": {"list": "$", "rel_path": "p", "path_prefix": "/v/{vault}/"}})
-    asked = MappedAdapter(MappedAsk(mapped=section), ("work", "work2"), {"SEARCH_KEY": "x"})
+    asked = MappedAdapter(section, ("work", "work2"), {"SEARCH_KEY": "x"})
     (found,) = asked.parse(json.dumps([{"p": path}]).encode(), CASE).chunks
     assert (found.rel_path, found.vault) == expected
 

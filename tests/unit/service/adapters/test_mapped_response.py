@@ -125,7 +125,7 @@ def test_streams_are_asked_for() -> None:
     """An API that can answer in several ways is told which, unless the configuration says so itself."""
     settings = mapped(response__stream=True)
     assert adapter(settings).call(CASE, "m").headers["Accept"].startswith("text/event-stream, ")
-    own = mapped(response__stream=True, headers={"accept": "x/y"}, pass_env=[])
+    own = mapped(response__stream=True, headers={"accept": "x/y"})
     assert "Accept" not in adapter(own).call(CASE, "m").headers
 
 

@@ -82,7 +82,7 @@ class Started:
 def adapter(environment: dict[str, str] | None = None, *, timeout: float = 60, **mcp: Any) -> McpAdapter:
     section = {
         "tool": "search",
-        "arguments": {"query": "{question}", "limit": "{k}", "vaults": "{vaults}"},
+        "body": {"query": "{question}", "limit": "{k}", "vaults": "{vaults}"},
         "response": {
             "chunks": {
                 "list": "hits",
@@ -94,7 +94,7 @@ def adapter(environment: dict[str, str] | None = None, *, timeout: float = 60, *
         },
         **mcp,
     }
-    ask = {"adapter": "mcp", "mcp": section, "concurrency": 1, "timeout": timeout}
+    ask = {"adapter": "mcp", **section, "concurrency": 1, "timeout": timeout}
     root = {"vault": {"work": "w", "personal": "p"}, "api": {"url": "http://api"}, "ask": ask}
     return McpAdapter.of(Config.model_validate(root), environment or {})
 
@@ -146,7 +146,7 @@ def test_a_question_whose_result_is_none_fails_alone(monkeypatch: pytest.MonkeyP
 def test_the_mode_is_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question is asked in each mode, which the arguments name."""
     server = Server({"search": {"structuredContent": {"hits": []}}})
-    asked(monkeypatch, server, adapter(arguments={"query": "{mode}: {question}"}), modes=("dense", "lexical"))
+    asked(monkeypatch, server, adapter(body={"query": "{mode}: {question}"}), modes=("dense", "lexical"))
     assert [call["arguments"]["query"] for call in server.calls()][1:3] == [
         "dense: Bread?",
         "lexical: Where is the key?",
@@ -156,7 +156,7 @@ def test_the_mode_is_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every request of a session has them, and those of a principal take the place of others of the same name."""
     server = Server({"search": {"structuredContent": {"hits": []}}})
-    section = {"headers": {"Authorization": "Bearer {env.KEY}", "X-User": "all"}, "pass_env": ["KEY"]}
+    section = {"headers": {"Authorization": "Bearer {env.KEY}", "X-User": "all"}}
     own = adapter({"KEY": "s3cret"}, **section)
     asked(monkeypatch, server, own.with_headers({"x-user": "anna"}))
     assert len(server.heard) == 4

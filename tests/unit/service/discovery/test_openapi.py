@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from raggate.config.mapped_settings import AskRequest
+from raggate.config.ask_settings import Ask
 from raggate.service.discovery.openapi import health_paths, requests
 from tables import each_row
 from tries import tried
@@ -140,7 +140,9 @@ def test_whatever_it_says_is_a_sound_request_or_none(document: Any, schema: Any)
     """Any document gives requests that the configuration takes, and never an error."""
     for described in (document, {"paths": document}, post(schema), post({"properties": document, "required": ["q"]})):
         for request in requests(described):
-            AskRequest.model_validate(request.template())
+            Ask.model_validate(
+                {"adapter": "mapped", **request.template(), "response": {"chunks": {"list": "a", "id": "i"}}}
+            )
         health_paths(described)
 
 

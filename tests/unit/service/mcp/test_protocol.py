@@ -65,7 +65,7 @@ def test_what_is_read(result: dict[str, Any], reading: str | None, root: Any) ->
             "returns 'input_required' instead of a result, and there is nobody to answer it",
         ),
         ({}, "expected structuredContent, or one text block of JSON; found 0 text blocks"),
-        (text("{}", "{}"), "found 2 text blocks (`ask.mcp.text: blocks` reads each as a hit)"),
+        (text("{}", "{}"), "found 2 text blocks (`ask.text: blocks` reads each as a hit)"),
         (text("Nothing."), "content[].text: expected JSON, found 'Nothing.'"),
         (text("[" * 500 + "]" * 500), "nested too deeply, expected at most 200 levels"),
         ({"content": {}}, "content: expected a list of at most 1000 blocks"),
