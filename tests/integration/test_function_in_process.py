@@ -41,10 +41,9 @@ ask:
   adapter: mapped
   timeout: 20
   concurrency: 4
-  mapped:
-    ask: {{body: {{question: "{{question}}", k: "{{k}}", vaults: "{{vaults}}"}}}}
-    response:
-      chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: heading_path, text: text}}
+  body: {{question: "{{question}}", k: "{{k}}", vaults: "{{vaults}}"}}
+  response:
+    chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: heading_path, text: text}}
 """
 
 

@@ -47,7 +47,9 @@ class Overrides(Struct, frozen=True, kw_only=True):
             UsageError: for two ways to bring the API up at once, or a value that none of them takes.
         """
         changed = self._with_replay(self._with_base(self._changed(settings)))
-        if self.in_process and not (changed.api.command and changed.api.command.stdio and changed.ask.mapped):
+        if self.in_process and not (
+            changed.api.command and changed.api.command.stdio and changed.ask.adapter == "mapped"
+        ):
             raise UsageError(
                 "retriever needs the configuration of a function: `api.command.stdio: true` and `ask.adapter: mapped`",
                 hint="`raggate init --python MODULE:NAME` writes it; docs/functions.md shows it.",
