@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bounds import bounds
 from raggate.config.schema import Config
 from raggate.models.golden import Case
 from raggate.models.run import Result
-from raggate.models.service import Started
+from raggate.models.service import Workspace
 from raggate.service.ask import OnResult, questions_of
 from raggate_interop.kebab.adapter import KebabAdapter
 from raggate_interop.kebab.golden import GoldenQuery
@@ -57,7 +57,7 @@ def ask_stand_in(
     max_body_bytes: int = 8 << 20,
     **ask: Any,
 ) -> tuple[Result, ...]:
-    """Ask the stand-in for kebab's command line, as a configuration of these keys of `api.program` and `ask` says.
+    """Ask the stand-in for kebab's command line, as a configuration of these keys of `api.command` and `ask` says.
 
     What it is told goes into the file `log` of the directory, the number of a child into `pid`.
     """
@@ -73,14 +73,18 @@ def ask_stand_in(
         {
             "suite": "kb",
             "vault": {"kb": "notes"},
-            "api": {"program": stand_in},
+            "api": {"command": stand_in},
             "ask": {"adapter": "kebab", "timeout": 20, **ask},
         }
     )
     questions = questions_of(cases, config.ask.modes)
-    nothing_started = cast("Started", None)
-    with bounds(give_up_after=give_up_after, max_body_bytes=max_body_bytes):
-        return KebabAdapter(config, root, os.environ).ask(questions, nothing_started, on_result=on_result).results
+    workspace = Workspace(root=root, out=root, vaults={}, environment=os.environ)
+    adapter = KebabAdapter(config, root, os.environ)
+    with (
+        bounds(give_up_after=give_up_after, max_body_bytes=max_body_bytes),
+        adapter.start(config.api, workspace) as api,
+    ):
+        return adapter.ask(questions, api, on_result=on_result).results
 
 
 def query(query_id: str = "q1", **fields: Any) -> GoldenQuery:

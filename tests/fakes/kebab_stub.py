@@ -178,7 +178,6 @@ def main() -> None:
     k, mode = int(options[options.index("--k") + 1]), options[options.index("--mode") + 1]
     if options[0] == "ask":
         ask(question, k, mode)
-    say(response(question, k, mode))
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ def test_a_command_keeps_the_vault_that_it_names(root: Path, monkeypatch: pytest
     """A server that is started was given the notes by a name before it said another one."""
     chunks = {"list": "hits", "rel_path": "path", "path_prefix": "personal/"}
     mcp = {"tool": "search", "body": {"query": "{question}"}, "response": {"chunks": chunks}}
-    api = {"command": {"run": ["notes-mcp", "{vault.notes}"], "stdio": True}}
+    api = {"command": {"run": ["notes-mcp", "{vault.notes}"]}, "stdio": True}
     monkeypatch.setattr(first_config, "_sections", lambda *_: {"api": api, "ask": {"adapter": "mcp", **mcp}})
     known = first_config.Known(probe="notes-mcp notes", there=first_config.there(root, root / "notes"))
     written = yaml.safe_load(first_config.text_of(root, known, None) or "")
@@ -230,7 +230,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
     done = raggate(root, "init", "--probe", command, "--vault", "notes", "--question", "spare key")
     assert done.code == 0, done.out + done.err
     written = (root / "raggate.yml").read_text()
-    assert "'{vault.notes}'], stdio: true}}" in written
+    assert "'{vault.notes}']}, stdio: true}" in written
     assert len(written.splitlines()) <= 10
     assert "heading_path  hits[*].headings" in done.out
     assert "this configuration can be measured (exit 0)" in done.out

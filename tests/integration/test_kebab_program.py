@@ -25,7 +25,7 @@ suite: kb
 golden: golden.jsonl
 vault: {kb: notes}
 api:
-  program: {run: [%s, %s], pass_env: [KEBAB_STUB, KEBAB_STUB_DOCS, PATH]}
+  command: {run: [%s, %s], pass_env: [KEBAB_STUB, KEBAB_STUB_DOCS, PATH]}
 ask: {adapter: kebab, modes: [lexical], k: 5, timeout: 20}
 gate: {min_cases: 1}
 invariants: {notes_exist: off, index_complete: off, list_deep_enough: off}
@@ -60,15 +60,15 @@ def test_from_the_first_run_to_a_regression(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("adapter: kebab", "adapter: ask"), ("program: {run", "command: {run")],
-    ids=["another adapter", "another way to start"],
+    [("ask: {", "  stdio: true\nask: {"), ("  command: {run:", "  url: http://127.0.0.1:1\n#")],
+    ids=["over stdio", "an address"],
 )
-def test_adapter_and_program_go_together(project: Project, old: str, new: str) -> None:
-    """The adapter without the program, or the program with another adapter, is one clear message."""
+def test_the_adapter_needs_a_command(project: Project, old: str, new: str) -> None:
+    """The adapter without a command of its own is one clear message."""
     project.edit(old, new)
     done = project.command("check")
     assert done.code == 2
-    assert "expected both `api.program` and `ask.adapter: kebab`, or neither" in " ".join(done.err.split())
+    assert "ask.adapter: kebab runs a program for the questions: expected `api.command`" in " ".join(done.err.split())
 
 
 def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ suite: small
 golden: golden.jsonl
 vault: {{personal: vault/personal, work: vault/work}}
 api:
-  command: {{run: [{python}, -S, {server}, vault, {how}, pass_env: [PATH, FAKE_BEHAVIOUR]}}
+  command: {{run: [{python}, -S, {server}, vault, {port}], pass_env: [PATH, FAKE_BEHAVIOUR]}}
+  stdio: {stdio}
   ready: {{timeout: 20, settle: 0.05}}
 ask:
   adapter: mcp
@@ -28,7 +29,7 @@ ask:
   response:
     chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
 """
-TRANSPORTS = {"stdio": "], stdio: true", "http": '"{port}"]'}
+TRANSPORTS = {"stdio": {"stdio": "true", "port": ""}, "http": {"stdio": "false", "port": '"{port}"'}}
 
 
 SECRET = "sk-0123456789abcdef"  # noqa: S105 - invented
@@ -37,7 +38,7 @@ SECRET = "sk-0123456789abcdef"  # noqa: S105 - invented
 def configured(root: Path, transport: str) -> Project:
     """Return a repository with a gate on the server."""
     project = make_small_project(root)
-    text = CONFIG.format(python=sys.executable, server=SERVER, how=TRANSPORTS[transport]).replace(", ]", "]")
+    text = CONFIG.format(python=sys.executable, server=SERVER, **TRANSPORTS[transport]).replace(", ]", "]")
     project.config.write_text(text)
     return project
 

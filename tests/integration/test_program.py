@@ -16,7 +16,8 @@ suite: small
 golden: golden.jsonl
 vault: {{personal: vault/personal, work: vault/work}}
 api:
-  command: {{run: [{python}, -S, {program}, vault, {mark}], stdio: true, pass_env: [PATH, FAKE_BEHAVIOUR]}}
+  command: {{run: [{python}, -S, {program}, vault, {mark}], pass_env: [PATH, FAKE_BEHAVIOUR]}}
+  stdio: true
   ready: {{timeout: 20, settle: 0.05}}
 ask:
   adapter: mapped

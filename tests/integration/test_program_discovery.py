@@ -111,7 +111,7 @@ def test_a_program_is_recognised(root: Path) -> None:
     done = raggate(root, "init", "--program", command, "--vault", "notes", "--question", "spare key")
     assert done.code == 0, done.out + done.err
     written = (root / "raggate.yml").read_text()
-    assert "'{vault.notes}'], stdio: true" in written
+    assert "'{vault.notes}']}, stdio: true}" in written
     assert "heading_path: headings" in written
 
 

@@ -188,7 +188,7 @@ def _backend(config: str | None) -> str:
     if config is None:
         return "container"
     api = schema.load(config.encode(), "raggate.yml").api
-    return next(name for name in ("container", "command", "url", "program") if getattr(api, name) is not None)
+    return next(name for name in ("container", "command", "url") if getattr(api, name) is not None)
 
 
 def _judging(there: first_config.There) -> str:

@@ -135,7 +135,7 @@ class Ask(SettingsModel):
 
     @property
     def runs_program(self) -> bool:
-        """Whether the adapter is one of another package, which runs `api.program`."""
+        """Whether the adapter is one of another package, which runs `api.command` for the questions."""
         return self.adapter not in OWN_ADAPTERS
 
     @property

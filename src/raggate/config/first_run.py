@@ -12,7 +12,7 @@ from raggate.base.quote import cut
 
 if TYPE_CHECKING:
     from raggate.config.schema import Config
-    from raggate.config.service_settings import Api, CommandBackend, Program
+    from raggate.config.service_settings import Api
 
 INPUT = "allow-first-run"
 """The action's input that allows settings."""
@@ -51,10 +51,9 @@ def _requested(settings: Config) -> Iterator[tuple[str, str]]:
     from raggate.config.service_settings import variables_in
 
     api = settings.api
-    for name in ("command", "program"):
-        beside: CommandBackend | Program | None = getattr(api, name)
-        if beside is not None and set(beside.pass_env) - set(type(beside).model_fields["pass_env"].default):
-            yield "pass_env", f"api.{name}.pass_env"
+    beside = api.command
+    if beside is not None and set(beside.pass_env) - set(type(beside).model_fields["pass_env"].default):
+        yield "pass_env", "api.command.pass_env"
     principals = settings.ask.principals
     headers = {"ask.headers": settings.ask.headers} | {
         f"ask.principals.{name}.headers": principal.headers for name, principal in principals.items()

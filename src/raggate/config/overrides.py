@@ -10,13 +10,8 @@ from pydantic import ValidationError
 from raggate.base.errors import UsageError
 from raggate.base.yamlio import sentence
 from raggate.config.gate_settings import Recheck
-from raggate.config.schema import Config, program_and_adapter
+from raggate.config.schema import Config, run_for_questions
 from raggate.config.service_settings import Api
-
-_INSTEAD = {
-    "command": "Run it in a container of its own: section api.container.",
-    "program": "A program is only ever run beside raggate; an API can run in a container of its own.",
-}
 
 
 class Overrides(Struct, frozen=True, kw_only=True):
@@ -47,20 +42,18 @@ class Overrides(Struct, frozen=True, kw_only=True):
             UsageError: for two ways to bring the API up at once, or a value that none of them takes.
         """
         changed = self._with_replay(self._with_base(self._changed(settings)))
-        if self.in_process and not (
-            changed.api.command and changed.api.command.stdio and changed.ask.adapter == "mapped"
-        ):
+        if self.in_process and not (changed.api.stdio and changed.ask.adapter == "mapped"):
             raise UsageError(
-                "retriever needs the configuration of a function: `api.command.stdio: true` and `ask.adapter: mapped`",
+                "retriever needs the configuration of a function: `api.stdio: true` and `ask.adapter: mapped`",
                 hint="`raggate init --python MODULE:NAME` writes it; docs/functions.md shows it.",
             )
-        key = next((name for name in ("command", "program") if getattr(changed.api, name) is not None), None)
-        if self.contained and key is not None:
+        if self.contained and changed.api.command is not None:
             raise UsageError(
-                f"api.{key} is refused for this event: it would run code of the change inside raggate's own "
+                "api.command is refused for this event: it would run code of the change inside raggate's own "
                 "container, next to the token, the files of the job and the Docker socket",
-                hint=f"{_INSTEAD[key]} Where everybody who can open a pull request is trusted with all of that, the "
-                "input `allow-command: true` allows it, except on pull_request_target.",
+                hint="Run it in a container of its own: section api.container. Where everybody who can open a pull "
+                "request is trusted with all of that, the input `allow-command: true` allows it, "
+                "except on pull_request_target.",
             )
         return changed
 
@@ -89,8 +82,8 @@ class Overrides(Struct, frozen=True, kw_only=True):
         if len(chosen) > 1:
             raise UsageError(f"{' and '.join(name for name, _ in chosen)}: expected at most one of them")
         ((name, value),) = chosen
-        if settings.api.program is not None:
-            raise UsageError(f"{name}: {program_and_adapter()}")
+        if settings.ask.runs_program:
+            raise UsageError(f"{name}: {run_for_questions(settings.ask.adapter)}")
         if name != "api-url" and settings.api.container is None:
             raise UsageError(
                 f"{name} needs the section api.container in the configuration, which says at least the API's `port`",
@@ -107,7 +100,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
 def _api(api: Api, name: str, value: str) -> dict[str, Any]:
     # what the configuration did not say stays unsaid, so that it is not taken for a choice
     current = api.model_dump(exclude_unset=True)
-    kept = {key: part for key, part in current.items() if key not in {"command", "url", "container", "program"}}
+    kept = {key: part for key, part in current.items() if key not in {"command", "url", "container"}}
     if name == "api-url":
         return {**kept, "url": value}
     container = {key: part for key, part in current["container"].items() if key not in {"image", "build"}}

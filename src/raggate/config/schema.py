@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from raggate.base import plugins
 from raggate.base.errors import FileProblems, Problem, UsageError
 from raggate.base.headings import inside_place
 from raggate.base.yamlio import Document, Path, dotted, parse, sentence
@@ -94,12 +93,9 @@ def model_in(annotation: Any) -> type[BaseModel] | None:
     return next((model for part in get_args(annotation) if (model := model_in(part))), None)
 
 
-def program_and_adapter() -> str:
-    """Return what is wrong when only one of the two keys says that a program is run."""
-    names = " or ".join(plugins.names(plugins.ADAPTERS)) or "that of another package"
-    return (
-        f"expected both `api.program` and `ask.adapter: {names}`, or neither: add what is missing or remove the other"
-    )
+def run_for_questions(adapter: str) -> str:
+    """Return what is wrong with an adapter that runs a program, beside an API that is up."""
+    return f"ask.adapter: {adapter} runs a program for the questions: expected `api.command` without `stdio`"
 
 
 class Config(SettingsModel):
@@ -147,8 +143,8 @@ class Config(SettingsModel):
 
     @model_validator(mode="after")
     def _program_with_its_adapter(self) -> Config:
-        if self.ask.runs_program != (self.api.program is not None):
-            raise ValueError(program_and_adapter())
+        if self.ask.runs_program and (self.api.command is None or self.api.stdio):
+            raise ValueError(run_for_questions(self.ask.adapter))
         return self
 
     @model_validator(mode="after")
@@ -180,12 +176,12 @@ class Config(SettingsModel):
     @property
     def asks_again(self) -> bool:
         """Whether a whole run asks a few questions a second time: where all are asked once, and of no program."""
-        return self.ask.repeat == 1 and self.ask.repeat_sample > 0 and self.api.program is None
+        return self.ask.repeat == 1 and self.ask.repeat_sample > 0 and not self.ask.runs_program
 
     @property
     def confirmations(self) -> int:
         """How often what a noisy API lost is asked again: only of a process that can be started anew for it."""
-        return self.recheck.confirm if self.api.url is None and self.api.program is None else 0
+        return self.recheck.confirm if self.api.url is None and not self.ask.runs_program else 0
 
     @property
     def judging(self) -> Judges | None:
@@ -249,8 +245,8 @@ def _check_probes(config: Config) -> None:
     asked_twice = config.ask.repeat > 1 or config.asks_again
     if config.invariants.must_be_deterministic != "off" and not asked_twice:
         raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
-    if config.ask.principals and config.api.program is not None:
-        raise ValueError("ask.principals: expected none with api.program, which takes no headers and no vaults")
+    if config.ask.principals and config.ask.runs_program:
+        raise ValueError(f"ask.principals: remove it, as the adapter {config.ask.adapter} sends no headers and no vaults")
     for key, places in _places(config):
         strange = next((place for place in places if place.split("/")[0] not in config.vault), None)
         if strange is not None:
@@ -268,12 +264,12 @@ def _places(config: Config) -> Iterator[tuple[str, Sequence[str]]]:
 def _check_stdio(config: Config) -> None:
     """Refuse what cannot be done over standard input and output."""
     ask = config.ask
-    if config.api.command is None or not config.api.command.stdio:
+    if not config.api.stdio:
         if ask.adapter == "mapped" and not ask.path:
             raise ValueError("expected ask.path, such as /search, as the API is asked over HTTP")
         return
     if ask.adapter not in {"mapped", "mcp"}:
-        raise ValueError("expected ask.adapter 'mcp' or 'mapped' with api.command.stdio, as 'ask' speaks HTTP alone")
+        raise ValueError("expected ask.adapter 'mcp' or 'mapped' with api.stdio, as 'ask' speaks HTTP alone")
     if ask.adapter == "mapped" and "id" in (ask.body or {}):
         raise ValueError("ask.body: remove 'id', which raggate sets itself for a program")
     of_http: dict[str, object] = {
@@ -285,7 +281,7 @@ def _check_stdio(config: Config) -> None:
     of_http |= {"ask.index": ask.index} if ask.adapter == "mapped" else {}
     of_http |= {f"ask.principals.{name}.headers": principal.headers for name, principal in ask.principals.items()}
     for key in (key for key, value in of_http.items() if value):
-        raise ValueError(f"expected no {key} with api.command.stdio, which has no HTTP; use api.command.env")
+        raise ValueError(f"expected no {key} with api.stdio, which has no HTTP: use `env` beside `command`")
 
 
 def _misplaced(config: Config) -> tuple[Path, str] | None:

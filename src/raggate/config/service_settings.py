@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import lt
 from pathlib import PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -172,7 +172,7 @@ class Container(SettingsModel):
 
 
 class CommandBackend(SettingsModel):
-    """Start the API as a child process.
+    """Start the API as a child process. With the adapter `kebab` it is run for the questions, and needs no `{port}`.
 
     `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
     directory and the directory of a vault; `{run}` for a name that no other run has; `{service.NAME}` for the address
@@ -189,9 +189,6 @@ class CommandBackend(SettingsModel):
     """Environment variables of the commands, added to those of `pass_env`."""
     pass_env: Annotated[list[TokenlessVariable], Looser(more)] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables to pass on from raggate's own environment; everything else is withheld."""
-    stdio: bool = False
-    """Talk to it over its standard input and output instead of a port: an MCP server with the adapter `mcp`, or a
-    program that answers in lines of JSON with the adapter `mapped`."""
 
 
 class Readiness(SettingsModel):
@@ -209,21 +206,8 @@ class Readiness(SettingsModel):
     that indexes before it answers its health check: to 0.05 at least, as two looks are 0.1 s apart."""
 
 
-class Program(SettingsModel):
-    """A program that is run for the questions, as the adapter `kebab` does; nothing has to be brought up."""
-
-    run: Annotated[list[Text], Field(min_length=1)] = ["kebab"]
-    """The words that start it in the directory of raggate.yml, such as `[kebab, --config, kebab.toml]`."""
-    bulk: bool = True
-    """Ask for retrieval in bulk."""
-    env: dict[Variable, Text] = {}
-    """Environment variables of the program, added to those of `pass_env`."""
-    pass_env: Annotated[list[TokenlessVariable], Looser(more)] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
-    """Names of variables to pass on from raggate's own environment."""
-
-
 class Api(SettingsModel):
-    """How to bring the API up: exactly one of `command`, `container`, `url` and `program`."""
+    """How to bring the API up: exactly one of `command`, `container` and `url`."""
 
     command: Annotated[CommandBackend | None, OTHER] = None
     """Start it as a child process."""
@@ -236,8 +220,9 @@ class Api(SettingsModel):
     """Allow a contained API and its services to reach other networks."""
     url: Annotated[HttpUrl | None, OTHER] = None
     """Use an API that is already running; raggate neither starts nor stops it."""
-    program: Annotated[Program | None, OTHER] = None
-    """Run a program for the questions, in place of an API; for the adapter `kebab` only."""
+    stdio: Annotated[bool, OTHER] = False
+    """Talk to `command` or `container` over standard input and output, without a port: an MCP server with the adapter
+    `mcp`, or a program that answers in lines of JSON with the adapter `mapped`."""
     ready: Readiness = Readiness()
     """When it is ready."""
 
@@ -251,21 +236,18 @@ class Api(SettingsModel):
         egress = ["api.egress: true (the API reaches every network that this machine reaches)"] if self.egress else []
         return egress + [f"{key}.{text}" for key, part in self.containers().items() for text in part.relaxed()]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _over_http(cls, section: Any) -> Any:
-        if isinstance(section, dict) and "stdio" in (section.get("container") or ()):
-            raise ValueError(
-                "container: expected no 'stdio', which is of api.command; a container is spoken to over HTTP"
-            )
-        return section
-
     @model_validator(mode="after")
     def _one_backend(self) -> Api:
-        if sum(backend is not None for backend in (self.command, self.container, self.url, self.program)) != 1:
-            raise ValueError("expected exactly one of 'command', 'container', 'url' and 'program'")
-        if self.container is not None and self.container.port is None:
-            raise ValueError("container: expected 'port', at which the API listens")
+        if sum(backend is not None for backend in (self.command, self.container, self.url)) != 1:
+            raise ValueError("expected exactly one of 'command', 'container' and 'url'")
+        if self.stdio and self.url is not None:
+            raise ValueError("stdio: remove it, as an API at 'url' is asked over HTTP")
+        if self.container is not None and self.stdio != (self.container.port is None):
+            raise ValueError(
+                "container: remove 'port', as `stdio: true` asks without one"
+                if self.stdio
+                else "container: expected 'port', at which the API listens, or `stdio: true` beside 'container'"
+            )
         if self.egress and self.container is None:
             raise ValueError("expected 'egress' with 'container' only; nothing else is kept from networks")
         if self.services and self.command is None and self.container is None:

@@ -26,7 +26,7 @@ SAMPLE = 5
 def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -> tuple[Probe, ...]:
     """Return what is to be asked."""
     probes: list[Probe] = []
-    if config.invariants.private_withheld != "off" and config.api.program is None:
+    if config.invariants.private_withheld != "off" and not config.ask.runs_program:
         probes += _of_private_notes(config, vault, private)
     if config.invariants.principals_isolated != "off":
         probes += _of_principals(config, golden)

@@ -312,8 +312,8 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
         place.counted(state)
         return state
 
-    # a program speaks otherwise than an MCP server; at an address it is neither
-    start = getattr(adapter, "start", None) if build.api.command is not None else None
+    # one that is spoken to by lines, or run for the questions, is started for that; at an address it is neither
+    start = getattr(adapter, "start", None) if build.api.url is None else None
     ready = boot.up(build.api, workspace, index_state=counted, expected=expected, start=start)
     with _redacted_errors(secrets), _with_line(request, build), ready as api:
         yield Booted(
@@ -351,7 +351,7 @@ def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
 
 def _secrets(request: Request, settings: Config, api: Api) -> tuple[str, ...]:
     """Return the values that nothing may show: the API may know them, or find them, and print them."""
-    sections = [api.command, api.program, *api.containers().values()]
+    sections = [api.command, *api.containers().values()]
     names = [name for section in sections if section is not None for name in section.pass_env]
     headers = [settings.ask.headers, *(principal.headers for principal in settings.ask.principals.values())]
     names += [name for sent in headers for name in variables_in(sent.values())]

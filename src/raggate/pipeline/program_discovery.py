@@ -35,9 +35,8 @@ def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace)
         CannotTell: when it does not become ready, ends, or does not answer in time, with the end of its log.
         UsageError: when its answer has no hits that raggate can read.
     """
-    run = {"run": [*words], "stdio": True}
     late = CannotTell(f"the program did not answer within {setting(SECONDS)} s", hint="Is it slow to start?")
-    settings = Api(command=CommandBackend(run=[*words], stdio=True))
+    settings = Api(command=CommandBackend(run=[*words]), stdio=True)
     with dates.within(SECONDS, late), program.start(settings, workspace) as started:
         try:
             answer = _answer(started, wanted)
@@ -56,7 +55,7 @@ def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     several = len(workspace.vaults) > 1
     body = {"question": "{question}", "k": "{k}", **({"vaults": "{vaults}"} if several else {})}
     ask = {"adapter": "mapped", "concurrency": 1, "body": body, "response": {"chunks": chunks}}
-    return {"api": {"command": run}, "ask": ask}
+    return {"api": {"command": {"run": [*words]}, "stdio": True}, "ask": ask}
 
 
 def _as_on_the_page(answer: dict[str, Any]) -> dict[str, str]:

@@ -203,7 +203,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     Args:
         words: the command, as `api.command.run` has it.
     """
-    settings = Api(command=CommandBackend(run=[*words], stdio=True))
+    settings = Api(command=CommandBackend(run=[*words]), stdio=True)
     late = CannotTell(f"the MCP server was not looked at within {setting(SECONDS)} s", hint="Is it slow to start?")
     with dates.within(SECONDS, late), command.start(settings, workspace) as started:
         transport = PipeTransport(getattr(started, "pipes"))  # noqa: B009 - not of every started API
@@ -213,7 +213,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
             except CannotTell as error:
                 error.log = started.log_tail()
                 raise
-    return {"api": {"command": {"run": [*words], "stdio": True}}, "ask": ask}
+    return {"api": {"command": {"run": [*words]}, "stdio": True}, "ask": ask}
 
 
 async def _settings(client: httpx.Client, path: str, wanted: Wanted) -> dict[str, Any]:

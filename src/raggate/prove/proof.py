@@ -481,7 +481,7 @@ def _built(api: Api) -> bool:
     if api.container is not None:
         return api.container.build is not None
     # what is interpreted is its own source
-    return api.command is not None or api.program is not None
+    return api.command is not None
 
 
 @contextmanager

@@ -35,6 +35,8 @@ Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
 Start = Callable[[Api, Workspace], AbstractContextManager[Started]]
 """Starts an API in a place; on exit everything that was started is gone, whatever happened."""
+Backend = Callable[..., AbstractContextManager[Started]]
+"""The same, of a shelf: it takes what makes the pipes of an API over standard input and output, too."""
 _POLL = 0.1  # seconds, as all of these: from one look to the next
 _KNOCK = 0.02  # the same while nothing answers
 _WATCH = 0.05  # from one check that the process lives to the next, also during a look
@@ -169,7 +171,7 @@ def up(
     """Bring the API up and wait until it can be asked; on leaving, what was started is gone.
 
     Args:
-        api: the settings; with `url` nothing is started or stopped, and with `program` nothing is waited for either.
+        api: the settings; with `url` nothing is started or stopped.
         workspace: where a backend works, and what takes progress messages.
         start: starts the API, in place of the backend that the settings choose.
         transport: carries the requests, in place of a connection.
@@ -178,10 +180,6 @@ def up(
         UsageError: when the settings do not let anything be started.
         CannotTell: when the build fails, the API ends, or it is not ready in time, with the reason and its last output.
     """
-    if api.program is not None:
-        # it is run for each question, and is nothing in between
-        yield Elsewhere("")
-        return
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, workspace, start))
         wait = _Wait(started, api, index_state, expected, workspace.say, clock)
@@ -201,11 +199,12 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
         yield Elsewhere(api.url)
         return
     workspace.say(f"starting the API ({'command' if api.command is not None else 'container'})")
-    with (start or _backend(api))(api, workspace) as started:
+    with (start or backend(api))(api, workspace) as started:
         yield started
 
 
-def _backend(api: Api) -> Start:
+def backend(api: Api) -> Backend:
+    """Return what starts an API as its settings say."""
     # each is loaded only for those who use it
     if api.command is not None:
         from raggate.service.backends import command

@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, convert, field
 from msgspec.structs import replace
 
-from raggate.base.errors import UsageError
 from raggate.base.headings import written
 from raggate.base.http_client import httpx
 from raggate.base.jsonio import dumps, fields, loads
@@ -31,15 +30,18 @@ from raggate.base.numbers import setting
 from raggate.base.quote import cut
 from raggate.base.redact import Guarded
 from raggate.config.ask_settings import Ask
-from raggate.config.schema import Config, program_and_adapter
-from raggate.config.service_settings import Program, Readiness
+from raggate.config.schema import Config
+from raggate.config.service_settings import Api, Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response, Result
-from raggate.models.service import IndexState, Started
+from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.adapters.ask import parsed
 from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
 from raggate.service.ask import GIVE_UP_AFTER, AskResult, OnResult
+
+if TYPE_CHECKING:
+    from raggate.service.backends.command import Plan, Prepared
 
 MAX_HITS = 1_000
 MAX_CITATIONS = 1_000
@@ -122,21 +124,12 @@ class Refused(ValueError):
         self.failure = failure
 
 
-def parse_search(data: bytes) -> Response:
-    """Read a search_response.v1. `coverage` holds the versions that all hits agree on.
-
-    Raises:
-        ValueError: when it is none, with what was expected. Untrusted text.
-    """
-    return _found(_read(parsed(data), _Search, "search_response"))
-
-
 def parse_bulk_item(line: bytes, question: str) -> Response:
-    """Read one bulk_search_item.v1, which must be about the question.
+    """Read one bulk_search_item.v1, which must be about the question. `coverage` holds what all hits agree on.
 
     Raises:
         Refused: when the item is an error.
-        ValueError: as `parse_search`.
+        ValueError: when it is none, with what was expected. Untrusted text.
     """
     item = _read(parsed(line), _Item, "bulk_search_item")
     if fields(item.query).get("query") != question:
@@ -150,7 +143,7 @@ def parse_answer(data: bytes, retrieved: Response) -> Response:
     """Read an answer.v1, and put it together with what was retrieved. One that is not grounded abstains.
 
     Raises:
-        ValueError: as `parse_search`.
+        ValueError: as `parse_bulk_item`.
     """
     answer = _read(parsed(data), _Answer, "answer")
     places = [item.citation for item in answer.citations]
@@ -310,26 +303,39 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
         return True
 
 
+@contextlib.contextmanager
+def start(api: Api, workspace: Workspace) -> Iterator[Started]:
+    """Run the build steps of `api.command`; on leaving, no process that the program left behind is there any more."""
+    from raggate.service.backends.command import prepared
+
+    with prepared(api, workspace) as made:
+        yield _Runnable(made)
+
+
+class _Runnable:
+    """A program that is nothing between two questions."""
+
+    base_url = ""
+
+    def __init__(self, made: Prepared) -> None:
+        self.made = made
+
+    def died(self) -> ProcessExit | None:
+        """Return which of its services has ended and how, or None while they run."""
+        return self.made.lost()
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Return the last lines of its log, which only its services write."""
+        return self.made.log.tail()
+
+
 class KebabAdapter:
-    """Asks by the program of `api.program`, which is run for the questions. Nothing has to be up before that.
+    """Asks by the program of `api.command`, which is run for the questions. Its build steps are run before that."""
 
-    Args:
-        environment: raggate's own; only what `api.program.pass_env` names is handed on.
+    start = staticmethod(start)
 
-    Raises:
-        UsageError: without `api.program`.
-    """
-
-    def __init__(self, config: Config, root: Path, environment: Mapping[str, str]) -> None:
-        program = config.api.program
-        if program is None:
-            raise UsageError(program_and_adapter())
-        passed = {name: environment[name] for name in program.pass_env if name in environment}
+    def __init__(self, config: Config, _root: Path, _environment: Mapping[str, str]) -> None:
         self._settings = config.ask
-        self._program = program
-        self._root = root
-        self._own_environment = environment
-        self._environment = {**passed, **program.env, "KEBAB_READONLY": "1"}
 
     def index_state(self, _client: httpx.Client, _ready: Readiness) -> IndexState:
         """Always ready: it is run for each question."""
@@ -342,17 +348,15 @@ class KebabAdapter:
     def ask(
         self,
         questions: Sequence[tuple[Case, str]],
-        _api: Started,
+        api: Started,
         *,
         on_result: OnResult,
         collect: bool = True,
     ) -> AskResult:
-        """Ask these cases, each in the mode beside it. No process is left, also when this is interrupted."""
-        from raggate.service.backends.processes import ProcessGroup
-
-        with ProcessGroup(self._own_environment) as group:
-            environment = {**self._environment, **group.mark}
-            return _Asking(questions, self._settings, self._program, self._root, environment, on_result).run()
+        """Ask these cases, each in the mode beside it. No process under way is left, also when this is interrupted."""
+        made: Prepared = getattr(api, "made")  # noqa: B009 - not of every started API
+        environment = {**made.plan.environment, "KEBAB_READONLY": "1", **made.group.mark}
+        return _Asking(questions, self._settings, made.plan, environment, on_result).run()
 
 
 class _Asking(Guarded, Struct):
@@ -360,8 +364,7 @@ class _Asking(Guarded, Struct):
 
     _questions: Sequence[tuple[Case, str]]
     _settings: Ask
-    _program: Program
-    _root: Path
+    _plan: Plan
     _environment: Mapping[str, str]
     _on_result: OnResult
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -387,10 +390,9 @@ class _Asking(Guarded, Struct):
         return AskResult(results=results, stopped=None if len(self._results) == len(indices) else self._why)
 
     def _batches(self) -> Iterator[list[int]]:
-        size = BULK if self._program.bulk else 1
         for mode in dict.fromkeys(mode for _, mode in self._questions):
             members = [index for index, (_, own) in enumerate(self._questions) if own == mode]
-            yield from (members[start : start + size] for start in range(0, len(members), size))
+            yield from (members[start : start + BULK] for start in range(0, len(members), BULK))
 
     def _take(
         self, jobs: Iterable[Future[list[tuple[int, tuple[_Outcome, float]]]]]
@@ -429,11 +431,7 @@ class _Asking(Guarded, Struct):
     def _search(self, batch: list[int]) -> list[tuple[int, tuple[_Outcome, float]]]:
         """Ask for the hits of some questions; the time of a bulk is shared evenly."""
         start = time.monotonic()
-        outcomes: list[_Outcome]
-        if self._program.bulk:
-            outcomes = self._search_bulk([self._questions[index] for index in batch])
-        else:
-            outcomes = [self._search_one(*self._questions[index]) for index in batch]
+        outcomes = self._search_bulk([self._questions[index] for index in batch])
         share = (time.monotonic() - start) * 1000 / len(batch)
         return [(index, (outcome, share)) for index, outcome in zip(batch, outcomes, strict=True)]
 
@@ -459,13 +457,6 @@ class _Asking(Guarded, Struct):
             for place, (case, _) in enumerate(questions)
         ]
 
-    def _search_one(self, case: Case, mode: str) -> _Outcome:
-        words = ["search", "--mode", mode, "--k", str(case.k or self._settings.k), "--json", "--", case.question]
-        ended = self._run(words, b"", 1)
-        if isinstance(ended, Failure):
-            return ended
-        return _exit_failure(ended, self._settings) or _parsed(partial(parse_search, ended.out))
-
     def _answer(self, index: int, retrieved: _Outcome, milliseconds: float) -> list[tuple[int, tuple[_Outcome, float]]]:
         case, mode = self._questions[index]
         response = retrieved if isinstance(retrieved, Response) else Response(chunks=())
@@ -481,12 +472,12 @@ class _Asking(Guarded, Struct):
     def _run(self, words: Sequence[str], given: bytes, questions: int) -> Ended | Failure:
         if self._stop.is_set():
             return Failure(kind="aborted", message=self._why)
-        settings, program = self._settings, self._program
+        settings, plan = self._settings, self._plan
         bounds = Bounds(seconds=settings.timeout * questions, max_bytes=MAX_BODY_BYTES * questions, stop=self._stop)
         try:
-            return run([*program.run, *words], given, bounds, cwd=self._root, environment=self._environment)
+            return run([*plan.run, *words], given, bounds, cwd=plan.cwd, environment=self._environment)
         except (OSError, ValueError) as error:
-            return Failure(kind="connection", message=f"cannot run {cut(program.run[0])}: {error}")
+            return Failure(kind="connection", message=f"cannot run {cut(plan.run[0])}: {error}")
 
 
 def _parsed(read: Callable[[], Response]) -> _Outcome:

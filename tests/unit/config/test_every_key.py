@@ -52,7 +52,6 @@ LOOSER: dict[str, list[tuple[Any, Any]]] = {
     **{f"{place}.{key}": pairs for place in CONTAINERS for key, pairs in CONTAINER.items()},
     "api.egress": [(False, True)],
     "api.command.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
-    "api.program.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
     "ask.modes": [(["hybrid", "dense"], ["hybrid"])],
     "ask.concurrency": [(8, 1)],
     "ask.rate": [(20, 10), (None, 20)],
@@ -124,7 +123,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "api.container": {"image": "api:1", "port": 80},
     "api.services.*": {"image": "db:1"},
     "api.command": {"run": ["serve"]},
-    "api.program": {"run": ["kebab"]},
     "ask.principals.*": {"headers": {"X-User": "anna"}, "sees": []},
     "recheck": {"base": "ref"},
 }
@@ -150,8 +148,9 @@ def config_with(key: str, value: object) -> tuple[str, Config]:
         root["api"]["container"] = NEEDED["api.container"]
     if not root["api"]:
         root["api"] = {"url": "http://127.0.0.1:1"}
-    if "program" in root["api"]:
-        root["ask"]["adapter"] = "kebab"
+    if root["api"].get("stdio"):
+        root["api"]["command"] = NEEDED["api.command"]
+        root["ask"] |= {"adapter": "mapped", "body": {"q": "{question}"}, "response": MAPPED["response"]}
     if "headers" in root["ask"]:
         root["ask"] |= MAPPED
     if value == {"models": "JUDGE"}:

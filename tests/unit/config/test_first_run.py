@@ -16,7 +16,6 @@ API = HEAD + "api: {container: {image: a, port: 1}, %s}\n"
 SERVICE = API % "services: {db: {image: d, %s}}"
 COMMAND = HEAD + "api: {command: {run: [a], pass_env: [%s]}}\n"
 BESIDE = HEAD + "api: {command: {run: [a]}, services: {db: {image: d, %s}}}\n"
-PROGRAM = HEAD + "api: {program: {pass_env: [%s]}}\nask: {adapter: kebab}\n"
 MAPPED = (
     HEAD
     + "api: {url: 'http://a:1'}\nask: {adapter: mapped, path: '/?q={question}', "
@@ -46,7 +45,6 @@ def loaded(text: str) -> Config:
         (BESIDE % "memory: 1g", {"services"}, "api.services.db"),
         (BESIDE % "pass_env: [KEY], user: null", {"services", "pass_env", "user"}, "api.services.db.user"),
         (COMMAND % "KEY", {"pass_env"}, "api.command.pass_env"),
-        (PROGRAM % "PATH, KEY", {"pass_env"}, "api.program.pass_env"),
         (MAPPED, {"pass_env"}, "ask.headers"),
         (PRINCIPAL, {"pass_env"}, "ask.principals.anna.headers"),
         (JUDGED % f"'openai:gpt-4o-2024-08-06', {ELSEWHERE}", {"pass_env"}, r"judges.models\[0\]"),
@@ -76,7 +74,6 @@ def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None
         CONTAINER % "writable: [/], memory: 2g, env: {A: b}",
         CONTAINER % "user: '65534:65534', pass_env: []",
         COMMAND % "PATH, HOME",
-        PROGRAM % "PATH",
         HEAD + "api: {url: 'http://a:1'}\n",
         JUDGED % "mine, build: b1, base_url: 'http://127.0.0.1:8081'",
         SECOND % "mine, build: b1, base_url: 'http://127.0.0.1:8081'",

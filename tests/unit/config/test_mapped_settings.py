@@ -12,7 +12,7 @@ from raggate.config.schema import Config, load
 from tables import each_row
 
 PAGE = Path(__file__).parents[3] / "docs" / "functions.md"
-PROGRAM = {"command": {"run": ["search"], "stdio": True}}
+PROGRAM = {"command": {"run": ["search"]}, "stdio": True}
 HTTP = {"url": "http://127.0.0.1:1"}
 CHUNKS = {"list": "hits", "rel_path": "path"}
 
@@ -28,13 +28,13 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
     ("api", "more", "said"),
     [
         (HTTP, {}, "expected ask.path, such as /search"),
-        (PROGRAM, {"path": "/search"}, "expected no ask.path with api.command.stdio"),
-        (PROGRAM, {"headers": {"X-A": "b"}}, "expected no ask.headers with api.command.stdio"),
-        (PROGRAM, {"index": {"path": "/", "chunks": "n"}}, "expected no ask.index with api.command.stdio"),
+        (PROGRAM, {"path": "/search"}, "expected no ask.path with api.stdio"),
+        (PROGRAM, {"headers": {"X-A": "b"}}, "expected no ask.headers with api.stdio"),
+        (PROGRAM, {"index": {"path": "/", "chunks": "n"}}, "expected no ask.index with api.stdio"),
         (PROGRAM, {"response": {"chunks": CHUNKS, "stream": True}}, "expected no ask.response.stream"),
         (PROGRAM, {"body": {"question": "{question}", "id": 1}}, "remove 'id', which raggate sets itself"),
         (
-            {"command": {"run": ["search"], "stdio": True}},
+            {"command": {"run": ["search"]}, "stdio": True},
             {"adapter": "ask", "body": None, "response": None},
             "expected ask.adapter 'mcp' or 'mapped'",
         ),

@@ -17,7 +17,7 @@ MCP = {
     "body": {"query": "{question}"},
     "response": {"chunks": {"list": "hits", "rel_path": "path"}},
 }
-STDIO = {"api": {"command": {"run": ["notes-mcp"], "stdio": True}}}
+STDIO = {"api": {"command": {"run": ["notes-mcp"]}, "stdio": True}}
 HTTP = {"api": {"url": "http://127.0.0.1:1"}}
 
 
@@ -52,14 +52,16 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
         ({"index": {"path": "/s", "tool": "s", "chunks": "n"}}, {}, "index: expected 'tool', and no 'path'"),
         ({"index": {"tool": "status"}}, {}, "at least one of 'documents', 'chunks' and 'indexing'"),
         ({"response": {**MCP["response"], "stream": True}}, {}, "response.stream: expected none"),  # type: ignore[dict-item]
-        ({"path": "/other"}, STDIO, "expected no ask.path with api.command.stdio"),
-        ({"headers": {"X-A": "b"}}, STDIO, "expected no ask.headers with api.command.stdio"),
+        ({"path": "/other"}, STDIO, "expected no ask.path with api.stdio"),
+        ({"headers": {"X-A": "b"}}, STDIO, "expected no ask.headers with api.stdio"),
         (
             {},
             {**STDIO, "ask": {"principals": {"anna": {"headers": {"X-User": "a"}, "sees": []}}}},
-            "expected no ask.principals.anna.headers with api.command.stdio",
+            "expected no ask.principals.anna.headers with api.stdio",
         ),
-        ({}, {"api": {"container": {"image": "a", "port": 1, "stdio": True}}}, "a container is spoken to over HTTP"),
+        ({}, {"api": {"container": {"image": "a", "port": 1}, "stdio": True}}, "container: remove 'port'"),
+        ({}, {"api": {"container": {"image": "a"}}}, "expected 'port', at which the API listens, or `stdio: true`"),
+        ({}, {"api": {"url": "http://a:1", "stdio": True}}, "stdio: remove it, as an API at 'url' is asked over HTTP"),
         (
             {},
             {"ask": {"adapter": "ask"}},

@@ -11,7 +11,7 @@ from raggate.config.schema import Config
 from tables import each_row
 
 COMMAND = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}, ready: {timeout: 7}}\n"
-PROGRAM = b"suite: notes\nvault: {a: b}\napi: {program: {run: [x]}}\nask: {adapter: kebab}\n"
+PROGRAM = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}}\nask: {adapter: kebab}\n"
 IMAGE = b"suite: notes\nvault: {a: b}\napi: {container: {image: old, port: 80, memory: 1g}}\n"
 BUILD = b"suite: notes\nvault: {a: b}\napi: {container: {build: {context: a, target: t}, port: 80}}\n"
 
@@ -96,8 +96,6 @@ def test_contained_refuses_what_runs_beside_raggate_alone() -> None:
     with pytest.raises(UsageError, match=r"api\.command is refused") as caught:
         Overrides(contained=True).apply(loaded(COMMAND))
     assert "api.container" in caught.value.hint
-    with pytest.raises(UsageError, match=r"api\.program is refused") as caught:
-        Overrides(contained=True).apply(loaded(PROGRAM))
     assert "allow-command: true" in caught.value.hint
     assert Overrides(contained=True).apply(loaded(IMAGE)).api.container is not None
     assert Overrides(contained=True, api_url="http://api:9000").apply(loaded(COMMAND)).api.command is None
@@ -105,7 +103,5 @@ def test_contained_refuses_what_runs_beside_raggate_alone() -> None:
 
 def test_a_program_is_not_replaced_by_an_api() -> None:
     """The adapter that asks a program cannot ask an API: an input that names one is refused."""
-    with pytest.raises(
-        UsageError, match=r"^api-url: expected both `api\.program` and `ask\.adapter: kebab`, or neither"
-    ):
+    with pytest.raises(UsageError, match=r"^api-url: ask\.adapter: kebab runs a program for the questions"):
         Overrides(api_url="http://127.0.0.1:9").apply(schema.load(PROGRAM, "raggate.yml"))

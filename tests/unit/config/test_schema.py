@@ -142,12 +142,12 @@ def test_mistake(text: str, message: str) -> None:
         ),
         pytest.param(
             "vault: {a: v}\napi: {}",
-            "raggate.yml:2: api: expected exactly one of 'command', 'container', 'url' and 'program'; found {}",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'; found {}",
             id="neither command nor url",
         ),
         pytest.param(
             "vault: {a: v}\napi:\n  url: http://x\n  command: {run: [x]}",
-            "raggate.yml:2: api: expected exactly one of 'command', 'container', 'url' and 'program'",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'",
             id="both command and url",
         ),
         pytest.param(
@@ -423,8 +423,8 @@ def test_mistake_in_a_waiver(text: str, message: str) -> None:
         ("{}", "url: http://127.0.0.1:1", True),
         ("{repeat_sample: 0}", "url: http://127.0.0.1:1", False),
         ("{repeat_sample: 0, repeat: 2}", "url: http://127.0.0.1:1", True),
-        ("{adapter: kebab}", "program: {run: [kebab]}", False),
-        ("{adapter: kebab, repeat: 2}", "program: {run: [kebab]}", True),
+        ("{adapter: kebab}", "command: {run: [kebab]}", False),
+        ("{adapter: kebab, repeat: 2}", "command: {run: [kebab]}", True),
     ],
 )
 def test_what_must_be_deterministic_is_asked_twice(ask: str, api: str, allowed: bool) -> None:

@@ -245,7 +245,7 @@ def test_a_server_behind_pipes(workspace: Workspace) -> None:
     """It is started as raggate.yml will start it, asked, and gone afterwards."""
     words = [sys.executable, "-S", str(SERVER), "{vault.notes}"]
     made = discover_started(Wanted(url="", question="spare key", notes={"work/Keys.md": set()}), words, workspace)
-    assert made["api"] == {"command": {"run": words, "stdio": True}}
+    assert made["api"] == {"command": {"run": words}, "stdio": True}
     assert made["ask"]["response"]["chunks"]["rel_path"] == "path"
 
 

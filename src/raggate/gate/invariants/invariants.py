@@ -82,7 +82,7 @@ def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
 
 def _private_gap(run: Run) -> Gap | None:
     # the suite's own answers are looked at too, and are all there is of a program
-    if not isinstance(run.config, Config) or not run.config.private.marks or run.config.api.program is not None:
+    if not isinstance(run.config, Config) or not run.config.private.marks or run.config.ask.runs_program:
         return None
     if not run.probes.private:
         return True, "no note of the vaults is marked as private or deleted"

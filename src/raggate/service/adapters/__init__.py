@@ -49,7 +49,7 @@ def _mcp(config: Config, environment: Mapping[str, str]) -> Adapter:
 
 def _mapped(config: Config, environment: Mapping[str, str]) -> Adapter:
     vaults = tuple(config.vault)
-    if config.api.command is None or not config.api.command.stdio:
+    if not config.api.stdio:
         return OverHttp(MappedAdapter(config.ask, vaults, environment), config.ask)
     from raggate.service.adapters.program import ProgramAdapter
 

@@ -14,20 +14,19 @@ from raggate.config.service_settings import Api, Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import IndexState, Started, Workspace
-from raggate.service import ask, misses
+from raggate.service import ask, boot, misses
 from raggate.service.adapters.ask import fetch_state, parsed
 from raggate.service.adapters.mapped import filled_json, prefixes, values_of
 from raggate.service.adapters.mapped_response import read, state_of
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
-from raggate.service.backends import command
 from raggate.service.misses import Miss
 from raggate.service.program_pipes import ProgramPipes, hits_of
 
 
 def start(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
-    """Start the program of `api.command`, as every command is started."""
-    return command.start(api, workspace, ProgramPipes)
+    """Start the program of `api.command` or `api.container`, as every other is started."""
+    return boot.backend(api)(api, workspace, ProgramPipes)
 
 
 class ProgramAdapter:

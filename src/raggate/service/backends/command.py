@@ -6,7 +6,7 @@ import shlex
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -97,11 +97,32 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
             executed. Nothing was measured.
         CannotTell: when a service does not come up, or a build step fails, cannot be executed, or takes too long.
     """
+    port = None if api.stdio else _free_port()
+    with prepared(api, workspace, port) as made:
+        child = _run(made.group, made.plan, made.log, spoken_to=api.stdio)
+        if not api.stdio:
+            yield _Api(child, f"http://127.0.0.1:{port}", made)
+            return
+        with closing((pipes or mcp_pipes())(*child.pipes, made.log.feed)) as spoken_to:
+            yield _SpokenTo(child, made, spoken_to)
+
+
+@contextmanager
+def prepared(api: Api, workspace: Workspace, port: int | None = None) -> Iterator[Prepared]:
+    """Start the services and run the build steps; on leaving, whatever was started is gone.
+
+    Args:
+        port: where the command is to listen; None for one that does not.
+
+    Raises:
+        UsageError: for an unknown placeholder, and for a working directory that does not exist.
+        CannotTell: when a service does not come up, or a build step fails, cannot be executed, or takes too long.
+    """
     settings = api.command
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
     # before anything is started, so that a mistake costs nobody the time
     names = {f"service.{name}": name for name in api.services}
-    if not _plan(settings, workspace, 0, names).cwd.is_dir():
+    if not _plan(settings, workspace, port, names).cwd.is_dir():
         hint = "Name a directory of the repository, relative to the configuration."
         raise SettingError("api.command.cwd", f"{quoted(settings.cwd)} is not a directory", hint=hint)
     with (
@@ -109,57 +130,59 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
         Log(workspace.out / "api.log", workspace.secrets) as log,
         ProcessGroup(workspace.environment) as group,
     ):
-        port = 0 if settings.stdio else _free_port()
         plan = _plan(settings, workspace, port, addresses)
         if plan.build:
             with Log(workspace.out / "build.log", workspace.secrets) as build_log:
                 _build(group, plan, build_log)
-        child = _run(group, plan, log, spoken_to=settings.stdio)
-        if not settings.stdio:
-            yield _Api(child, f"http://127.0.0.1:{port}", log, lost)
-            return
-        spoken_to = _SpokenTo(child, log, lost, pipes or _mcp())
-        try:
-            yield spoken_to
-        finally:
-            spoken_to.pipes.close()
+        yield Prepared(plan=plan, group=group, log=log, lost=lost)
 
 
-class _Plan(Guarded, Struct, frozen=True, kw_only=True):
+class Plan(Guarded, Struct, frozen=True, kw_only=True):
+    """The words of a command, its placeholders filled in, and where and with what it runs."""
+
     build: tuple[tuple[str, ...], ...]
     run: tuple[str, ...]
     cwd: Path
     environment: dict[str, str]
 
 
+class Prepared(Struct, frozen=True, kw_only=True):
+    """A command that can be run: its services are up, and it is built."""
+
+    plan: Plan
+    group: ProcessGroup
+    log: Log
+    lost: Callable[[], ProcessExit | None]
+
+
 class _Api:
     """A process that was started, which is spoken to at a port of this machine."""
 
-    def __init__(self, child: ManagedProcess, base_url: str, log: Log, lost: Callable[[], ProcessExit | None]) -> None:
+    def __init__(self, child: ManagedProcess, base_url: str, made: Prepared) -> None:
         self.base_url = base_url
         self._child = child
-        self._log = log
-        self._lost = lost
+        self._made = made
 
     def died(self) -> ProcessExit | None:
         """Return how the process or one of its services ended, or None while they run."""
-        return self._child.ended() or self._lost()
+        return self._child.ended() or self._made.lost()
 
     def log_tail(self) -> tuple[str, ...]:
         """Return the last lines of its output, oldest first. Untrusted text."""
         self._child.ended()
-        return self._log.tail()
+        return self._made.log.tail()
 
 
 class _SpokenTo(_Api):
     """One that is spoken to over its standard input and output, which ends with them."""
 
-    def __init__(self, child: ManagedProcess, log: Log, lost: Callable[[], ProcessExit | None], pipes: Spoken) -> None:
-        super().__init__(child, STDIO_URL, log, lost)
-        self.pipes = pipes(*child.pipes, log.feed)
+    def __init__(self, child: ManagedProcess, made: Prepared, pipes: LinePipes) -> None:
+        super().__init__(child, STDIO_URL, made)
+        self.pipes = pipes
 
 
-def _mcp() -> Spoken:
+def mcp_pipes() -> Spoken:
+    """Return what makes the pipes of an MCP server."""
     # loaded only for those who use it
     from raggate.service.mcp.pipes import Pipes
 
@@ -172,9 +195,9 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: Mapping[str, str]) -> _Plan:
+def _plan(settings: CommandBackend, workspace: Workspace, port: int | None, addresses: Mapping[str, str]) -> Plan:
     values = {
-        **({} if settings.stdio else {"port": str(port)}),
+        **({} if port is None else {"port": str(port)}),
         "root": str(workspace.root),
         "out": str(workspace.out),
         "run": workspace.run,
@@ -196,21 +219,21 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
     wrong = next((name for name in own if not name or "=" in name or "\0" in name), None)
     if wrong is not None:
         raise UsageError(f"api.command.env: {quoted(wrong)} cannot be the name of a variable")
-    plan = _Plan(
+    plan = Plan(
         build=tuple(words(f"api.command.build[{index}]", step) for index, step in enumerate(settings.build)),
         run=words("api.command.run", settings.run),
         cwd=workspace.root / settings.cwd,
         environment=passed | own,
     )
-    if "port" not in filler.used and not settings.stdio:
+    if "port" not in filler.used and port is not None:
         raise UsageError(
             "api.command: neither `run` nor `env` uses {port}, so the API cannot know where to listen",
-            hint='For example: env: { API_PORT: "{port}" }. A program without a port takes `stdio: true`.',
+            hint='For example: env: { API_PORT: "{port}" }. A program without a port takes `api.stdio: true`.',
         )
     return plan
 
 
-def _build(group: ProcessGroup, plan: _Plan, log: Log) -> None:
+def _build(group: ProcessGroup, plan: Plan, log: Log) -> None:
     end = time.monotonic() + BUILD_SECONDS
     for number, words in enumerate(plan.build, 1):
         step = f"build step {number} of {len(plan.build)} (`{_joined(words)}`)"
@@ -236,7 +259,7 @@ def _build(group: ProcessGroup, plan: _Plan, log: Log) -> None:
             )
 
 
-def _run(group: ProcessGroup, plan: _Plan, log: Log, *, spoken_to: bool) -> ManagedProcess:
+def _run(group: ProcessGroup, plan: Plan, log: Log, *, spoken_to: bool) -> ManagedProcess:
     try:
         return group.start(plan.run, cwd=plan.cwd, environment=plan.environment, log=log, spoken_to=spoken_to)
     except (OSError, ValueError) as error:

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,12 @@ def told(log: Path) -> list[dict[str, Any]]:
 def cases(*questions: str, **fields: Any) -> list[Case]:
     """Build cases named q0, q1, … of these questions."""
     return [make_case(f"q{number}", question=question, **fields) for number, question in enumerate(questions)]
+
+
+def item(found: object) -> bytes:
+    """Return the line of a bulk that answers the question `q`."""
+    line = {"schema_version": "bulk_search_item.v1", "query": {"query": "q"}, "response": found}
+    return json.dumps(line).encode()
 
 
 def response(result: Result) -> Response:
@@ -85,13 +92,13 @@ def test_bulks_of_at_most_100(ask: Any, log: Path) -> None:
     assert all(result.failure is None for result in found)
 
 
-def test_single_searches_and_case_settings(ask: Any, log: Path) -> None:
-    """One process a question; a case has its own k and modes, and a question that looks like an option is none."""
+def test_case_settings(ask: Any, log: Path) -> None:
+    """A case has its own k and modes, and a question that looks like an option is none."""
     asked = [*cases("--help bread", k=1), make_case("other", question="tea", modes=("vector",))]
-    found = ask(asked, program={"bulk": False}, k=7)
+    found = ask(asked, k=7, retrieval_only=False)
     assert [result.case_id for result in found] == ["q0"]
     assert len(response(found[0]).chunks) == 1
-    assert told(log)[0]["arguments"] == ["search", "--mode", "hybrid", "--k", "1", "--json", "--", "--help bread"]
+    assert told(log)[1]["arguments"] == ["ask", "--k", "1", "--mode", "hybrid", "--json", "--", "--help bread"]
 
 
 def test_answers_and_refusals(ask: Any) -> None:
@@ -106,7 +113,6 @@ def test_answers_and_refusals(ask: Any) -> None:
     assert (grounded.model, refused.model) == ("m", "m")
 
 
-@pytest.mark.parametrize("bulk", [True, False])
 @pytest.mark.parametrize(
     ("behaviour", "kind", "message"),
     [
@@ -119,9 +125,9 @@ def test_answers_and_refusals(ask: Any) -> None:
         ("huge", "body", "it printed more than 4096 bytes for each question"),
     ],
 )
-def test_what_is_no_answer(ask: Any, behaviour: str, kind: str, message: str, bulk: bool) -> None:
+def test_what_is_no_answer(ask: Any, behaviour: str, kind: str, message: str) -> None:
     """Whatever goes wrong is a failure with its cause, in one printable line."""
-    found = ask(cases("bread"), behaviour, program={"bulk": bulk}, max_body_bytes=4096)
+    found = ask(cases("bread"), behaviour, max_body_bytes=4096)
     assert found[0].response is None
     assert found[0].failure is not None
     assert found[0].failure.kind == kind
@@ -135,7 +141,7 @@ def test_what_is_no_answer(ask: Any, behaviour: str, kind: str, message: str, bu
 )
 def test_refusals_that_are_none(ask: Any, behaviour: str, message: str) -> None:
     """Exit code 1 without an answer, or with one that says it is grounded, is no refusal."""
-    found = ask(cases("unknowable"), behaviour, program={"bulk": False}, retrieval_only=False)
+    found = ask(cases("unknowable"), behaviour, retrieval_only=False)
     assert found[0].failure is not None
     assert message in found[0].failure.message
 
@@ -202,7 +208,7 @@ def test_what_a_program_leaves_behind_ends(ask: Any, tmp_path: Path) -> None:
 
 def test_giving_up(ask: Any) -> None:
     """After so many failures in a row the rest is not asked any more, and says why."""
-    found = ask(cases(*"abcdef"), "error", program={"bulk": False}, concurrency=1, give_up_after=2)
+    found = ask(cases("bread"), "error", modes=list("abcdef"), concurrency=1, give_up_after=2)
     assert [result.failure.kind for result in found if result.failure] == ["connection"] * 2 + ["aborted"] * 4
     assert found[5].failure is not None
     assert found[5].failure.message.startswith("gave up after 2 failures in a row; the last one: kebab: model_unreach")
@@ -213,7 +219,7 @@ def test_no_command(ask: Any) -> None:
     found = ask(cases("bread"), program={"run": ["/nowhere/kebab"]})
     assert found[0].failure is not None
     assert found[0].failure.message.startswith("cannot run /nowhere/kebab: ")
-    nul = ask(cases("a\0b"), program={"bulk": False})
+    nul = ask(cases("a\0b"), retrieval_only=False)
     assert nul[0].failure is not None
     assert "null byte" in nul[0].failure.message
 
@@ -226,7 +232,7 @@ def test_interrupt(ask: Any) -> None:
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        ask(cases(*"abc"), "error", program={"bulk": False}, concurrency=3, on_result=interrupt)
+        ask(cases("bread"), "error", modes=list("abc"), concurrency=3, on_result=interrupt)
     assert time.monotonic() - start < 10
 
 
@@ -257,7 +263,8 @@ def test_input_that_nobody_reads(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_wire_takes_no_nonsense(data: bytes) -> None:
     """Bytes that are no answer are refused with ValueError, never another exception."""
-    for read in (adapter.parse_search, lambda raw: adapter.parse_answer(raw, Response(chunks=()))):
+    answer = partial(adapter.parse_answer, retrieved=Response(chunks=()))
+    for read in (partial(adapter.parse_bulk_item, question="q"), answer):
         with pytest.raises(ValueError, match=r"\S"):
             read(data)
     assert adapter.find_error(data) is None
@@ -278,10 +285,10 @@ _JSON = st.recursive(
 def test_hits_of_any_shape(key: str, value: Any) -> None:
     """A hit with anything in a field is read or refused with the field's name."""
     hit = {"rank": 1, "chunk_id": "c", "doc_id": "d", "doc_path": "p", "heading_path": [], "snippet": "s", key: value}
-    body = json.dumps({"schema_version": "search_response.v1", "hits": [hit]}).encode()
+    body = item({"schema_version": "search_response.v1", "hits": [hit]})
     problem = f"hits[0].{key}"
     try:
-        adapter.parse_search(body)
+        adapter.parse_bulk_item(body, "q")
     except ValueError as error:
         problem = str(error)
     assert f"hits[0].{key}" in problem
@@ -298,7 +305,7 @@ def test_too_many_hits() -> None:
         "schema_version": "search_hit.v2",
     }
     with pytest.raises(ValueError, match=r"this adapter speaks search_hit\.v1"):
-        adapter.parse_search(json.dumps({"schema_version": "search_response.v1", "hits": [fields]}).encode())
-    body = json.dumps({"schema_version": "search_response.v1.3", "hits": [{}] * 1001}).encode()
+        adapter.parse_bulk_item(item({"schema_version": "search_response.v1", "hits": [fields]}), "q")
+    body = item({"schema_version": "search_response.v1.3", "hits": [{}] * 1001})
     with pytest.raises(ValueError, match=r"length <= 1000 - at `\$.hits`"):
-        adapter.parse_search(body)
+        adapter.parse_bulk_item(body, "q")
