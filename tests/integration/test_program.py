@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from programs import BAD, hurried
 from project import Project, make_small_project, processes_with
 from tables import each_row
 
@@ -54,29 +55,12 @@ def test_a_program_is_gated_from_green_to_red(gated: Project) -> None:
 
 @each_row(
     ("behaviour", "sentence"),
-    [
-        ("garbage", "no answer within 1 s"),
-        ("hangs", "no answer within 1 s"),
-        ("late", "no answer within 1 s"),
-        ("dies", "The API exited with code 3 after 0 of"),
-        ("other_id", "the program answers request 1001, which nobody asked, or was answered already"),
-        ("floods", "the program wrote a line of more than 8388608 bytes"),
-        ("fails", "the program answers with an error: 'the index is corrupt'"),
-        ("no_hits", "hits: expected a list, found"),
-        ("never_ready", 'the program has not written a line {"ready": true}'),
-        ("asks_for_input", "its standard output ends with 'Password:'"),
-        ("counts_badly", "documents: expected a whole number, 0 or more, found -1"),
-    ],
+    BAD,
 )
 def test_a_bad_program_cannot_be_told_and_is_not_left_running(gated: Project, behaviour: str, sentence: str) -> None:
     """Whatever a program does wrong, a sentence says it, the verdict is none, and the program is gone."""
-    text = gated.config.read_text()
-    gated.edit("timeout: 20\n", "timeout: 1\n")
-    gated.edit("timeout: 20, settle", "timeout: 2, settle")
-    try:
-        done = gated.command("check", FAKE_BEHAVIOUR=behaviour)
-    finally:
-        gated.config.write_text(text)
+    hurried(gated, ready=2)
+    done = gated.command("check", "-c", "hurried.yml", FAKE_BEHAVIOUR=behaviour)
     assert done.code == 3, done.out + done.err
     assert sentence in done.out + done.err
     assert "Traceback" not in done.out + done.err

@@ -24,8 +24,8 @@ from raggate.config.mapped_settings import ChunkFields
 from raggate.config.service_settings import Api, CommandBackend
 from raggate.gate.filled_fields import prefix_of
 from raggate.models.service import Workspace
+from raggate.service.adapters import mcp
 from raggate.service.adapters.mapped import filled_json
-from raggate.service.backends import command
 from raggate.service.discovery import mcp_tools, shapes
 from raggate.service.discovery.given import Headers
 from raggate.service.discovery.mcp_tools import Tool
@@ -205,7 +205,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     """
     settings = Api(command=CommandBackend(run=[*words]), stdio=True)
     late = CannotTell(f"the MCP server was not looked at within {setting(SECONDS)} s", hint="Is it slow to start?")
-    with dates.within(SECONDS, late), command.start(settings, workspace) as started:
+    with dates.within(SECONDS, late), mcp.start(settings, workspace) as started:
         transport = PipeTransport(getattr(started, "pipes"))  # noqa: B009 - not of every started API
         with httpx.Client(base_url=started.base_url, transport=transport, timeout=SECONDS) as client:
             try:

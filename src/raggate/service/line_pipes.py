@@ -23,7 +23,14 @@ MAX_UNSENT = 1_000
 
 _PIECE = 1 << 16
 
+STDIO_URL = "http://stdio"
+"""Stands for the address of what has none."""
+
 Message = dict[str, Any]
+
+
+Spoken = Callable[[IO[bytes], IO[bytes], Callable[[bytes], None]], "LinePipes"]
+"""Makes pipes of a standard input, a standard output, and what takes lines for the log."""
 
 
 class LinePipes(ABC):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from raggate.service.backends.command import SHIM
+from raggate.service.functions import SHIM
 from tables import each_row
 
 LIBRARIES = """
@@ -44,7 +44,7 @@ def answered(root: Path, code: str, target: str, *lines: Mapping[str, Any]) -> t
     (root / "notes" / "a.md").write_text("# A\n")
     (root / "rag.py").write_text(LIBRARIES + code)
     given = "".join(json.dumps({"id": number, **line}) + "\n" for number, line in enumerate(lines, 1))
-    words = [sys.executable, "-S", SHIM, target, "--vault", f"notes={root / 'notes'}"]
+    words = [sys.executable, "-S", str(SHIM), target, "--vault", f"notes={root / 'notes'}"]
     done = subprocess.run(words, cwd=root, input=given, capture_output=True, text=True, timeout=60, check=False)
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr, done.returncode
 

@@ -74,7 +74,7 @@ def next_step(review: Review, lists: str = "in `report.html`") -> str:
 
 def log_place(run: Run) -> str:
     """Where all that the API of a run wrote is; empty where raggate did not start it, and so has no log of it."""
-    if not isinstance(run.config, Config) or not (run.config.api.command or run.config.api.container):
+    if not isinstance(run.config, Config) or run.config.api.url is not None or run.config.ask.runs_program:
         return ""
     # a run that was judged later is in a directory of its own, beside which no API ran
     return "api.log where the run was measured" if run.provenance.measured else "api.log in the run directory"

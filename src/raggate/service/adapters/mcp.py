@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 
 from msgspec import Struct
@@ -15,25 +15,32 @@ from raggate.base.http_client import httpx
 from raggate.base.redact import Guarded
 from raggate.config.ask_settings import MCP_PATH, Ask
 from raggate.config.schema import Config
-from raggate.config.service_settings import Readiness
+from raggate.config.service_settings import Api, Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
-from raggate.models.service import IndexState, Started
-from raggate.service import ask, misses
+from raggate.models.service import IndexState, Started, Workspace
+from raggate.service import ask, boot, misses
 from raggate.service.adapters.mapped import filled_json, filled_text, prefixes, values_of, variables
 from raggate.service.adapters.mapped_response import Prefixes, read, state_of
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
 from raggate.service.mcp import protocol
-from raggate.service.mcp.pipes import AsyncPipeTransport
+from raggate.service.mcp.pipes import AsyncPipeTransport, Pipes
 from raggate.service.mcp.protocol import Disagreed, Message, root_of
 from raggate.service.mcp.session import Exchange, Session, transport_to
 from raggate.service.misses import Miss, Missed
 from raggate.service.transport import WaitingTransport
 
 
+def start(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
+    """Start the server of `api.command` or `api.container`, as every other API is started."""
+    return boot.backend(api)(api, workspace, Pipes)
+
+
 class McpAdapter(Guarded, Struct, frozen=True):
     """Calls the tool `ask.tool`, for every question once."""
+
+    start = staticmethod(start)
 
     _settings: Ask
     _prefixes: Prefixes

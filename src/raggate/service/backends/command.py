@@ -7,9 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from importlib.resources import files
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -21,19 +19,10 @@ from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.group import Filler, Group
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
-
-if TYPE_CHECKING:
-    from raggate.service.line_pipes import LinePipes
+from raggate.service.functions import SHIM
+from raggate.service.line_pipes import STDIO_URL, LinePipes, Spoken
 
 _MOST_PORTS = 32
-SHIM = str(files("raggate.service.functions") / "shim.py")
-"""Asks a function of Python in lines of JSON, in the environment of the service."""
-
-
-Spoken = Callable[[IO[bytes], IO[bytes], Callable[[bytes], None]], "LinePipes"]
-"""Makes pipes of a standard input, a standard output, and what takes lines for the log."""
-STDIO_URL = "http://stdio"
-"""Stands for the address of a server that has none."""
 
 
 @contextmanager
@@ -90,7 +79,7 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
 
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
     that of the build steps in `build.log`. Services are up before anything is built. With `stdio` it has no port: it is
-    spoken to through `pipes`, by default those of an MCP server, and only its standard error is in the log.
+    spoken to through `pipes`, and only its standard error is in the log.
 
     Raises:
         UsageError: for an unknown placeholder, a working directory that does not exist, or a `run` that cannot be
@@ -100,10 +89,10 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
     port = None if api.stdio else _free_port()
     with prepared(api, workspace, port) as made:
         child = _run(made.group, made.plan, made.log, spoken_to=api.stdio)
-        if not api.stdio:
+        if pipes is None or not api.stdio:
             yield _Api(child, f"http://127.0.0.1:{port}", made)
             return
-        with closing((pipes or mcp_pipes())(*child.pipes, made.log.feed)) as spoken_to:
+        with closing(pipes(*child.pipes, made.log.feed)) as spoken_to:
             yield _SpokenTo(child, made, spoken_to)
 
 
@@ -181,14 +170,6 @@ class _SpokenTo(_Api):
         self.pipes = pipes
 
 
-def mcp_pipes() -> Spoken:
-    """Return what makes the pipes of an MCP server."""
-    # loaded only for those who use it
-    from raggate.service.mcp.pipes import Pipes
-
-    return Pipes
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -201,7 +182,7 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int | None, addr
         "root": str(workspace.root),
         "out": str(workspace.out),
         "run": workspace.run,
-        "shim": SHIM,
+        "shim": str(SHIM),
         **addresses,
     }
     values |= {f"vault.{name}": str(path) for name, path in workspace.vaults.items()}

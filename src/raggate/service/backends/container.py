@@ -6,7 +6,7 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -18,8 +18,13 @@ from raggate.service import signals
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.service.backends.group import Filler, Group, Part, Running
+from raggate.service.functions import SHIM
+from raggate.service.line_pipes import STDIO_URL, LinePipes, Spoken
 
 _API = "api"
+_SHIM = ".raggate"
+"""No vault has this name: the volume with the shim has."""
+_SHIM_PATH = f"{VAULTS}/{_SHIM}/{SHIM.name}"
 
 
 def mounts(volumes: Mapping[str, str], *, read_only: bool) -> list[Any]:
@@ -83,11 +88,12 @@ def _link(path: Path, root: Path, name: str) -> str:
 
 
 @contextmanager
-def start(api: Api, workspace: Workspace) -> Iterator[Started]:
+def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterator[Started]:
     """Start services and API; on leaving, every container, network and volume is gone, whatever happened.
 
     The API's output is in `api.log` of the run directory, that of a service in `<name>.log`, that of builds in
-    `build.log`. Every relaxed limit is said.
+    `build.log`. Every relaxed limit is said. With `stdio` the API is spoken to through `pipes`, and only its standard
+    error is in the log.
 
     Raises:
         UsageError: for an unknown placeholder, a build context that is not there, a link out of a vault, and where
@@ -97,16 +103,24 @@ def start(api: Api, workspace: Workspace) -> Iterator[Started]:
     settings = api.container
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
     with group.opened(_parts(api, workspace), api, workspace) as made:
-        networking.check_reachable(made.own, workspace.environment.get("DOCKER_HOST", ""))
+        # who is spoken to by the engine's stream needs no address
+        if api.services or not api.stdio:
+            networking.check_reachable(made.own, workspace.environment.get("DOCKER_HOST", ""))
         api_image = made.image(_API)
         workspace.identified(images.identity(made.client, settings, api_image))
         service_images = {name: made.image(name) for name in api.services}
         made.connect(internal=not api.egress)
-        mounts = _copied_vaults(made, workspace, api_image)
+        asked_by_shim = any(_SHIM_PATH in word for word in made.parts[_API].command)
+        copied = {**workspace.vaults, **({_SHIM: SHIM.parent} if asked_by_shim else {})}
+        mounts = _copied(made, copied, api_image)
         for name, image in service_images.items():
             made.serve(name, image)
-        running = made.started(_API, api_image, mounts)
-        yield _Api(f"http://{made.address(running) or 'api.invalid'}:{settings.port}", running, made)
+        running = made.started(_API, api_image, mounts, spoken_to=api.stdio)
+        if pipes is None or running.pipes is None:
+            yield _Api(f"http://{made.address(running) or 'api.invalid'}:{settings.port}", running, made)
+            return
+        with closing(pipes(*running.pipes, running.log.feed)) as spoken_to:
+            yield _SpokenTo(running, made, spoken_to)
 
 
 class _Api:
@@ -124,25 +138,34 @@ class _Api:
         return self._api.log.tail()
 
 
+class _SpokenTo(_Api):
+    """One that is spoken to over its standard input and output, which ends with them."""
+
+    def __init__(self, api: Running, made: Group, pipes: LinePipes) -> None:
+        super().__init__(STDIO_URL, api, made)
+        self.pipes = pipes
+
+
 def _parts(api: Api, workspace: Workspace) -> dict[str, Part]:
     settings = api.container
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
-    values = {"port": str(settings.port), "run": workspace.run}
+    values = {"run": workspace.run} if api.stdio else {"port": str(settings.port), "run": workspace.run}
+    values |= {"shim": _SHIM_PATH}
     values |= {f"vault.{name}": f"{VAULTS}/{name}" for name in workspace.vaults}
     values |= {f"service.{name}": name for name in api.services}
     own = group.part("api.container", settings, Filler(values), workspace)
     return {_API: own, **group.services(api.services, workspace)}
 
 
-def _copied_vaults(made: Group, workspace: Workspace, image: str) -> list[object]:
-    """Make a volume of every vault, filled, and say how the API mounts them."""
-    names = {vault: made.name(f"vault-{vault}") for vault in workspace.vaults}
+def _copied(made: Group, directories: Mapping[str, Path], image: str) -> list[object]:
+    """Make a volume of every directory, filled, and say how the API mounts them."""
+    names = {vault: made.name(f"vault-{vault}") for vault in directories}
     try:
         with signals.deferred():
             for volume in names.values():
                 made.client.create_volume(volume, labels=made.labels)
         helper = made.never_started(image, "copy", mounts(names, read_only=False))
-        fill(made.client, helper, workspace.vaults)
+        fill(made.client, helper, directories)
         with signals.deferred():
             made.client.remove_container(helper, force=True, v=True)
     except engine.engine_errors() as error:

@@ -25,6 +25,7 @@ from raggate.config.service_settings import Api, Container
 from raggate.models.service import ProcessExit, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, images, networking
+from raggate.service.backends.attached import attach
 from raggate.service.backends.engine import Client, connected, engine_errors, reason
 from raggate.service.backends.images import declared_volumes
 from raggate.service.backends.networking import IMPATIENT, NO_RESOLVER, Own
@@ -85,6 +86,7 @@ class Running:
         settings: Container,
         log: Log,
         environment: Mapping[str, str],
+        spoken_to: bool = False,
     ) -> None:
         self.id = container
         self.log = log
@@ -94,6 +96,7 @@ class Running:
         self._drained = False
         try:
             with signals.deferred():
+                self.pipes = attach(client, container) if spoken_to else None
                 client.start(container)
         except engine_errors() as error:
             raise CannotTell(
@@ -114,7 +117,7 @@ class Running:
     def _follow(self) -> None:
         try:
             with connected(self._environment) as client:
-                for piece in client.logs(self.id, stdout=True, stderr=True, stream=True, follow=True):
+                for piece in client.logs(self.id, stdout=self.pipes is None, stderr=True, stream=True, follow=True):
                     self.log.feed(piece)
         except engine_errors(CannotTell) as error:
             self.log.feed(f"[the log ends here: {cut(error)}]\n".encode(errors="replace"))
@@ -276,11 +279,19 @@ class Group:
         networking.join(self.client, self._network, self.own)
 
     def started(
-        self, name: str, image: str, mounts: Sequence[Any] = (), *, at: str = "", ports: tuple[int, ...] = ()
+        self,
+        name: str,
+        image: str,
+        mounts: Sequence[Any] = (),
+        *,
+        at: str = "",
+        ports: tuple[int, ...] = (),
+        spoken_to: bool = False,
     ) -> Running:
         """Create a container, which the others know by its name, and start it.
 
         Args:
+            spoken_to: whether its standard input and output are pipes.
             at: the address of this machine at which its ports can be connected to; empty for none.
         """
         member, client = self.parts[name], self.client
@@ -300,6 +311,7 @@ class Group:
                     environment=member.environment,
                     labels=self.labels,
                     ports=list(ports) or None,
+                    stdin_open=spoken_to,
                     user=member.settings.user,
                     host_config=host_config,
                     networking_config=client.create_networking_config({self._network: endpoint}),
@@ -314,6 +326,7 @@ class Group:
             settings=member.settings,
             log=self.logs[name],
             environment=self.workspace.environment,
+            spoken_to=spoken_to,
         )
 
     def address(self, running: Running) -> str | None:

@@ -15,7 +15,7 @@ from reviews import cannot_tell, regression
 from tables import each_row
 
 RUN = cannot_tell().run
-PROGRAM = make_config(api={"program": {}}, ask={"adapter": "kebab"})
+PROGRAM = make_config(api={"command": {"run": ["kebab"]}}, ask={"adapter": "kebab"})
 
 
 def later(run: Run) -> Run:

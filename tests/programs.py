@@ -1,0 +1,27 @@
+"""What a program over standard input and output can do wrong, and the sentence that says so."""
+
+from __future__ import annotations
+
+from project import Project
+
+BAD = [
+    ("garbage", "no answer within 1 s"),
+    ("hangs", "no answer within 1 s"),
+    ("late", "no answer within 1 s"),
+    ("dies", "The API exited with code 3 after 0 of"),
+    ("other_id", "the program answers request 1001, which nobody asked, or was answered already"),
+    ("floods", "the program wrote a line of more than 8388608 bytes"),
+    ("fails", "the program answers with an error: 'the index is corrupt'"),
+    ("no_hits", "hits: expected a list, found"),
+    ("never_ready", 'the program has not written a line {"ready": true}'),
+    ("asks_for_input", "its standard output ends with 'Password:'"),
+    ("counts_badly", "documents: expected a whole number, 0 or more, found -1"),
+]
+"""Behaviours of `fakes/program.py`, each with what the output of raggate holds then."""
+
+
+def hurried(project: Project, *, ready: float) -> None:
+    """Write `hurried.yml`, by which an answer has one second, and being ready so many."""
+    text = project.config.read_text()
+    text = text.replace("timeout: 20\n", "timeout: 1\n").replace("timeout: 20, settle", f"timeout: {ready}, settle")
+    project.config.with_name("hurried.yml").write_text(text)
