@@ -38,18 +38,16 @@ ask:
   timeout: 20
   concurrency: 4
 {ask}
-    response:
-      chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
+  response:
+    chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
 """
 PROGRAM = """\
   adapter: mapped
-  mapped:
-    ask: {body: {question: "{question}", k: "{k}", vaults: "{vaults}"}}"""
+  body: {question: "{question}", k: "{k}", vaults: "{vaults}"}"""
 SERVER = """\
   adapter: mcp
-  mcp:
-    tool: search_notes
-    arguments: {query: "{question}", limit: "{k}", vaults: "{vaults}"}"""
+  tool: search_notes
+  body: {query: "{question}", limit: "{k}", vaults: "{vaults}"}"""
 
 
 @pytest.fixture(scope="module")

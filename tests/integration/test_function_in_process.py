@@ -35,7 +35,8 @@ suite: small
 golden: golden.jsonl
 vault: {{personal: vault/personal, work: vault/work}}
 api:
-  command: {{run: [{python}, -S, "{{shim}}", "rag.retriever:search"], stdio: true}}
+  command: {{run: [{python}, -S, "{{shim}}", "rag.retriever:search"]}}
+  stdio: true
   ready: {{timeout: 20, settle: 0.05}}
 ask:
   adapter: mapped

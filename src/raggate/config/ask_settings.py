@@ -100,7 +100,7 @@ class Ask(SettingsModel):
     path: Annotated[UrlTemplate | None, OTHER] = None
     """Of `mapped`: the path and its query, as in `/search?q={question}&n={k}`; values of placeholders are
     percent-encoded. A parameter that is only a placeholder is left out when the case has no value for it. Of `mcp`: the
-    path of the server, `/mcp` by default. A program that is spoken to by `api.command.stdio` has none."""
+    path of the server, `/mcp` by default. A program that is spoken to by `api.stdio` has none."""
     tool: Annotated[ToolName | None, OTHER] = None
     """Of `mcp`: the name of the tool that searches."""
     body: Annotated[BodyTemplate | None, OTHER] = None

@@ -50,14 +50,17 @@ def fill(client: Client, helper: str, vaults: Mapping[str, Path]) -> None:
 
 
 def archive(directory: Path, name: str, into: IO[bytes]) -> None:
-    """Write a directory as a tar archive, in a stable order.
+    """Write a directory, or one file, as a tar archive in a stable order.
 
     Everybody may read the copies and nobody owns them. Links within the directory stay links; one that leads out of it
     is a usage error.
     """
     root = directory.resolve()
+    walked = os.walk(root)
+    if root.is_file():
+        walked, root = iter([(str(root.parent), [], [root.name])]), root.parent
     with tarfile.open(fileobj=into, mode="w|", format=tarfile.PAX_FORMAT) as tar:
-        for folder, subfolders, files in os.walk(root):
+        for folder, subfolders, files in walked:
             subfolders.sort()
             for entry in sorted([*subfolders, *files]):
                 path = Path(folder, entry)
@@ -111,7 +114,7 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
         service_images = {name: made.image(name) for name in api.services}
         made.connect(internal=not api.egress)
         asked_by_shim = any(_SHIM_PATH in word for word in made.parts[_API].command)
-        copied = {**workspace.vaults, **({_SHIM: SHIM.parent} if asked_by_shim else {})}
+        copied = {**workspace.vaults, **({_SHIM: SHIM} if asked_by_shim else {})}
         mounts = _copied(made, copied, api_image)
         for name, image in service_images.items():
             made.serve(name, image)

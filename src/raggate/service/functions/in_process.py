@@ -14,9 +14,9 @@ from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.adapters.program import ProgramAdapter
-from raggate.service.backends.command import STDIO_URL
 from raggate.service.backends.processes import Log
 from raggate.service.functions import shim
+from raggate.service.line_pipes import STDIO_URL
 from raggate.service.program_pipes import ProgramPipes
 
 _PATIENCE_S = 1.0
