@@ -246,7 +246,7 @@ def _check_probes(config: Config) -> None:
     if config.invariants.must_be_deterministic != "off" and not asked_twice:
         raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
     if config.ask.principals and config.ask.runs_program:
-        raise ValueError(f"ask.principals: remove it, as the adapter {config.ask.adapter} sends no headers and no vaults")
+        raise ValueError(f"ask.principals: remove it, as {config.ask.adapter} is sent no headers and no vaults")
     for key, places in _places(config):
         strange = next((place for place in places if place.split("/")[0] not in config.vault), None)
         if strange is not None:

@@ -61,5 +61,5 @@ def test_what_is_refused(keys: dict[str, Any], words: str) -> None:
 def test_a_program_has_no_principals() -> None:
     """A program makes no HTTP calls, so it takes no headers; the configuration says so."""
     ask = {"adapter": "kebab", **principals()["ask"]}
-    with pytest.raises(UsageError, match=r"ask\.principals: remove it, as the adapter kebab"):
+    with pytest.raises(UsageError, match=r"ask\.principals: remove it, as kebab"):
         load(dumps({**BASE, "ask": ask, "api": {"command": {"run": ["kebab"]}}}), "raggate.yml")
