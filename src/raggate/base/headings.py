@@ -248,12 +248,12 @@ def inside_place(note: str, places: Iterable[str]) -> bool:
     return any(note == place or note.startswith(f"{place}/") for place in places)
 
 
-def in_scope(rel_path: str, vaults: Iterable[str], selected: Iterable[str]) -> bool:
+@lru_cache(maxsize=1 << 14)  # the same notes come back for many questions
+def in_scope(rel_path: str, vaults: tuple[str, ...], selected: tuple[str, ...]) -> bool:
     """Whether a note's folder lies in a selected folder, in any of the vaults (in all of them when none is named)."""
     folder = rel_path.rpartition("/")[0]
-    names = tuple(selected)
-    possible = tuple(vaults) or {name.split("/", 1)[0] for name in names}
-    return any(inside_folder(f"{vault}/{folder}", name) for vault in possible for name in names)
+    possible = vaults or {name.split("/", 1)[0] for name in selected}
+    return any(inside_folder(f"{vault}/{folder}", name) for vault in possible for name in selected)
 
 
 def _flat(parts: Elements) -> Elements:

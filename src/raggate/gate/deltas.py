@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from itertools import repeat
 from math import exp, log
 from typing import Any
 
@@ -16,7 +17,7 @@ from raggate.models.comparison import Delta, Interval, Uncompared, difference
 from raggate.models.judging import highest
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, Key, MetricValue, Scorecard, oriented
 from raggate.scoring.metrics import METRICS
-from raggate.scoring.score import SliceMeans
+from raggate.scoring.score import SliceMeans, columns_of
 
 Pair = tuple[CaseScore, CaseScore]
 """A case before and now."""
@@ -37,12 +38,11 @@ class _Column:
     `others` are the places of the cases in which any value differs.
     """
 
-    def __init__(self, pairs: Sequence[Pair], others: Sequence[int], metric: str, direction: Direction) -> None:
-        self.before = [old.values.get(metric) for old, _ in pairs]
-        self.after = self.before.copy()
-        for at in others:
-            self.after[at] = pairs[at][1].values.get(metric)
-        self.same = self.before == self.after
+    def __init__(
+        self, before: Sequence[float | None], after: Sequence[float | None], others: Sequence[int], direction: Direction
+    ) -> None:
+        self.before, self.after = before, after
+        self.same = before == after
         moved = {at: move for at in others if (move := self._move(at)) != 0.0}
         self.changes = {at: oriented(direction, move) for at, move in moved.items()}
         self.fell = [at for at, change in self.changes.items() if change < -EPSILON]
@@ -62,6 +62,8 @@ class PairedCases:
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._pairs = pairs
         self._others = [at for at, (old, new) in enumerate(pairs) if old.values != new.values]
+        self._before = columns_of([old.values for old, _ in pairs])
+        self._after = columns_of([new.values for _, new in pairs])
         self._columns: dict[tuple[str, Direction], _Column] = {}
         self._slices: dict[str, list[int]] = {}
         for at, (_, new) in enumerate(pairs):
@@ -77,10 +79,11 @@ class PairedCases:
         mode, name, metric = place
         column = self._columns.get((metric, like.direction))
         if column is None:
-            column = self._columns[metric, like.direction] = _Column(self._pairs, self._others, metric, like.direction)
+            was, is_now = (columns.get(metric, (None,) * len(self._pairs)) for columns in (self._before, self._after))
+            column = self._columns[metric, like.direction] = _Column(was, is_now, self._others, like.direction)
         places, members = self._slices.get(name, []), self._members.get(name, frozenset())
         known = places if column.whole else [at for at in places if column.before[at] is not None]
-        both = known if column.same else [at for at in known if column.after[at] is not None]
+        both = known if column.same or column.whole else [at for at in known if column.after[at] is not None]
         fell, rose = ([at for at in moved if at in members] for moved in (column.fell, column.rose))
         binary = bool(places) and members.isdisjoint(column.graded)
         before = _mean(column.before, both or known, len(places), like)
@@ -115,7 +118,7 @@ class PairedCases:
             return tango(len(both), *moved)
         if not any(moved):
             return None
-        changes = [column.changes.get(at, 0.0) for at in both]
+        changes = [*map(column.changes.get, both, repeat(0.0))]
         return mean_interval(unit_changes(changes, groups), _SCALES.get(metric, 1.0))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from math import inf
 from typing import Annotated, Literal, Self
 
@@ -340,6 +340,7 @@ def scale_of(score: str) -> Scale:
     return _SCALES.get(score, "yes_no")
 
 
+@lru_cache(maxsize=1 << 10)  # asked for every question
 def highest(score: str) -> float:
     """Return the highest value of a metric; the lowest of all is 0, and an amount has no end."""
     if family(score) == CONTEXT_CHARS:

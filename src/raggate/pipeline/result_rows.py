@@ -239,6 +239,8 @@ def _check(result: Result, place: str) -> None:
         bounded(result.response)
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
+    if result.response.coverage is None:
+        return
     try:
         # as deep as it lies in a row
         dumps([[[[[[result.response.coverage]]]]]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from raggate.models.run import Chunk, Reference, Response
 
@@ -49,8 +50,15 @@ def bounded(response: Response) -> Response:
             _check(_of_place(f"chunk {position}", chunk))
     for position, reference in enumerate(response.references, 1):
         _check(_of_place(f"reference {position}", reference))
-    _check(_own(response))
+    if response.coverage or any(len(text) > MAX_NAME for text in _texts(response)):
+        _check(_own(response))
     return response
+
+
+def _texts(response: Response) -> Iterator[str]:
+    own = (response.answer, response.abstain_reason, response.folder_reasoning, response.model)
+    lists = (response.selected_folders or (), response.available_folders or (), response.latency, response.cost)
+    return chain(filter(None, own), *lists)
 
 
 _Texts = tuple[str, Iterable[str | None], int]

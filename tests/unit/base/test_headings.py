@@ -205,14 +205,14 @@ def test_inside_folder(folder: str, selected: str, *, expected: bool) -> None:
 @each_row(
     ("rel_path", "vaults", "selected", "expected"),
     [
-        pytest.param("docs/a.md", ["work"], ["work/docs"], True, id="in the folder"),
-        pytest.param("docs/a.md", ["work"], ["personal/docs"], False, id="other vault"),
-        pytest.param("docs/a.md", ["work", "personal"], ["personal/docs"], True, id="one of its vaults"),
-        pytest.param("docs/a.md", [], ["personal/docs"], True, id="vault not named"),
-        pytest.param("docs/a.md", [], ["personal/x", "work/docs"], True, id="vault not named, second selection"),
-        pytest.param("docs/a.md", ["work"], [], False, id="nothing selected"),
+        pytest.param("docs/a.md", ("work",), ("work/docs",), True, id="in the folder"),
+        pytest.param("docs/a.md", ("work",), ("personal/docs",), False, id="other vault"),
+        pytest.param("docs/a.md", ("work", "personal"), ("personal/docs",), True, id="one of its vaults"),
+        pytest.param("docs/a.md", (), ("personal/docs",), True, id="vault not named"),
+        pytest.param("docs/a.md", (), ("personal/x", "work/docs"), True, id="vault not named, second selection"),
+        pytest.param("docs/a.md", ("work",), (), False, id="nothing selected"),
     ],
 )
-def test_in_scope(rel_path: str, vaults: list[str], selected: list[str], *, expected: bool) -> None:
+def test_in_scope(rel_path: str, vaults: tuple[str, ...], selected: tuple[str, ...], *, expected: bool) -> None:
     """A note is in scope when its folder lies in a selected folder, in any vault it may be in."""
     assert in_scope(rel_path, vaults, selected) is expected

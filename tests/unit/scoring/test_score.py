@@ -32,6 +32,7 @@ from raggate.scoring.score import (
     Counts,
     FolderCounts,
     body_of,
+    columns_of,
     count,
     count_folders,
     heading_hash,
@@ -60,6 +61,20 @@ def counts(items: Sequence[LabelledResult]) -> Counts:
 def names(before: object, now: object, allowed: float = ALLOWED) -> list[str]:
     """Name the fields that are lost."""
     return [item.field for item in lost(before, now, allowed)]
+
+
+@each_row(
+    ("rows", "columns"),
+    [
+        ([], {}),
+        ([{"a": 1.0, "b": None}, {"a": None, "b": 0.5}], {"a": (1.0, None), "b": (None, 0.5)}),
+        ([{"a": 1.0, "b": 0.0}, {"b": 0.5, "a": 0.2}], {"a": (1.0, 0.2), "b": (0.0, 0.5)}),
+        ([{"a": 1.0}, {"b": 0.5}, {}], {"a": (1.0, None, None), "b": (None, 0.5, None)}),
+    ],
+)
+def test_columns(rows: list[dict[str, float | None]], columns: dict[str, tuple[float | None, ...]]) -> None:
+    """The values of a metric come in the order of the questions, whatever metrics a question has in which order."""
+    assert columns_of(rows) == columns
 
 
 TOLD = {

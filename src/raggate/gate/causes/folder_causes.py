@@ -7,6 +7,7 @@ outside of them in this answer, and in no more than a few others of its mode.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from raggate.base.headings import in_scope, inside_folder
 from raggate.gate.causes.passages import vaults_with_notes
@@ -64,9 +65,9 @@ def unsearched_folder(
         return None
     for support in missing:
         vaults = item.case.vaults_of(support)
-        own = [name for name in selected if support.rel_path and _inside(support.rel_path, vaults, [name])]
+        own = [name for name in selected if support.rel_path and _inside(support.rel_path, vaults, (name,))]
         skipped = own == [selected[0]] and first_is_skipped(evidence, item.result.mode)
-        if own and not any(_within(response.chunks, own)) and (outscored or skipped):
+        if own and not any(_within(response.chunks, tuple(own))) and (outscored or skipped):
             place = selected.index(own[0]) + 1
             return Cause(code="folder-not-searched", subject=own[0], rank=place, folders=selected)
     return None
@@ -128,18 +129,16 @@ def _comparable(folders: Sequence[str], evidence: CauseEvidence) -> bool:
     return not known or any(name.partition("/")[0] in known for name in folders)
 
 
-def _within(chunks: Iterable[Chunk], folders: Sequence[str]) -> list[bool]:
+def _within(chunks: Iterable[Chunk], folders: tuple[str, ...]) -> list[bool]:
     """For each chunk with a known note: whether it is from one of these folders; empty without folders."""
-    names = frozenset(folders)
     return [
-        # most chunks are in one of the folders itself
-        f"{chunk.vault}/{chunk.rel_path.rpartition('/')[0]}" in names
-        or _inside(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folders)
+        _inside(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folders)
         for chunk in chunks
-        if names and chunk.rel_path
+        if folders and chunk.rel_path
     ]
 
 
-def _inside(rel_path: str, vaults: Sequence[str], folders: Sequence[str]) -> bool:
+@lru_cache(maxsize=1 << 14)  # the same notes come back for many questions
+def _inside(rel_path: str, vaults: tuple[str, ...], folders: tuple[str, ...]) -> bool:
     bare = rel_path.rpartition("/")[0]
     return in_scope(rel_path, vaults, folders) or any(inside_folder(bare, name) for name in folders)

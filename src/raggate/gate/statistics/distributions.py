@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import exp, fsum, lgamma, log, log1p, pi, sqrt
+from operator import mul
 from statistics import NormalDist
 
 _TINY = 1e-300
@@ -131,7 +132,8 @@ def mean_and_error(changes: Sequence[float]) -> tuple[float, float]:
     """Return the mean of at least two numbers and its standard error."""
     n = len(changes)
     mean = fsum(changes) / n
-    variance = fsum((change - mean) ** 2 for change in changes) / (n - 1)
+    apart = [change - mean for change in changes]
+    variance = fsum(map(mul, apart, apart)) / (n - 1)
     return mean, sqrt(variance / n)
 
 
