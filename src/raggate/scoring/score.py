@@ -69,7 +69,10 @@ _OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {
     "score_lexical": lambda chunk: chunk.score_lexical is not None,
     "score_vector": lambda chunk: chunk.score_vector is not None,
 }
-_OF_COVERAGE = ("chunker_version", "chunks_embedded", "docs_processed", "docs_with_0_chunks", "index_version")
+_OF_COVERAGE = {
+    f"indexing_coverage.{name}": name
+    for name in ("chunker_version", "chunks_embedded", "docs_processed", "docs_with_0_chunks", "index_version")
+}
 _OF_ANSWERS: dict[str, Callable[[Response], object]] = {
     "available_folders": lambda response: response.available_folders is not None,
     "grounded": lambda response: response.grounded is not None,
@@ -634,8 +637,9 @@ def _fields_of(item: LabelledResult, response: Response) -> Iterator[tuple[str, 
             yield name, any(map(value, response.chunks))
         # what is on disk is cut, and may look otherwise
         yield "text", len(item.labels.empty) < len(response.chunks)
-    for name in _OF_COVERAGE:
-        yield f"indexing_coverage.{name}", name in (response.coverage or {})
+    coverage = response.coverage or {}
+    for name, key in _OF_COVERAGE.items():
+        yield name, key in coverage
     for name, of_answer in _OF_ANSWERS.items():
         yield name, bool(of_answer(response))
 
