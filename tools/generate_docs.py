@@ -47,8 +47,8 @@ def action_page() -> str:
         "# The action: inputs and outputs",
         NOTE,
         "`raggate init` writes this workflow. Replace `OWNER/raggate@REF` by the repository of the action and the "
-        "full commit id of the release you trust, or let `raggate init --action` fill it in. [github.md](github.md) "
-        "explains how to require the check and what each event does.",
+        "full commit id of the release you trust, or let `raggate init --action` fill it in. "
+        "[From nothing to a required check](required-check.md) has every step.",
         f"```yaml\n{workflow}```",
         "The action runs in a container, in which `localhost` is that container itself. You reach an API under the "
         "job's `services:` by the name of the service.",

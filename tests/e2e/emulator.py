@@ -7,6 +7,7 @@ Every rule is taken from ContainerActionHandler.cs, DockerCommandManager.cs and 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
 import os
 import secrets
@@ -357,6 +358,13 @@ def job_network() -> Iterator[str]:
     finally:
         # an engine has room for some thirty: one that stays is a failure of the test
         docker("network", "rm", name)
+
+
+def gateway() -> str:
+    """Return the address at which containers on the default bridge reach this machine."""
+    shown = json.loads(docker("network", "inspect", "bridge"))[0]["IPAM"]["Config"]
+    network = ipaddress.ip_network(next(config["Subnet"] for config in shown if "." in config["Subnet"]))
+    return str(next(network.hosts()))
 
 
 def leftovers(job: Job) -> list[str]:

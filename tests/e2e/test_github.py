@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import ipaddress
 import json
 import secrets
 import subprocess
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 
 from e2e import image
-from e2e.emulator import Job, Step, copy_tree, docker, leftovers
+from e2e.emulator import Job, Step, copy_tree, gateway, leftovers
 from e2e.engine import connect
 from e2e.image import ROOT
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository
@@ -136,10 +135,7 @@ def _repository_files() -> dict[str, bytes]:
 @pytest.fixture
 def forge(tmp_path: Path, action_image: str) -> Iterator[Forge]:
     """Yield a forge that containers reach through the engine's bridge."""
-    shown = json.loads(docker("network", "inspect", "bridge"))[0]["IPAM"]["Config"]
-    network = ipaddress.ip_network(next(config["Subnet"] for config in shown if "." in config["Subnet"]))
-    gateway = str(next(network.hosts()))
-    with FakeGitHub(wire=True, host="0.0.0.0", advertised=gateway) as fake:
+    with FakeGitHub(wire=True, host="0.0.0.0", advertised=gateway()) as fake:
         repository = fake.add_repository(NAME)
         base = str(repository.add_commit(_repository_files(), branch="main"))
         head = str(repository.add_commit({"README": "change"}, [base]))
@@ -214,7 +210,7 @@ def test_the_pull_request_that_brings_raggate_in(forge: Forge) -> None:
     assert step.exit_code == 3, step.text
     (body,) = forge.comments()
     assert "This pull request introduces raggate" in body
-    assert "It brings a baseline. Held against that, this run is: pass." in visible(body)
+    assert "It brings a baseline. Compared with that, this run is: pass." in visible(body)
 
 
 LEAK = {

@@ -198,7 +198,7 @@ class Config(SettingsModel):
         """The files and directories that judge a change beside the configuration, as it writes their paths."""
         judges = self.judging
         replies = (judges.cassette, judges.canary) if judges is not None else ()
-        return (self.golden, self.baseline_path, *self.vault.values(), *filter(None, replies))
+        return (self.golden, *self.vault.values(), *filter(None, replies), self.baseline_path)
 
 
 def default_baseline(suite: str) -> str:

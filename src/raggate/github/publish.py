@@ -187,7 +187,7 @@ class StepReporter:
 
     def _links_of(self, outcome: SuiteOutcome) -> Links:
         review = outcome.review
-        trusted = review.run.provenance.against if review is not None and not review.context.first_run else None
+        trusted = review.judged_by if review is not None else None
         return self.event.links(self.event.head, inputs_at=trusted, prefix=self.prefixes.get(outcome.config, ""))
 
     def _push(self, verdict: str) -> Push:

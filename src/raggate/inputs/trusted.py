@@ -152,12 +152,9 @@ def load_change(
 
 def files_that_judge(where: InputSource, settings: Config) -> tuple[str, ...]:
     """Name the files and directories of the trusted inputs, as the configuration does, and who named a baseline."""
-    baseline = settings.baseline_path if where.baseline_file is None else where.own_baseline
-    judges = settings.judging
-    judged = [] if judges is None else [judges.cassette]
-    judged += [judges.canary] if judges is not None and judges.canary else []
-    judged += [] if baseline is None else [baseline]
-    return (where.config_name, settings.golden, *settings.vault.values(), *judged)
+    *others, baseline = settings.judged_by
+    named = baseline if where.baseline_file is None else where.own_baseline
+    return (where.config_name, *others, *filter(None, [named]))
 
 
 def load_without_notes(source: sources.Source, where: InputSource, accept: Accept, trusted: Inputs) -> Inputs:

@@ -331,6 +331,11 @@ class Review(Struct, frozen=True, kw_only=True):
         return self.comparison.scorecard
 
     @property
+    def judged_by(self) -> str | None:
+        """The commit whose files judged; None for the files of the checkout, as in a first run."""
+        return None if self.context.first_run else self.run.provenance.against
+
+    @property
     def lost(self) -> tuple[Flip, ...]:
         """The questions that got worse, or must pass and do not: those that broke first."""
         return (*self.comparison.broke, *self.fallen)

@@ -192,6 +192,11 @@ class Finish(Struct, frozen=True, kw_only=True):
         return answers.noted_in(self.blank)
 
 
+def _reproduce(request: Request, inputs: Inputs, selection: Selection | None) -> str:
+    # the commit that a first run is held against has no configuration
+    return (replace(request, against=None) if inputs.first_run else request).reproducing(selection)
+
+
 def blank_run(
     directory: Path,
     started: str,
@@ -227,7 +232,7 @@ def blank_run(
             in_vaults=build_context.in_vaults(settings.api, settings.vault, inputs.vault.directories, judging),
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
-            reproduce=request.reproducing(selection) if build is None and request.retriever is None else "",
+            reproduce=_reproduce(request, inputs, selection) if build is None and request.retriever is None else "",
             command=command,
             build=build.title if build is not None else IN_PROCESS if request.retriever is not None else "",
         ),

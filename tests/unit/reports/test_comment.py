@@ -192,15 +192,18 @@ def test_default_limit() -> None:
 @each_row(
     ("brings", "steps"),
     [
-        ("pass", ["Merge while this check is not yet required.", "From then on it gates by the baseline"]),
-        ("regression", ["Promote a run of this build and commit that baseline", "Merge while", "From then on"]),
+        ("pass", ["Merge this while the check is not required yet.", "Then require the check."]),
+        (
+            "regression",
+            ["Promote a run of this build, and commit the new baseline", "Merge this while", "Then require"],
+        ),
     ],
 )
 def test_a_first_run_that_brings_a_baseline(brings: VerdictKind, steps: list[str]) -> None:
     """The baseline is named with what it makes of the run, and nobody is told to promote one that is there."""
     page = comment.render(beside(review("introduced"), brings=brings), Publication())
-    assert f"It brings a baseline. Held against that, this run is: {brings}." in visible(page)
-    assert "until it is merged with its baseline" in visible(page)
+    assert f"It brings a baseline. Compared with that, this run is: {brings}." in visible(page)
+    assert "until you merge it with its baseline" in visible(page)
     told = [line for line in page.splitlines() if line.startswith("- ") and any(step in line for step in steps)]
     assert len(told) == len(steps)
     assert "Promote a baseline" not in page

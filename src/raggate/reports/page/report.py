@@ -150,9 +150,7 @@ def _review(review: Review) -> str:
 
 
 def _sentences(review: Review) -> Sequence[str]:
-    if header.greeting(review) and review.context.first_run:
-        return (header.INTRODUCED, header.introduction(review))
-    return [*review.verdict.sentences, *filter(None, [reasons.total(review)])]
+    return header.introduction(review) or [*review.verdict.sentences, *filter(None, [reasons.total(review)])]
 
 
 def _values(review: Review) -> dict[str, object]:
@@ -218,8 +216,8 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
         scored = comparison.baseline.scorecard.run_id or "unknown"
         source = f"{comparison.baseline.source} (run {scored}), {formatting.compared(comparison)}"
         yield "Baseline", source
-    if run.provenance.against:
-        yield "Judged by", f"commit {run.provenance.against[:12]}"
+    if review.judged_by:
+        yield "Judged by", f"commit {review.judged_by[:12]}"
     if run.provenance.checkout.commit:
         changed = ", with changes that are not committed" if run.provenance.checkout.dirty else ""
         yield "Commit", f"{run.provenance.checkout.commit[:12]}{changed}"

@@ -46,10 +46,10 @@ _BY_CODE = {
 _NO_VERDICT = "settle what is named above, then run the job again; the check stays red until then."
 
 
-LOOK_FIRST = "Look at the numbers and the questions behind them: later changes are compared with them."
+LOOK_FIRST = "Look at the numbers and at the questions that were not found. Later changes are compared with them."
 MATCH_FIRST = (
-    "Make the API and the golden set name places the same way: until then nothing is measured, and promotion is "
-    "refused."
+    "Make the API and the golden set name notes and headings in the same way. Until then nothing can be scored, and "
+    "promotion is refused."
 )
 
 
@@ -85,7 +85,7 @@ def _regression(review: Review, lists: str) -> str:
     if codes == {"waiver-expired"}:
         return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
     # with --against the keys are those of the commit, not of the files here
-    merged = ", which counts once it is merged" if review.run.provenance.against else ""
+    merged = ", which counts once it is merged" if review.judged_by else ""
     end = f"A loss that is meant takes an entry under `waivers`{merged}."
     first = first_red(review)
     if first is None:
@@ -118,14 +118,14 @@ def first_red(review: Review) -> Flip | None:
 def first_steps(review: Review) -> list[str]:
     """Return the steps after a run that there is no baseline for."""
     nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
-    merge = ["Merge while this check is not yet required."] if review.context.first_run else []
+    merge = ["Merge this while the check is not required yet."] if review.context.first_run else []
     if review.context.brings:
         agrees = review.context.brings == "pass"
-        gates = "From then on it gates by the baseline of this pull request."
-        anew = "Promote a run of this build and commit that baseline: this run is no pass by the one here."
-        return [LOOK_FIRST, *([] if agrees else [anew]), *merge, gates]
-    return [
-        MATCH_FIRST if nothing else LOOK_FIRST,
-        *merge,
-        "Promote a baseline: `raggate promote <run directory>`, or the promotion workflow. From then on it gates.",
-    ]
+        anew = (
+            "This run does not pass with the baseline of this pull request. Promote a run of this build, and commit "
+            "the new baseline: `raggate promote latest`."
+        )
+        return [LOOK_FIRST, *([] if agrees else [anew]), *merge, "Then require the check."]
+    end = ", then require the check" if merge else ""
+    promote = f"Promote a baseline with `raggate promote latest` or the promotion workflow{end}."
+    return [MATCH_FIRST if nothing else LOOK_FIRST, *merge, promote]

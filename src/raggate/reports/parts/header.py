@@ -56,7 +56,6 @@ _ALERTS = {
     "invariant broken": "CAUTION",
     "internal error": "CAUTION",
 }
-INTRODUCED = "This pull request introduces raggate."
 _RELAYED = (
     "Measured by an untrusted run, judged here by this repository's own policy. The report and the verdict.json of "
     "that run are its own word."
@@ -94,14 +93,18 @@ def greeting(review: Review) -> str:
     """Return what stands in the place of the verdict where only a baseline is missing; empty elsewhere."""
     if not reasons.greeted(review):
         return ""
-    return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"
+    return "first run" if introduction(review) else "no baseline yet"
 
 
-def introduction(review: Review) -> str:
-    """Return what a first run is compared with."""
-    if not review.context.brings:
-        return "There is no baseline yet to compare it with."
-    return f"It brings a baseline. Held against that, this run is: {review.context.brings}."
+def introduction(review: Review) -> tuple[str, ...]:
+    """Return what is said of a first run in place of its verdict; nothing of others."""
+    if not reasons.greeted(review) or not review.context.first_run:
+        return ()
+    brings = review.context.brings
+    compared = (
+        f"It brings a baseline. Compared with that, this run is: {brings}." if brings else "It brings no baseline."
+    )
+    return "This pull request introduces raggate.", compared
 
 
 def heading(review: Review) -> str:
@@ -129,20 +132,20 @@ def _before_all(review: Review) -> Iterator[str]:
 
 def verdict_lines(review: Review) -> list[Line]:
     """Return the verdict in sentences, the first of them bold, and the likely cause: first, where one is known."""
-    if review.context.first_run and reasons.greeted(review):
-        return [line(bold(INTRODUCED), f" {introduction(review)}")]
+    if told := introduction(review):
+        return [line(bold(told[0]), f" {' '.join(told[1:])}")]
     likely = reasons.likely(review)
     cause = reasons.first_cause(review)
     if cause is not None:
-        told = [line(Span(reasons.sentence(cause), "bold", 600))]
+        said = [line(Span(reasons.sentence(cause), "bold", 600))]
     else:
         first, *others = review.verdict.sentences[1:] if review.run.selection is not None else review.verdict.sentences
         merging = "⛔ " if formatting.breaks_alone(review) else ""
         others = [*others, *filter(None, [reasons.total(review)])]
-        told = [line(Span(f"{merging}{first}", "bold", 600), Span(f" {' '.join(others)}" if others else "", limit=600))]
+        said = [line(Span(f"{merging}{first}", "bold", 600), Span(f" {' '.join(others)}" if others else "", limit=600))]
     if likely.startswith("Most likely cause"):
-        return [line(Span(likely, "bold", 600)), *told]
-    return [*told, *(line(Span(text, limit=600)) for text in (likely or reasons.changed(review),) if text)]
+        return [line(Span(likely, "bold", 600)), *said]
+    return [*said, *(line(Span(text, limit=600)) for text in (likely or reasons.changed(review),) if text)]
 
 
 def number_lines(review: Review) -> list[str]:

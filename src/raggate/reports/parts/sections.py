@@ -94,8 +94,8 @@ def first_steps(review: Review) -> Part:
     if not (review.context.first_run or greeted(review)):
         return Part(name="what to do next", blocks=())
     measured = f"{counted(review.scorecard.questions, 'question')} asked and scored"
-    end = "it is merged with its baseline" if review.context.brings else "a baseline is promoted"
-    until = f"The verdict is “{review.verdict.outcome}” (exit {review.verdict.exit_code}) until {end}."
+    end = "merge it with its baseline" if review.context.brings else "promote a baseline"
+    until = f"The verdict stays “{review.verdict.outcome}” (exit {review.verdict.exit_code}) until you {end}."
     if not review.context.first_run:
         intro = f"{measured}. {until}"
     elif greeted(review):
@@ -193,7 +193,7 @@ def _age(review: Review, measured: str) -> str:
 
 
 def _trusted(review: Review, links: Links | None) -> Iterator[Line]:
-    if against := review.run.provenance.against:
+    if against := review.judged_by:
         baseline = review.comparison.baseline
         own = baseline is not None and baseline.commit == against
         inputs = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"

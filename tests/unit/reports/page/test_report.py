@@ -61,7 +61,7 @@ def test_verdict_and_sentences_are_seen_without_script(name: str) -> None:
     shown = review(name)
     page = Elements(report.render(shown))
     assert (header.greeting(shown) or shown.verdict.outcome) in page.visible.lower()
-    introduced = (header.INTRODUCED, header.introduction(shown))
+    introduced = header.introduction(shown)
     for sentence in introduced if header.greeting(shown) == "first run" else shown.verdict.sentences:
         assert " ".join(sentence.split()) in page.visible
 
@@ -196,10 +196,10 @@ class TestDetails:
 def test_a_first_run_is_greeted() -> None:
     """Where only a baseline is missing the page does not begin with bad news, and says the steps to one."""
     page = Elements(report.render(review("introduced"))).visible
-    assert "👋 First run This pull request introduces raggate. There is no baseline yet to compare it with." in page
-    assert "Next: Look at the numbers and the questions behind them" in page
-    assert "Promote a baseline: raggate promote <run directory> , or the promotion workflow." in page
-    assert "Cannot tell yet, as there is no baseline" in Elements(report.render(first_run())).visible
+    assert "👋 First run This pull request introduces raggate. It brings no baseline." in page
+    assert "Next: Look at the numbers and at the questions that were not found." in page
+    assert "Promote a baseline with raggate promote latest or the promotion workflow, then require the check." in page
+    assert "No baseline yet" in Elements(report.render(first_run())).visible
 
 
 class TestPassages:
