@@ -175,7 +175,7 @@ def test_the_page_leads_to_a_check_that_stops_a_change(reader: Reader) -> None:
     step, comment = reader.gated("gate")
     assert step.exit_code == 3, step.text
     shows(page["5"][1][1], comment)
-    for untrue in ("no baseline", "Promote a baseline", "those of commit"):
+    for untrue in ("no baseline", "Promote a baseline", "those of commit", "--against"):
         assert untrue not in comment
     reader.shell("git push --quiet origin gate:main && git checkout --quiet -b tidy")
     reader.shell("sed -i.bak 's/Search notes by words/Search the notes/' search.py && rm search.py.bak")

@@ -209,6 +209,15 @@ def test_a_first_run_that_brings_a_baseline(brings: VerdictKind, steps: list[str
     assert "Promote a baseline" not in page
 
 
+def test_a_first_run_was_judged_by_no_commit() -> None:
+    """A first run is held against a commit without a gate: neither comment nor page names that as what judged."""
+    for name, named in (("introduced", False), ("regression", True)):
+        own = review(name)
+        own = replace(own, run=replace(own.run, provenance=replace(own.run.provenance, against="5" * 40)))
+        assert ("those of commit 5555555" in visible(comment.render(own, Publication()))) is named
+        assert ("Judged by" in report.render(own)) is named
+
+
 def test_versions_that_changed_stand_beside_the_cause() -> None:
     """Comment, terminal, page and verdict.json name the same versions; without any there is no such line."""
     without, text = review("regression"), "requirements.txt (haystack-ai 2.20.0 → 3.4.0)"

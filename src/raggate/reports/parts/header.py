@@ -93,7 +93,7 @@ def greeting(review: Review) -> str:
     """Return what stands in the place of the verdict where only a baseline is missing; empty elsewhere."""
     if not reasons.greeted(review):
         return ""
-    return "first run" if introduction(review) else "no baseline yet"
+    return "first run" if introduction(review) else "cannot tell without a baseline"
 
 
 def introduction(review: Review) -> tuple[str, ...]:

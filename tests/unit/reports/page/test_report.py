@@ -199,7 +199,7 @@ def test_a_first_run_is_greeted() -> None:
     assert "👋 First run This pull request introduces raggate. It brings no baseline." in page
     assert "Next: Look at the numbers and at the questions that were not found." in page
     assert "Promote a baseline with raggate promote latest or the promotion workflow, then require the check." in page
-    assert "No baseline yet" in Elements(report.render(first_run())).visible
+    assert "Cannot tell without a baseline" in Elements(report.render(first_run())).visible
 
 
 class TestPassages:
