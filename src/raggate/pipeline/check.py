@@ -104,7 +104,8 @@ def conclude(
             trend=before,
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
-        asked = recheck(request, inputs, directory, evaluation, own=own)
+        # a function of this process has neither a new start nor a base build
+        asked = recheck(request, inputs, directory, evaluation, own=own) if request.retriever is None else None
         if asked is not None:
             context = replace(context, recheck=asked)
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
@@ -237,13 +238,12 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     """Ask the base build what counts against the change, and both sides what flipped, again.
 
     An API that is not known to be noisy is asked once, of a new start: two starts of one build may rank otherwise. The
-    base build of one whose noise was never measured is asked whether the configuration says so or not. A function of
-    this process has neither a new start nor a base build.
+    base build of one whose noise was never measured is asked whether the configuration says so or not.
 
     Args:
         own: whether the build that lies here is the one that was measured, so that it may be asked again.
     """
-    if review.verdict.outcome != "regression" or request.retriever is not None:
+    if review.verdict.outcome != "regression":
         return None
     settings = inputs.config
     known_noisy = own and noisy(review.comparison)
