@@ -106,7 +106,8 @@ def test_the_workflow_gates_what_init_found(root: Path) -> None:
 
 
 def test_a_program_is_recognised(root: Path) -> None:
-    """The directory of the notes in its command is a placeholder, and its hits are found."""
+    """The directory of the notes in its command is a placeholder, and an image that listens is not the program's."""
+    (root / "Dockerfile").write_text("FROM scratch\nexpose $PORT\n")
     command = f"{sys.executable} -S {FAKE} notes"
     done = raggate(root, "init", "--program", command, "--vault", "notes", "--question", "spare key")
     assert done.code == 0, done.out + done.err

@@ -30,6 +30,7 @@ _EXAMPLE_NOTES = "golden/vault/notes"
 _UNNAMED = "notes"
 _VAULT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _EXPOSE = re.compile(r"^[ \t]*EXPOSE[ \t]+([1-9][0-9]{0,4})(?:/tcp)?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_LISTENS = re.compile(r"^[ \t]*EXPOSE\b", re.MULTILINE | re.IGNORECASE)
 _HOST = re.compile(r"[\w.-]+:\d+(/|$)")
 """What begins an address whose scheme is forgotten, which is no command."""
 _CONFIGURATION = re.compile(r"raggate(\..+)?\.ya?ml")
@@ -254,12 +255,15 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
 
 def _exposed(directory: Path) -> int | None:
     """Return the one port that the Dockerfile of a repository exposes; None for no file, none or several."""
+    ports = {int(port) for port in _EXPOSE.findall(_dockerfile(directory))}
+    return ports.pop() if len(ports) == 1 and max(ports) < 1 << 16 else None
+
+
+def _dockerfile(directory: Path) -> str:
     from raggate.base.files import read_file
 
     file = directory / "Dockerfile"
-    text = read_file(file).decode(errors="replace") if file.is_file() else ""
-    ports = {int(port) for port in _EXPOSE.findall(text)}
-    return ports.pop() if len(ports) == 1 and max(ports) < 1 << 16 else None
+    return read_file(file).decode(errors="replace") if file.is_file() else ""
 
 
 def _named_in(sections: dict[str, Any]) -> str:
@@ -272,6 +276,7 @@ def _named_in(sections: dict[str, Any]) -> str:
 
 def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
     from raggate.base.files import scratch_directory
+    from raggate.frontends import console
     from raggate.models.service import Workspace
     from raggate.pipeline.discovery import discover
     from raggate.pipeline.program_discovery import discover_program
@@ -282,8 +287,18 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
     vaults = {name or _UNNAMED: path.resolve() for name, path in known.there.vaults.items()}
     find = discover_started if known.probe else discover_program
     with scratch_directory() as out:
-        workspace = Workspace(root=directory.resolve(), out=out, vaults=vaults, environment=known.environment)
-        return find(wanted, _words(known), workspace)
+        workspace = Workspace(
+            root=directory.resolve(), out=out, vaults=vaults, environment=known.environment, say=console.say
+        )
+        return find(wanted, _started(directory, known), workspace)
+
+
+def _started(directory: Path, known: Known) -> dict[str, Any]:
+    """Return how a command is started: in the image of the repository's Dockerfile, unless that is of a server."""
+    words, dockerfile = _words(known), _dockerfile(directory)
+    if dockerfile and not _LISTENS.search(dockerfile):
+        return {"container": {"build": {"context": "."}, "command": words}}
+    return {"command": {"run": words}}
 
 
 def _words(known: Known) -> list[str]:

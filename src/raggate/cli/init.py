@@ -43,6 +43,8 @@ _STARTED = {
     "Install there what it needs. For code that you have not read, use `api.container`.",
     "container": "Check: `api.container` starts the API from your Dockerfile. Its `env` must say where the notes are: "
     '`VARIABLE: "{vault.NAME}"`.',
+    "container over stdio": "Check: it runs in the image of your Dockerfile, without network, and writes only to "
+    "/tmp. docs/containers.md has the keys that allow more.",
 }
 """What is left to do by how the API is started."""
 IGNORED = ".dockerignore"
@@ -164,8 +166,8 @@ def _advise(directory: Path, action: str, api: first_config.Known, config: str |
     click.echo(
         f"Check: {WORKFLOW} gates changes into `main`. If your default branch has another name, change it there."
     )
-    if (advice := _STARTED.get(_backend(config))) is not None and config is not None:
-        click.echo(advice)
+    if config is not None:
+        click.echo(_STARTED[_backend(config)])
     _advise_next(api, config)
 
 
@@ -183,11 +185,14 @@ def _advise_next(api: first_config.Known, config: str | None) -> None:
 
 
 def _backend(config: str | None) -> str:
+    """Return how raggate.yml starts the API, as `_STARTED` has it."""
     from raggate.config import schema
 
     if config is None:
         return "container"
     api = schema.load(config.encode(), "raggate.yml").api
+    if api.container is not None and api.stdio:
+        return "container over stdio"
     return next(name for name in ("container", "command", "url") if getattr(api, name) is not None)
 
 
@@ -344,7 +349,7 @@ def _filled(template: str, directory: Path, config: str | None, there: first_con
     text = _template(template)
     if template == "raggate.yml":
         return first_config.example(directory, there, text) if config is None else config
-    if template == "rag-gate.yml" and _backend(config) != "container":
+    if template == "rag-gate.yml" and not _backend(config).startswith("container"):
         return reduce(lambda kept, part: kept.replace(part, ""), _OF_A_CONTAINER, text)
     if template == "dockerignore":
         return text.replace("golden\n", f"{_judging(there).strip('/')}\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, enumerated
-from raggate.config.service_settings import Api, CommandBackend
+from raggate.config.service_settings import Api
 from raggate.models.service import Started, Workspace
 from raggate.pipeline.tool_discovery import SECONDS, Wanted, chunks_of, shape_of
 from raggate.service.adapters import program
@@ -25,19 +25,19 @@ _POLL = 0.05
 _K = 10
 
 
-def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace) -> dict[str, Any]:
+def discover_program(wanted: Wanted, how: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
     """Start a program, ask it one question, and return the sections `api` and `ask` for it.
 
     Args:
-        words: the command, as `api.command.run` has it.
+        how: `command` or `container`, as the section `api` has it.
 
     Raises:
         CannotTell: when it does not become ready, ends, or does not answer in time, with the end of its log.
         UsageError: when its answer has no hits that raggate can read.
     """
     late = CannotTell(f"the program did not answer within {setting(SECONDS)} s", hint="Is it slow to start?")
-    settings = Api(command=CommandBackend(run=[*words]), stdio=True)
-    with dates.within(SECONDS, late), program.start(settings, workspace) as started:
+    api = {**how, "stdio": True}
+    with program.start(Api.model_validate(api), workspace) as started, dates.within(SECONDS, late):
         try:
             answer = _answer(started, wanted)
         except CannotTell as error:
@@ -55,7 +55,7 @@ def discover_program(wanted: Wanted, words: Sequence[str], workspace: Workspace)
     several = len(workspace.vaults) > 1
     body = {"question": "{question}", "k": "{k}", **({"vaults": "{vaults}"} if several else {})}
     ask = {"adapter": "mapped", "concurrency": 1, "body": body, "response": {"chunks": chunks}}
-    return {"api": {"command": {"run": [*words]}, "stdio": True}, "ask": ask}
+    return {"api": api, "ask": ask}
 
 
 def _as_on_the_page(answer: dict[str, Any]) -> dict[str, str]:

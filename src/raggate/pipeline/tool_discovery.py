@@ -21,7 +21,7 @@ from raggate.base.quote import cut, enumerated, quoted, suggestion
 from raggate.base.redact import Guarded
 from raggate.config.ask_settings import MCP_PATH
 from raggate.config.mapped_settings import ChunkFields
-from raggate.config.service_settings import Api, CommandBackend
+from raggate.config.service_settings import Api
 from raggate.gate.filled_fields import prefix_of
 from raggate.models.service import Workspace
 from raggate.service.adapters import mcp
@@ -197,15 +197,15 @@ def section(client: httpx.Client, path: str, wanted: Wanted) -> dict[str, Any]:
     return {"adapter": "mcp", **place, **sent, **asyncio.run(_settings(client, path, wanted))}
 
 
-def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace) -> dict[str, Any]:
-    """Start a server that speaks over its standard input and output, and give the sections `api` and `ask` for it.
+def discover_started(wanted: Wanted, how: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
+    """Start a server that speaks over its standard input and output, and return the sections `api` and `ask` for it.
 
     Args:
-        words: the command, as `api.command.run` has it.
+        how: `command` or `container`, as the section `api` has it.
     """
-    settings = Api(command=CommandBackend(run=[*words]), stdio=True)
+    api = {**how, "stdio": True}
     late = CannotTell(f"the MCP server was not looked at within {setting(SECONDS)} s", hint="Is it slow to start?")
-    with dates.within(SECONDS, late), mcp.start(settings, workspace) as started:
+    with mcp.start(Api.model_validate(api), workspace) as started, dates.within(SECONDS, late):
         transport = PipeTransport(getattr(started, "pipes"))  # noqa: B009 - not of every started API
         with httpx.Client(base_url=started.base_url, transport=transport, timeout=SECONDS) as client:
             try:
@@ -213,7 +213,7 @@ def discover_started(wanted: Wanted, words: Sequence[str], workspace: Workspace)
             except CannotTell as error:
                 error.log = started.log_tail()
                 raise
-    return {"api": {"command": {"run": [*words]}, "stdio": True}, "ask": ask}
+    return {"api": api, "ask": ask}
 
 
 async def _settings(client: httpx.Client, path: str, wanted: Wanted) -> dict[str, Any]:

@@ -244,8 +244,9 @@ def workspace(tmp_path: Path) -> Workspace:
 def test_a_server_behind_pipes(workspace: Workspace) -> None:
     """It is started as raggate.yml will start it, asked, and gone afterwards."""
     words = [sys.executable, "-S", str(SERVER), "{vault.notes}"]
-    made = discover_started(Wanted(url="", question="spare key", notes={"work/Keys.md": set()}), words, workspace)
-    assert made["api"] == {"command": {"run": words}, "stdio": True}
+    how = {"command": {"run": words}}
+    made = discover_started(Wanted(url="", question="spare key", notes={"work/Keys.md": set()}), how, workspace)
+    assert made["api"] == {**how, "stdio": True}
     assert made["ask"]["response"]["chunks"]["rel_path"] == "path"
 
 
