@@ -60,7 +60,8 @@ def test_a_retriever_is_gated_to_a_red_verdict(root: Path) -> None:
     written = (root / "raggate.yml").read_text()
     assert "[python, '{shim}', 'rag:build', --vault, 'notes={vault.notes}']" in written
     # not every hit has headings, and the absolute path in the metadata is none of the repository
-    assert "chunks: {list: hits, rel_path: path, heading_path: heading_path, text: text}" in written
+    by_text = "heading_path: {from: text, path: heading_path}"
+    assert f"chunks: {{list: hits, rel_path: path, {by_text}, text: text}}" in written
     assert str(root) not in written
     for question, anchor in (("Where is the spare key?", "Keys.md"), ("What is bread made of?", "Food.md")):
         added = raggate(root, "golden", "add", question, "--anchor", anchor)

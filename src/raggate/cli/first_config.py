@@ -20,7 +20,7 @@ from raggate.base.redact import Guarded
 from raggate.base.yamlio import block, one_yaml_line as one_line
 
 if TYPE_CHECKING:
-    from raggate.models.golden import Golden
+    from raggate.models.golden import Golden, Vault
     from raggate.pipeline.tool_discovery import Choose, Wanted
 
 SCHEMA = ".raggate/raggate.schema.json"
@@ -228,14 +228,18 @@ def _check(known: Known) -> None:
 def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
     from raggate.base.redact import of_environment
     from raggate.config.service_settings import variables_in
+    from raggate.inputs.headings import heading_paths
+    from raggate.inputs.text_places import finder
     from raggate.pipeline.tool_discovery import Wanted
     from raggate.service.discovery.given import body_of, headers_of
 
     headers = headers_of(_headers(known.headers), known.environment)
+    texts = _texts(known.there.vaults)
     wanted = Wanted(
         url=known.url,
         question=question_of(known),
-        notes=_notes(known.there.vaults),
+        notes={path: heading_paths(text, path) for (_, path), text in texts.texts.items()},
+        find=finder(texts),
         directories={str(own) for path in known.there.vaults.values() for own in (path.absolute(), path.resolve())},
         fields=_fields(known.fields),
         headers=headers,
@@ -354,21 +358,20 @@ def question_of(known: Known) -> str:
     if asked or not known.there.vaults:
         return asked or _ANY_QUESTION
     directory = next(iter(known.there.vaults.values()))
-    first = min(_notes({"": directory}))
-    return first_sentence((directory / first).read_text(encoding="utf-8", errors="replace")) or Path(first).stem
+    (_, first), text = min(_texts({"": directory}).texts.items())
+    return first_sentence(text) or Path(first).stem
 
 
-def _notes(vaults: Mapping[str, Path]) -> dict[str, frozenset[tuple[str, ...]]]:
-    """Return the notes of some directories, each with its heading paths."""
+def _texts(vaults: Mapping[str, Path]) -> Vault:
+    """Return the notes of some directories; none where none is named."""
     from raggate.inputs import vault
-    from raggate.inputs.headings import heading_paths
+    from raggate.models.golden import Vault
 
     for directory in vaults.values():
         if next(directory.rglob("*.md"), None) is None:
             hint = "Name the directory that the API indexed."
             raise UsageError(f"--vault: {directory} has no note, which is a *.md file", hint=hint)
-    texts = vault.load(dict(vaults)).texts if vaults else {}
-    return {path: heading_paths(text, path) for (_, path), text in texts.items()}
+    return vault.load(dict(vaults)) if vaults else Vault(directories={}, texts={}, notes={}, hash="")
 
 
 def sent_variables(config: str) -> tuple[str, ...]:

@@ -134,6 +134,11 @@ class Ask(SettingsModel):
         return self.response is None or self.response.chunks.heading_path is not None
 
     @property
+    def headings_by_text(self) -> bool:
+        """Whether headings that an answer does not tell are found by the place of the text in the note."""
+        return self.response is not None and self.response.chunks.headings_by_text
+
+    @property
     def runs_program(self) -> bool:
         """Whether the adapter is one of another package, which runs `api.command` for the questions."""
         return self.adapter not in OWN_ADAPTERS

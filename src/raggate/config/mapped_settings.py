@@ -18,12 +18,18 @@ _IN_CHUNK = (
     *("score", "score_vector", "score_lexical", "vault"),
 )
 _MOST_PATHS = 10
-_SEVERAL = {
+_SEVERAL: dict[str, Any] = {
     "anyOf": [
         {"type": "string"},
         {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _MOST_PATHS},
         {"type": "null"},
     ]
+}
+_BY_TEXT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"from": {"const": "text"}, "path": _SEVERAL},
+    "required": ["from"],
+    "additionalProperties": False,
 }
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_(?:ns|us|ms|s)")
 
@@ -47,8 +53,16 @@ def _one_or_several(value: Any) -> Any:
     if value is None:
         return value
     if type(paths) is not list or not 1 <= len(paths) <= _MOST_PATHS or not all(type(path) is str for path in paths):
-        raise ValueError(f"expected a path, or a list of 1 to {_MOST_PATHS} paths")
+        raise ValueError(f"expected a path, a list of 1 to {_MOST_PATHS} paths, or {{from: text}}")
     return [_field_path(path) for path in paths] if paths is value else _field_path(value)
+
+
+def _headings(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return _one_or_several(value)
+    if value.get("from") != "text" or not value.keys() <= {"from", "path"}:
+        raise ValueError("expected `from: text`, and beside it at most `path`")
+    return {**value, "path": _one_or_several(value["path"])} if "path" in value else value
 
 
 def _scalar(value: Any) -> Any:
@@ -59,7 +73,7 @@ def _scalar(value: Any) -> Any:
 
 FieldPath = Annotated[str, AfterValidator(_field_path)]
 OnePath = Annotated[str, AfterValidator(_single)]
-HeadingPath = Annotated[Any, AfterValidator(_one_or_several), WithJsonSchema(_SEVERAL)]
+HeadingPath = Annotated[Any, AfterValidator(_headings), WithJsonSchema({"anyOf": [*_SEVERAL["anyOf"], _BY_TEXT]})]
 Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 
 
@@ -103,7 +117,9 @@ class ChunkFields(SettingsModel):
     """A prefix to remove from paths; with `{vault}`, as in `/vaults/{vault}/`, it gives the vault too."""
     heading_path: HeadingPath = None
     """The headings above the chunk: a text, or a list, outermost first. Missing or null means none. Where each level is
-    a field of its own, a list of paths, outermost first: `[meta."Header 1", meta."Header 2"]`."""
+    a field of its own, a list of paths, outermost first: `[meta."Header 1", meta."Header 2"]`. With `{from: text}`, or
+    `{from: text, path: meta.headings}`, headings that are missing or fewer are those of the section of the note in
+    which the text stands; a text that stands in several sections has none."""
     heading_separator: Annotated[Text, Field(min_length=1)] | None = None
     """The separator between headings in a text, if it is not ` > `."""
     text: FieldPath | None = None
@@ -128,6 +144,22 @@ class ChunkFields(SettingsModel):
             raise ValueError("expected 'rel_path' beside 'path_prefix'")
         return self
 
+    @property
+    def told_headings(self) -> Any:
+        """Where the headings are told: a path, a list of paths, or None."""
+        return self.heading_path.get("path") if self.headings_by_text else self.heading_path
+
+    @property
+    def headings_by_text(self) -> bool:
+        """Whether headings that are missing or fewer are found by the place of the text in the note."""
+        return isinstance(self.heading_path, dict)
+
+    @model_validator(mode="after")
+    def _with_a_text(self) -> ChunkFields:
+        if self.headings_by_text and (self.rel_path is None or self.text is None):
+            raise ValueError("expected 'rel_path' and 'text' beside `heading_path: {from: text}`")
+        return self
+
     @model_validator(mode="after")
     def _in_the_list(self) -> ChunkFields:
         for name, written in self._written():
@@ -149,7 +181,7 @@ class ChunkFields(SettingsModel):
     def _written(self) -> Iterator[tuple[str, str]]:
         """Yield the paths of all parts, each with the name of its part."""
         for name in _IN_CHUNK:
-            paths = getattr(self, name)
+            paths = self.told_headings if name == "heading_path" else getattr(self, name)
             yield from (
                 (name, path) for path in ([] if paths is None else [paths] if isinstance(paths, str) else paths)
             )

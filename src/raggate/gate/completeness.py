@@ -24,8 +24,11 @@ _MUST_AGREE = {
     "metrics_version": "the definitions of the metrics",
     "adapter": "the adapter",
     "k": "the number of chunks requested (ask.k)",
+    "headings": "how headings are found (heading_path)",
     "retrieval_only": "whether answers are generated (ask.retrieval_only)",
 }
+_UNSAID = {"headings": "as the API tells them"}
+"""What a fingerprint without such a key means."""
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
@@ -246,7 +249,8 @@ def changed_settings(before: Fingerprint, now: Fingerprint) -> Iterator[tuple[st
     """Yield what must agree between two fingerprints and does not: the key, and a clause with both values."""
     for key, meaning in _MUST_AGREE.items():
         if before.get(key) != now.get(key):
-            yield key, f"{meaning} changed: {before.get(key)} in the baseline, {now.get(key)} now"
+            was, is_now = (side.get(key, _UNSAID.get(key)) for side in (before, now))
+            yield key, f"{meaning} changed: {was} in the baseline, {is_now} now"
 
 
 def lost_cutoffs(before: Fingerprint, now: Sequence[int]) -> str:

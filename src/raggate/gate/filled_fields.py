@@ -80,14 +80,21 @@ def _source(name: str, settings: Config) -> str:
     if mapping is None:
         return f"adapter {settings.ask.adapter}"
     fields = mapping.chunks
-    written: str | list[str] | None = getattr(fields, name)
+    written: str | list[str] | None = fields.told_headings if name == "heading_path" else getattr(fields, name)
+    if name == "heading_path" and fields.headings_by_text:
+        by_text = "the place of the text in its note"
+        return by_text if written is None else f"{_all_paths(fields, written)}, or {by_text}"
     if written is None:
         through_prefix = name == "vault" and "{vault}" in (fields.path_prefix or "")
         return _OWN_ID if name == "id" else "path_prefix" if through_prefix else ""
-    if not isinstance(written, str):
-        # the others are beside the first
-        return " + ".join([_whole_path(fields, written[0]), *written[1:]])
-    return _whole_path(fields, written)
+    return _all_paths(fields, written)
+
+
+def _all_paths(fields: ChunkFields, written: str | Sequence[str]) -> str:
+    if isinstance(written, str):
+        return _whole_path(fields, written)
+    # the others are beside the first
+    return " + ".join([_whole_path(fields, written[0]), *written[1:]])
 
 
 def _whole_path(fields: ChunkFields, written: str) -> str:

@@ -36,7 +36,7 @@ from raggate.models.provenance import RunCommand, modes_of
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
-from raggate.scoring import figures
+from raggate.scoring import figures, score
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""
@@ -252,6 +252,10 @@ def _noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield Reason(
             "vanished", f"the present baseline has these, but the new one has no question for them: {listed(gone)}"
         )
+    found = score.found_headings(comparison.scorecard.fingerprint.get("found_headings")).values()
+    if matches := sum(matches for _, matches in found):
+        rest = f"{counted(matches, 'match rests', 'matches rest')} on headings that raggate found by the passage's text"
+        yield Reason("found-headings", f"{rest}: the API does not return them")
     if gate.slices == "warn":
         yield from _slices(comparison, gate)
 

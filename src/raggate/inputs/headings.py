@@ -124,14 +124,27 @@ def front_matter_of(text: str) -> str:
     return "\n".join(lines_of(front_matter[0].rstrip())[1:-1]) if front_matter else ""
 
 
+class Heading(NamedTuple):
+    """A heading as it is rendered: its line, from 0, its path, and the levels of that."""
+
+    line: int
+    path: Elements
+    levels: tuple[int, ...]
+
+
+def outline(text: str) -> list[Heading]:
+    """Return the headings of a note in order, without its front matter."""
+    ((_, marks),) = _marks(text, _skipped(text), "rendered")
+    return [Heading(line, path, levels) for _, line, path, levels in marks]
+
+
 def headings_with_text(text: str) -> Iterator[Elements]:
     """Yield the path of every heading with text of its own below it, as it is rendered."""
-    lines = lines_of(text)
-    ((_, marks),) = _marks(text, _skipped(text), "rendered")
-    ends = [*(line for _, line, *_ in marks[1:]), len(lines)]
-    for (_, line, path, _), end in zip(marks, ends, strict=False):
-        if path and any(re.search(r"\w", row) for row in lines[line + 1 : end]):
-            yield path
+    lines, headings = lines_of(text), outline(text)
+    ends = [*(heading.line for heading in headings[1:]), len(lines)]
+    for heading, end in zip(headings, ends, strict=False):
+        if heading.path and any(re.search(r"\w", row) for row in lines[heading.line + 1 : end]):
+            yield heading.path
 
 
 def holds(text: str, snippet: str) -> bool:

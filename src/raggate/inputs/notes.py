@@ -257,11 +257,11 @@ class NoteTitles:
 
     def holds(self, heading_path: str) -> bool:
         """Return whether the note has these headings below each other; also where the path names none."""
-        written = _letters(heading_path)
+        written = letters_of(heading_path)
         if not written or self._composed(written):
             return True
         shown = "".join(map(without_attributes, elements(heading_path)))
-        others = {_letters(bare(heading_path)), _letters(shown)} - {written}
+        others = {letters_of(bare(heading_path)), letters_of(shown)} - {written}
         return "" in others or any(map(self._composed, others))
 
     def names(self) -> Iterator[str]:
@@ -273,8 +273,8 @@ class NoteTitles:
         # most headings are found without parsing the note
         return (
             letters in self._whole
-            or any(_put_together(letters, path) for path in self._spelled(self._hashed))
-            or any(_put_together(letters, path) for path in self._spelled(self._parsed))
+            or any(put_together(letters, path) for path in self._spelled(self._hashed))
+            or any(put_together(letters, path) for path in self._spelled(self._parsed))
         )
 
     @cached_property
@@ -287,7 +287,7 @@ class NoteTitles:
 
     @cached_property
     def _whole(self) -> frozenset[str]:
-        return frozenset("".join(map(_letters, path)) for path in self._hashed)
+        return frozenset("".join(map(letters_of, path)) for path in self._hashed)
 
     def _spelled(self, paths: frozenset[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
         """Return each path in letters, after what APIs put before it."""
@@ -297,12 +297,12 @@ class NoteTitles:
             about = (self._vault, *folders, folders[-1].rpartition(".")[0], title[1] if title else "")
             # the first heading is the note's title, and may stand before itself as that
             self._spellings[paths] = frozenset(
-                tuple(filter(None, map(_letters, chain(about, path[:1], path)))) for path in paths
+                tuple(filter(None, map(letters_of, chain(about, path[:1], path)))) for path in paths
             )
         return self._spellings[paths]
 
 
-def _put_together(letters: str, path: tuple[str, ...]) -> bool:
+def put_together(letters: str, path: tuple[str, ...]) -> bool:
     """Return whether letters are those of some parts of a path, in their order."""
     reached = {0}
     for part in path:
@@ -310,7 +310,8 @@ def _put_together(letters: str, path: tuple[str, ...]) -> bool:
     return len(letters) in reached
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text, without case and compatibility forms."""
     folded = text.casefold()
     if not folded.isascii():
         folded = unicodedata.normalize("NFKD", stream_safe(folded))

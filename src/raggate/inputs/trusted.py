@@ -76,6 +76,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
             "k": ask.k,
             "retrieval_only": ask.retrieval_only,
             "modes": list(ask.modes),
+            **({"headings": "by text"} if ask.headings_by_text else {}),
             # left out where everything is asked once, as in baselines from before that could be chosen
             **({"repeat": ask.repeat} if ask.repeat > 1 else {}),
             "golden": self.golden.hash,

@@ -129,7 +129,8 @@ class Response(Struct, frozen=True):
     when no answer was asked for. `grounded` is the API's own claim that the answer rests on the chunks, None when it
     makes none. `cost` maps what the question cost, unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as
     it is told. `unasked` says that an answer was generated although only retrieval was asked for; its text is not kept.
-    `model` is the one that the API says generated the answer, None where it tells none.
+    `model` is the one that the API says generated the answer, None where it tells none. `found_headings` are the
+    positions of chunks whose headings raggate found by the place of their text in the note.
     """
 
     chunks: tuple[Chunk, ...]
@@ -146,6 +147,7 @@ class Response(Struct, frozen=True):
     unasked: bool = False
     model: str | None = None
     folder_reasoning: str | None = None
+    found_headings: tuple[int, ...] = ()
 
 
 class Failure(Struct, frozen=True):

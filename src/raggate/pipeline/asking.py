@@ -22,7 +22,7 @@ from raggate.base.redact import Guarded
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api, Readiness, variables_in
-from raggate.inputs import probe_plan
+from raggate.inputs import probe_plan, text_places
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case, Vault, by_id
@@ -319,7 +319,7 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
         yield Booted(
             adapter=adapter,
             api=api,
-            clean=_redactor(secrets, inputs.vault),
+            clean=_cleaner(secrets, inputs.vault, settings),
             secrets=secrets,
         )
 
@@ -385,6 +385,15 @@ def _with_line(request: Request, build: Build) -> Iterator[None]:
 def redacted(lines: Sequence[str], secrets: tuple[str, ...]) -> tuple[str, ...]:
     """Take secrets out of lines, and name and password out of URLs."""
     return tuple(without_userinfo(redact.redact_cut(line, secrets)) for line in lines)
+
+
+def _cleaner(secrets: tuple[str, ...], notes: Vault, settings: Config) -> Callable[[Result], Result]:
+    """Return what takes secrets out of a result, and before that finds headings if the settings want it."""
+    clean = _redactor(secrets, notes)
+    if not settings.ask.headings_by_text:
+        return clean
+    find = text_places.finder(notes)
+    return lambda result: clean(text_places.with_headings(result, find))
 
 
 def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:

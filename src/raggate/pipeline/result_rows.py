@@ -239,6 +239,8 @@ def _check(result: Result, place: str) -> None:
         bounded(result.response)
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
+    if not _fit(len(result.chunks), result.response.found_headings, ()):
+        raise UsageError(f"{place}: found_headings: expected positions of retrieved chunks")
     if result.response.coverage is None:
         return
     try:

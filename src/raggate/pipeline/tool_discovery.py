@@ -20,12 +20,15 @@ from raggate.base.numbers import setting
 from raggate.base.quote import cut, enumerated, quoted, suggestion
 from raggate.base.redact import Guarded
 from raggate.config.ask_settings import MCP_PATH
-from raggate.config.mapped_settings import ChunkFields
+from raggate.config.mapped_settings import ChunkFields, ResponseFields
 from raggate.config.service_settings import Api
 from raggate.gate.filled_fields import prefix_of
+from raggate.inputs.notes import JUDGED_CHUNKS
+from raggate.inputs.text_places import Finder
 from raggate.models.service import Workspace
 from raggate.service.adapters import mcp
-from raggate.service.adapters.mapped import filled_json
+from raggate.service.adapters.mapped import filled_json, prefixes
+from raggate.service.adapters.mapped_response import read
 from raggate.service.discovery import mcp_tools, shapes
 from raggate.service.discovery.given import Headers
 from raggate.service.discovery.mcp_tools import Tool
@@ -63,6 +66,7 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
         url: where it runs, with the path of the endpoint or without; empty for a server that is started.
         question: what is asked.
         notes: the notes that it may name: path -> the heading paths of each.
+        find: finds the headings of a text in its note.
         directories: where the notes lie on this machine.
         fields: part of a chunk, or `list` -> its path, as somebody said it.
         headers: what every request is sent with.
@@ -76,6 +80,7 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
     url: str
     question: str
     notes: Mapping[str, Collection[Elements]] = field(default_factory=dict)
+    find: Finder = field(default=lambda *_: None)
     directories: Collection[str] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     headers: Headers = field(default_factory=Headers)
@@ -123,7 +128,24 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
     separator = _separator(chunks, root, prefix or "", wanted)
     if separator is not None:
         chunks.setdefault("heading_separator", separator)
+    if _found_by_text(chunks, root, wanted):
+        told = {"path": chunks["heading_path"]} if "heading_path" in chunks else {}
+        chunks["heading_path"] = {"from": "text", **told}
     return chunks
+
+
+def _found_by_text(chunks: Mapping[str, Any], root: Any, wanted: Wanted) -> bool:
+    """Return whether at least half of the passages have more headings by their text than the API tells."""
+    if not chunks.keys() >= {"rel_path", "text"}:
+        return False
+    fields = ResponseFields(chunks=ChunkFields.model_validate(chunks))
+    vaults = prefixes(fields.chunks.path_prefix, ())
+    try:
+        passages = read(root, fields, vaults, retrieval_only=True).chunks
+    except ValueError:
+        return False
+    found = [wanted.find(None, it.rel_path, it.heading_path, it.text) for it in passages[:JUDGED_CHUNKS]]
+    return bool(found) and 2 * sum(headings is not None for headings in found) >= len(found)
 
 
 def _asked_note(shape: Shape, choose: Choose | None) -> str:

@@ -47,6 +47,9 @@ _PASSAGE_COUNTS = ("passages", "copies", "characters", "own")
 PassageCounts = dict[str, dict[str, int]]
 """By mode: `passages` with a text within the deepest cut-off, `copies` of a text above them in their list, all their
 `characters`, and those that are their note's `own`."""
+_HEADING_COUNTS = ("passages", "matches")
+HeadingCounts = dict[str, dict[str, int]]
+"""By mode: `passages` within the deepest cut-off whose headings raggate found, and `matches` that need those."""
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""
 _MOST_KNOWN = 1 << 14
@@ -169,6 +172,29 @@ def count_passages(item: LabelledResult, depth: int, counted: PassageCounts) -> 
     counts["own"] += round(characters - fsum(foreign))
 
 
+def count_found_headings(item: LabelledResult, depth: int, counted: HeadingCounts) -> None:
+    """Count the first passages whose headings raggate found, and the matches that need them, of one more answer."""
+    response = item.result.response
+    if response is None or not response.found_headings:
+        return
+    counts = counted.setdefault(item.result.mode, dict.fromkeys(_HEADING_COUNTS, 0))
+    by_heading = {index for index, support in enumerate(item.case.gold_supports) if support.heading_path is not None}
+    found = [position for position in response.found_headings if position < depth]
+    counts["passages"] += len(found)
+    counts["matches"] += sum(not by_heading.isdisjoint(item.labels.matches[position]) for position in found)
+
+
+def found_headings(stored: object) -> dict[str, tuple[int, int]]:
+    """Read by mode how many passages and matches have headings that raggate found, from counts of a file."""
+    found = {}
+    for mode, counts in stored.items() if isinstance(stored, dict) else ():
+        numbers = [counts.get(key) if isinstance(counts, dict) else None for key in _HEADING_COUNTS]
+        passages, matches = (number if type(number) is int else -1 for number in numbers)
+        if 0 <= matches <= passages and passages:
+            found[str(mode)] = (passages, matches)
+    return found
+
+
 def passage_shares(stored: object) -> dict[str, tuple[float, float]]:
     """Read by mode which share of the text is of other notes, and of the passages copies, from counts of a file."""
     shares = {}
@@ -263,6 +289,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             "fields": seen.fields,
             "folders": seen.folders,
             "passages": seen.passages,
+            **({"found_headings": seen.headings} if seen.headings else {}),
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
         cases=tuple(cases),
@@ -278,6 +305,7 @@ class _Seen:
         self.fields: Counts = {}
         self.folders: FolderCounts = {}
         self.passages: PassageCounts = {}
+        self.headings: HeadingCounts = {}
 
     def add_all(self, items: Sequence[LabelledResult]) -> Sequence[LabelledResult]:
         """Count answers, and give them on."""
@@ -292,6 +320,7 @@ class _Seen:
             count(item, self.fields)
             count_folders(item, self.folders)
             count_passages(item, self._depth, self.passages)
+            count_found_headings(item, self._depth, self.headings)
 
 
 def score_answers(

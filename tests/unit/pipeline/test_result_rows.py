@@ -45,6 +45,18 @@ def test_a_value_that_no_api_gives_is_refused(value: bytes, words: str) -> None:
     assert row.whole == result
 
 
+def test_found_headings_are_those_of_chunks() -> None:
+    """A position that no chunk has is refused."""
+    line = result_rows.asked_line(make_result(response=make_response(make_chunk(), found_headings=(0,))))
+    (row,) = result_rows.read_asked([line], "results")
+    assert row.whole.response is not None
+    assert row.whole.response.found_headings == (0,)
+    for position in (b"1", b"-1"):
+        wrong = line.replace(b'"found_headings":[0]', b'"found_headings":[%s]' % position)
+        with pytest.raises(UsageError, match="results:1: found_headings: expected positions of retrieved chunks"):
+            list(result_rows.read_asked([wrong], "results"))
+
+
 def read(data: bytes) -> Sequence[ProbeAnswer]:
     """Read the content of a file."""
     return result_rows.read_probes(io.BytesIO(data), "probes.jsonl")

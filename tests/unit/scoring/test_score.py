@@ -322,12 +322,28 @@ def test_passages_are_counted_within_the_deepest_cut_off() -> None:
     assert shares == {"hybrid": (pytest.approx(3 / 14), pytest.approx(1 / 3))}
 
 
+def test_matches_that_rest_on_found_headings_are_counted() -> None:
+    """Within the deepest cut-off; one of a whole note needs no heading."""
+    wholes = replace(EASY, id="whole", gold_supports=(make_support(heading_path=None),))
+    chunks = [make_chunk(f"c{at}", rel_path="a.md", heading_path="# A") for at in range(4)]
+    response = make_response(*chunks, found_headings=(1, 3))
+    items = [scoring.label(case, make_result(case.id, response=response)) for case in (EASY, wholes)]
+    card = scoring.score(make_run(*items), (1, 2))
+    assert card.fingerprint["found_headings"] == {"hybrid": {"passages": 2, "matches": 1}}
+    assert scoring.found_headings(card.fingerprint["found_headings"]) == {"hybrid": (2, 1)}
+    told = scoring.score(make_run(scoring.label(EASY, make_result("easy", *chunks))), (1, 2))
+    assert "found_headings" not in told.fingerprint
+
+
 @each_row(
     "stored",
     [
         None,
         [],
         {"hybrid": None},
+        {"hybrid": {"passages": 1, "matches": 2}},
+        {"hybrid": {"passages": 1, "matches": -1}},
+        {"hybrid": {"passages": True, "matches": 0}},
         {"hybrid": {}},
         {"hybrid": {"passages": 1, "copies": 2, "characters": 5, "own": 5}},
         {"hybrid": {"passages": 1, "copies": 0, "characters": 5, "own": 6}},
@@ -339,6 +355,7 @@ def test_passages_are_counted_within_the_deepest_cut_off() -> None:
 def test_counts_that_cannot_be_are_not_read(stored: object) -> None:
     """Counts come from a file, and what is none of passages says nothing."""
     assert scoring.passage_shares(stored) == {}
+    assert scoring.found_headings(stored) == {}
 
 
 def test_slices() -> None:

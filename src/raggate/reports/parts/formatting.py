@@ -12,6 +12,7 @@ from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
+from raggate.scoring import score
 from raggate.scoring.repeats import Repeated
 
 BAD = frozenset(("worse", "below floor", "vanished"))
@@ -214,6 +215,12 @@ def operations_line(scorecard: Scorecard) -> str:
     probes = scorecard.fingerprint.get("probes")
     if type(probes) is int:
         parts.append(f"{probes} asked for invariants")
+    found = score.found_headings(scorecard.fingerprint.get("found_headings"))
+    if found:
+        passages, matches = map(sum, zip(*found.values(), strict=True))
+        parts.append(
+            f"headings of {counted(passages, 'passage')} found by text ({counted(matches, 'match', 'matches')})"
+        )
     for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
         times = operations.latency.get(step)
         if times:

@@ -189,7 +189,7 @@ def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
         rel_path, vault = note_at(fields.rel_path, at, beginnings)
     vault = _optional_text(fields.vault, at) or vault
     doc_id = None if fields.doc_id is None else _id(fields.doc_id, at)
-    heading_path = heading_path_at(fields.heading_path, at, fields.heading_separator)
+    heading_path = heading_path_at(fields.told_headings, at, fields.heading_separator)
     text = "" if fields.text is None else text_at(fields.text, at)
     if fields.id is not None:
         chunk_id = _id(fields.id, at)

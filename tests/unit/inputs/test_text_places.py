@@ -1,0 +1,170 @@
+"""Headings that are found by the place of a passage's text in its note."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from raggate.inputs.notes import MAX_NOTE_CHARACTERS
+from raggate.inputs.text_places import MOST_PLACES, finder, with_headings
+from raggate.models.golden import Vault
+from raggate.models.run import Chunk, Response, Result
+from tables import each_row
+
+BREAD = """\
+---
+title: Loaves
+---
+Before any heading stands a line of its own.
+
+# Bread
+
+All about bread, in three sections below.
+
+## Sourdough
+
+Let the [dough](dough.md) rest for **eighteen hours** in the cold cellar.
+Then shape it.
+
+- Use rye flour, always.
+- Stored cold.
+
+## Yeast
+
+Let it rise twice.
+
+```sh
+# Bake it
+bake --hot the loaf at two hundred and thirty degrees
+```
+
+Stored cold.
+
+### Rolls
+
+Twelve rolls of eighty grams each go on one tray.
+
+## Yeast
+
+Rise it only once, and bake at once after that, please.
+"""
+SOURDOUGH = "# Bread > ## Sourdough"
+
+
+def vault_of(**texts: str) -> Vault:
+    """Return a vault of two names with notes; `a__Bread` is the note Bread.md of the vault a."""
+    keyed = {
+        (name, f"{path}.md"): text
+        for (name, _, path), text in ((key.partition("__"), text) for key, text in texts.items())
+    }
+    return Vault(directories={name: Path(name) for name, _ in keyed}, texts=keyed, notes={}, hash="")
+
+
+@each_row(
+    ("told", "text", "headings"),
+    [
+        # what engines return
+        ("", "Let the [dough](dough.md) rest for **eighteen hours** in the cold cellar.\nThen shape it.", SOURDOUGH),
+        ("# Bread", "## Sourdough\n\nLet the [dough](dough.md) rest for **eighteen hours**", SOURDOUGH),
+        ("Sourdough", "Then shape it.", SOURDOUGH),
+        ("", "# Bread\n\nAll about bread, in three sections below.", "# Bread"),
+        ("/", "All about bread, in three sections below.", "# Bread"),
+        # what is told in full stays, and what contradicts the note too
+        (SOURDOUGH, "Then shape it.", None),
+        ("# Bread > ## Sourdough > ### More", "Then shape it.", None),
+        ("# Cakes", "Then shape it.", None),
+        # other white space, no markup, other case
+        ("", "let  the dough\t rest for eighteen\n\nhours in the cold cellar. Then shape it", SOURDOUGH),
+        ("", "Use rye flour, always. Stored cold.", SOURDOUGH),
+        # cut within words, and with an ellipsis
+        ("", "…he [dough](dough.md) rest for **eighteen hours** in the cold cell…", SOURDOUGH),
+        ("", "hape it.", None),
+        # in a fence what looks like a heading is none
+        ("", "# Bake it\nbake --hot the loaf at two hundred", "# Bread > ## Yeast"),
+        # of two sections the one that holds most of it
+        (
+            "",
+            "Stored cold.\n\n### Rolls\n\nTwelve rolls of eighty grams each go on one tray.",
+            "# Bread > ## Yeast > ### Rolls",
+        ),
+        ("", "Then shape it.\n\n- Use rye flour, always.\n- Stored cold.\n\n## Yeast\n\nLet", SOURDOUGH),
+        # in two sections: no place, unless the headings that are told leave one
+        ("", "Stored cold.", None),
+        ("# Bread", "Stored cold.", None),
+        ("Sourdough", "Stored cold.", SOURDOUGH),
+        ("", "Yeast", "# Bread > ## Yeast"),
+        # nowhere
+        ("", "Before any heading stands a line of its own.", None),
+        ("", "Loaves", None),
+        ("", "A text of another note, of which not a word stands here.", None),
+        ("", "", None),
+        ("", "…", None),
+        ("", "\x00\ud800 []()", None),
+    ],
+)
+def test_the_place_of_a_text(told: str, text: str, headings: str | None) -> None:
+    """Headings are found where the words stand in one section alone, and only more than those that are told."""
+    assert finder(vault_of(a__Bread=BREAD))("a", "Bread.md", told, text) == headings
+
+
+@each_row(
+    ("vault", "path", "headings"),
+    [
+        ("a", "Same.md", "# One"),
+        ("b", "Same.md", "# Two"),
+        # nobody knows of which vault it is
+        (None, "Same.md", None),
+        (None, "Only.md", "# Only"),
+        ("b", "Only.md", None),
+        ("c", "Only.md", None),
+        ("a", "None.md", None),
+        ("a", "", None),
+    ],
+)
+def test_the_note_of_a_text(vault: str | None, path: str, headings: str | None) -> None:
+    """A text is looked up in the note that its passage names, in its vault or in all, and nowhere else."""
+    notes = vault_of(a__Same="# One\n\ntext", b__Same="# Two\n\ntext", a__Only="# Only\n\ntext")
+    assert finder(notes)(vault, path, "", "text") == headings
+
+
+def test_a_result_keeps_what_is_told() -> None:
+    """Of an answer only those passages change whose headings were found, and their places are kept."""
+    told = Chunk(chunk_id="1", rel_path="Bread.md", heading_path=SOURDOUGH, text="Then shape it.")
+    bare = replace(told, chunk_id="2", heading_path="")
+    stray = replace(bare, chunk_id="3", rel_path="")
+    chunks = (told, bare, stray)
+    response = Response(chunks=chunks)
+    result = Result(case_id="q", mode="m", response=response, failure=None, retries=0, elapsed_ms=1)
+    find = finder(vault_of(a__Bread=BREAD))
+    found = with_headings(result, find).response
+    assert found == Response(chunks=(told, replace(bare, heading_path=SOURDOUGH), stray), found_headings=(1,))
+    failed = replace(result, response=None)
+    assert with_headings(failed, find) is failed
+    same = replace(result, response=Response(chunks=(told, stray)))
+    assert with_headings(same, find) is same
+
+
+def test_a_text_that_stands_very_often_has_no_place() -> None:
+    """So many places are looked at, even of one section."""
+    find = finder(vault_of(a__Few="# A\n\n" + "same\n" * MOST_PLACES, a__Many="# A\n\n" + "same\n" * (MOST_PLACES + 1)))
+    assert find("a", "Few.md", "", "same") == "# A"
+    assert find("a", "Many.md", "", "same") is None
+
+
+def test_hostile_sizes_take_bounded_time() -> None:
+    """A note above the bound is not looked at, the longest one below it and a text of a megabyte take seconds."""
+    heading = "# A\n\n"
+    body = "word " * ((MAX_NOTE_CHARACTERS - 40) // 5) + "here it stands once alone"
+    longest = heading + body
+    assert len(longest) <= MAX_NOTE_CHARACTERS
+    notes = vault_of(a__Longest=longest, a__Larger=longest + " " * MAX_NOTE_CHARACTERS, a__Headings="# A\n" * 200_000)
+    find = finder(notes)
+    begin = time.process_time()
+    assert find("a", "Longest.md", "", "here it stands once alone") == "# A"
+    assert find("a", "Larger.md", "", "here it stands once alone") is None
+    assert find("a", "Headings.md", "", "A") is None
+    assert find("a", "Longest.md", "", "word " * 250_000) is None
+    assert find("a", "Longest.md", "", "[" * 1_000_000) is None
+    assert time.process_time() - begin < 30
