@@ -293,6 +293,18 @@ def test_versions_that_a_change_edits_are_told(promoted: Project) -> None:
     assert promoted.verdict()["dependencies"] == ["go.mod (x v1 → v2)"]
 
 
+def test_an_upgrade_that_does_not_start_is_named(promoted: Project) -> None:
+    """A new version often fails to start: the report says what changed before it says what to do."""
+    (promoted.root / "go.mod").write_text("require x v1\n")
+    promoted.commit()
+    (promoted.root / "go.mod").write_text("require x v2\n")
+    done = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="die_at_start")
+    assert done.code == 3
+    assert "\n  Look first at what changed beside the notes: go.mod (x v1 → v2). " in done.err
+    alone = promoted.command("check", FAKE_BEHAVIOUR="die_at_start")
+    assert (alone.code, "beside the notes" in alone.err) == (3, False)
+
+
 def test_what_a_change_ignores_is_previewed_all_the_same(promoted: Project) -> None:
     """A change that commits a note and has git ignore it brings a note."""
     promoted.commit()

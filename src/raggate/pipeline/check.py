@@ -28,7 +28,7 @@ from raggate.gate import completeness, promote, recheck as gate, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.noise import is_measured, noisy
-from raggate.inputs import dependencies, expressions, git, sources, vault
+from raggate.inputs import expressions, git, sources, vault
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.answer import VerdictKind
@@ -100,7 +100,7 @@ def conclude(
             expired_waivers_resolved=resolved,
             root=run_directory.way_to(request.root, directory),
             forge=notes_address(request, measured, first_run=inputs.first_run),
-            dependencies=_dependencies(request, inputs, measured, asking=own),
+            dependencies=measure.versions_changed(request, inputs, measured.provenance.checkout, asking=own),
             trend=before,
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
@@ -129,15 +129,6 @@ def _by_brought(inputs: Inputs, measured: Run, scorecard: Scorecard) -> VerdictK
     except RaggateError:
         return "cannot tell"
     return evaluate_run(measured, scorecard, brought).verdict.outcome
-
-
-def _dependencies(request: Request, inputs: Inputs, measured: Run, *, asking: bool) -> tuple[str, ...]:
-    """Describe the versions that the change edits; none if the commit that was measured is not known."""
-    checkout = measured.provenance.checkout
-    if inputs.against is None or checkout.commit is None:
-        return ()
-    on_disk = asking and checkout.dirty is True and not request.in_job
-    return dependencies.changes(request.root, inputs.against, checkout.commit, request.remote, on_disk=on_disk)
 
 
 def run(request: Request) -> RunResult:

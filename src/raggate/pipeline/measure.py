@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,18 +13,18 @@ from msgspec.structs import replace
 from raggate import __version__
 from raggate.base import dates
 from raggate.base.dates import now
-from raggate.base.errors import Interrupted
+from raggate.base.errors import CannotTell, Interrupted, RaggateError
 from raggate.base.numbers import rounded
 from raggate.config.schema import Config
 from raggate.gate import calibration, wording
 from raggate.gate.other_systems import compat_scores
-from raggate.inputs import golden, leaks, sources, vault
+from raggate.inputs import dependencies, golden, leaks, sources, vault
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline, Calibration
 from raggate.models.golden import Case, Selection, Vault, places_of
-from raggate.models.provenance import IN_PROCESS, Provenance, RunCommand, modes_of
+from raggate.models.provenance import IN_PROCESS, Checkout, Provenance, RunCommand, modes_of
 from raggate.models.run import LabelledResult, Probing, Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.pipeline import judging, run_directory, unfinished_run
@@ -103,11 +103,32 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
             # until what is done with the run begins, which leaves the reason in its directory
             signals.settle()
         return finished
+    except CannotTell as error:
+        if part.build is None:
+            error.hint = f"{_look_at(part.request, part.inputs)}{error.hint}"
+        raise
     except KeyboardInterrupt:
         way_on = ""
         if kept is not None and kept.can_be_resumed(answers):
             way_on = part.request.resuming(kept.asking.command, kept.directory, finish.blank.selection)
         raise finish.cut_short(answers, time.monotonic() - begin, way_on) from None
+
+
+def _look_at(request: Request, inputs: Inputs) -> str:
+    """Return what to look at first if nothing can be measured: an upgrade that the change makes may not start."""
+    texts: tuple[str, ...] = ()
+    with suppress(RaggateError):
+        checkout = Checkout() if inputs.against is None else sources.head(request.root, request.remote)
+        texts = versions_changed(request, inputs, checkout, asking=True)
+    return f"Look first at what changed beside the notes: {', '.join(texts)}. " if texts else ""
+
+
+def versions_changed(request: Request, inputs: Inputs, checkout: Checkout, *, asking: bool) -> tuple[str, ...]:
+    """Describe the versions that a change edits; none if the commit that was measured is not known."""
+    if inputs.against is None or checkout.commit is None:
+        return ()
+    on_disk = asking and checkout.dirty is True and not request.in_job
+    return dependencies.changes(request.root, inputs.against, checkout.commit, request.remote, on_disk=on_disk)
 
 
 def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple[Path, Run, Scorecard]:

@@ -288,7 +288,7 @@ def _last(review: Review, screen: Screen) -> None:
         # the first is the cause, or the verdict where none is known
         screen.line(_text(own), limit=1200, style=style if number == 0 else "")
     if review.context.dependencies:
-        screen.line(f"Changed beside the notes: {', '.join(review.context.dependencies)}", limit=600)
+        screen.line(" ".join(reasons.beside(review)), limit=600)
     if reasons.greeted(review):
         # how this run is promoted is printed below, with its directory
         for step in advice.first_steps(review)[:-1]:

@@ -218,15 +218,24 @@ def test_a_first_run_was_judged_by_no_commit() -> None:
         assert ("Judged by" in report.render(own)) is named
 
 
-def test_versions_that_changed_stand_beside_the_cause() -> None:
-    """Comment, terminal, page and verdict.json name the same versions; without any there is no such line."""
-    without, text = review("regression"), "requirements.txt (haystack-ai 2.20.0 → 3.4.0)"
-    edited = replace(without, context=replace(without.context, dependencies=(text,)))
-    line = f"Changed beside the notes: {text}"
-    assert line in terminal.render(edited, width=200, color=False)
-    assert "Changed beside" not in terminal.render(without, width=200, color=False)
+@each_row(
+    "likely, label",
+    [
+        ("Most likely cause: other weights (9 of 9 questions).", "Changed beside the notes:"),
+        ("No single cause shows.", "Look first at what changed beside the notes:"),
+    ],
+)
+def test_versions_that_changed_stand_beside_the_cause(likely: str, label: str) -> None:
+    """Comment, terminal, page and verdict.json name the same versions, and send you there if no cause shows."""
+    red, text = review("regression"), "requirements.txt (haystack-ai 2.20.0 → 3.4.0)"
+    assert red.diagnosis is not None
+    without = replace(red, diagnosis=replace(red.diagnosis, likely=likely))
+    edited = beside(without, dependencies=(text,))
+    assert f"\n{label} {text}\n" in terminal.render(edited, width=200, color=False)
     shown = comment.render(edited, Publication())
-    assert shown.index("**Changed beside the notes:** requirements.txt (haystack-ai 2.20.0 → 3.4.0)") < 1500
-    assert "Changed beside" not in comment.render(without, Publication())
-    assert f"<dd>{text}</dd>" in report.render(edited)
+    assert shown.index(f"\n**{label}** {text}\n") < 1500
+    assert f"<p><strong>{label}</strong> {text}</p>" in report.render(edited)
     assert json.loads("".join(verdict_file.render(edited)))["dependencies"] == [text]
+    printed = terminal.render(without, width=200, color=False)
+    for page in (printed, comment.render(without, Publication()), report.render(without)):
+        assert "beside the notes" not in page

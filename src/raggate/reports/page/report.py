@@ -164,6 +164,7 @@ def _values(review: Review) -> dict[str, object]:
         "heading": greeting or verdict.outcome,
         "sentences": _sentences(review),
         "likely": reasons.likely(review) or reasons.changed(review),
+        "beside": reasons.beside(review) if review.context.dependencies else (),
         "facts": list(_facts(review)),
         "merging": [reasons.sentence(reason) for reason in reasons.merging(review)],
         "steps": [step.split("`") for step in steps],
@@ -221,8 +222,6 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     if run.provenance.checkout.commit:
         changed = ", with changes that are not committed" if run.provenance.checkout.dirty else ""
         yield "Commit", f"{run.provenance.checkout.commit[:12]}{changed}"
-    if review.context.dependencies:
-        yield "Changed beside the notes", ", ".join(review.context.dependencies)
     if line := formatting.operations_line(review.scorecard):
         yield "Calls", line
 

@@ -143,7 +143,7 @@ def verdict_lines(review: Review) -> list[Line]:
         merging = "⛔ " if formatting.breaks_alone(review) else ""
         others = [*others, *filter(None, [reasons.total(review)])]
         said = [line(Span(f"{merging}{first}", "bold", 600), Span(f" {' '.join(others)}" if others else "", limit=600))]
-    if likely.startswith("Most likely cause"):
+    if likely.startswith(reasons.NAMED):
         return [line(Span(likely, "bold", 600)), *said]
     return [*said, *(line(Span(text, limit=600)) for text in (likely or reasons.changed(review),) if text)]
 

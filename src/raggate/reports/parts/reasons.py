@@ -14,6 +14,8 @@ _MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-outdated"))
 """What stands above any good news, because a merge ends the gate."""
 
 
+NAMED = "Most likely cause"
+"""How a sentence begins that names one."""
 SHOWN = 6
 """Causes and changes that are listed, of each."""
 REPAIRS = {
@@ -129,6 +131,14 @@ def sentence(reason: Reason) -> str:
 def likely(review: Review) -> str:
     """Return the sentence that names the most likely cause, or says that none shows; empty where nothing got worse."""
     return "" if (diagnosis := _told(review)) is None else diagnosis.likely
+
+
+def beside(review: Review) -> tuple[str, str]:
+    """Return a label and the versions that a change edits beside the notes, which are often the cause."""
+    shown = likely(review)
+    unseen = shown and not shown.startswith(NAMED)
+    label = "Look first at what changed beside the notes:" if unseen else "Changed beside the notes:"
+    return label, ", ".join(review.context.dependencies)
 
 
 def total(review: Review) -> str:

@@ -67,9 +67,9 @@ def sections_of(review: Review, publication: Publication = HERE) -> list[Part]:
 
 def changed_beside(review: Review) -> Part:
     """Return which versions the change edits beside the notes, often the cause itself."""
-    texts = review.context.dependencies
-    own = line(bold("Changed beside the notes:"), Span(f" {', '.join(texts)}", limit=600))
-    return Part(name="changed versions", blocks=(Paragraph((own,)),) if texts else (), rank=2)
+    label, text = reasons.beside(review)
+    own = line(bold(label), Span(f" {text}", limit=600))
+    return Part(name="changed versions", blocks=(Paragraph((own,)),) if text else (), rank=2)
 
 
 def _compared(review: Review, links: Links | None) -> list[Part]:
