@@ -63,6 +63,10 @@ def answered(root: Path, code: str, target: str, *lines: Mapping[str, Any]) -> t
             "[Document('Rest it.', source=str(NOTE), **{'Header 1': 'A', 'Header 2': 'B'})]",
             {**HIT, "heading_path": ["A", "B"]},
         ),
+        (
+            "[NodeWithScore(TextNode('Rest it.', file_path=str(NOTE), Header_1='A', Header_2='B'), 0.5)]",
+            {**HIT, "score": 0.5, "heading_path": ["A", "B"]},
+        ),
         ("[(Document('Rest it.', source='a.md'), 0.5)]", {**HIT, "score": 0.5}),
         (
             "[NodeWithScore(TextNode('Rest it.', file_path=str(NOTE), header_path='/A/'), 0.5)]",

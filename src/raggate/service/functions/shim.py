@@ -55,7 +55,9 @@ PATHS = (
 TEXTS = ("text", "page_content", "content", "chunk", "passage", "body", "snippet")
 SCORES = ("score", "similarity", "relevance", "relevance_score")
 HEADINGS = ("heading_path", "headings", "header_path", "section", "heading")
-LEVELS = tuple(name.format(level) for level in range(1, 7) for name in ("Header {}", "header_{}", "h{}", "H{}"))
+LEVELS = tuple(
+    name.format(level) for level in range(1, 7) for name in ("Header {}", "Header_{}", "header_{}", "h{}", "H{}")
+)
 MAX_HITS = 1000
 MAX_METADATA = 1000
 """Characters of one value of the metadata."""
