@@ -122,8 +122,8 @@ $(FIELD)/ready: requirements-field.lock
 	@$(FIELD_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' \
 		|| { echo "basic-memory needs Python 3.12 or newer; name one with make field FIELD_PYTHON=..."; exit 1; }
 	@$(FIELD_PYTHON) -m venv $(FIELD)
-	@echo "installing basic-memory, onnxruntime and tokenizers into $(FIELD)"
-	@$(FIELD)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-field.lock
+	@echo "installing basic-memory, Chroma, Haystack, LangChain and LlamaIndex into $(FIELD)"
+	@$(FIELD)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-field.lock
 	@touch $@
 
 # what Maven has fetched is looked at before any of it is run

@@ -32,7 +32,7 @@ def documents(directory):
     for note in sorted(directory.rglob("*.md")):
         for headings, text in sections(note.read_text(encoding="utf-8")):
             if text.strip():
-                path = note.relative_to(directory).as_posix()
+                path = note.relative_to(directory.parent).as_posix()
                 yield {"vault": directory.name, "path": path, "headings": headings, "text": text}
 
 

@@ -157,3 +157,37 @@ def test_an_index_that_is_counted_by_a_request_with_a_body() -> None:
     assert api.heard[-1].body == body
     assert api.heard[-1].headers["content-type"] == "application/json"
     assert api.heard[-1].headers["authorization"] == "Bearer s3cret"
+
+
+def test_an_index_that_is_not_there_is_not_still_indexing() -> None:
+    """A name that is wrong is told with the names there are, which an API that is no known engine is not asked for."""
+    listing = {"/_cat/indices": (200, [{"index": "noted"}])}
+    with OtherApi(pages=listing) as api:
+        seen = state(api, index={"path": "/notes/_count", "chunks": "count"})
+        assert (seen.healthy, seen.indexing, seen.unseen) == (True, True, True)
+        assert seen.detail.startswith("GET /notes/_count: HTTP 404 ")
+        assert seen.detail.endswith("; it has no index 'notes'; its index: 'noted'")
+        assert state(api, index={"path": "/count", "chunks": "count"}).detail.endswith('{"error": "no such page"}')
+        assert [heard.path for heard in api.heard] == ["/live", "/notes/_count", "/_cat/indices", "/live", "/count"]
+
+
+@each_row(
+    "answer",
+    [{"errors": [{"message": "Cannot query field Notez"}]}, {"data": {"Aggregate": {"Notez": None}}}],
+)
+def test_an_index_that_answers_an_error_is_not_there(answer: object) -> None:
+    """An engine that says so behind the status 200, or counts nothing, is asked for the names there are."""
+    index = {"path": "/v1/graphql", "body": {"query": "{}"}, "chunks": "data.Aggregate.Notez[0].meta.count"}
+    pages = {"/v1/schema": (200, {"classes": [{"class": "Notes"}]})}
+    with OtherApi(pages=pages, script=lambda _: (200, json.dumps(answer).encode())) as api:
+        seen = state(api, index={**index, "body": {"q": "{}"}})
+        assert seen.unseen
+        assert seen.detail.endswith("; its collection: 'Notes'")
+
+
+def test_names_that_cannot_be_had_are_left_out() -> None:
+    """A listing that fails, or is no JSON, leaves the answer of the index as what is told."""
+    for page in ((500, "no"), (200, {"index": "noted"})):
+        with OtherApi(pages={"/_cat/indices": page}) as api:
+            detail = state(api, index={"path": "/notes/_count", "chunks": "count"}).detail
+        assert detail.endswith('{"error": "no such page"}')

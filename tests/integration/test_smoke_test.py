@@ -63,10 +63,12 @@ def test_a_sound_configuration(root: Path) -> None:
     """It tells where each field is read from, the rank of what is expected, exits with 0 and leaves nothing behind."""
     with OtherApi(notes=NOTES) as api:
         before = sorted(root.rglob("*"))
-        done = probe(root, api.base_url)
+        counted = CONFIG.replace("mapped\n", "mapped\n  index: {{path: /stats, documents: index.files}}\n")
+        done = probe(root, api.base_url, config=counted)
     assert done.code == 0, done.out + done.err
     assert "what is expected is at rank 1" in done.out
     assert "rel_path      data.hits[*].meta.file" in done.out
+    assert re.search(r"^documents +index.files +yes +2$", done.out, re.MULTILINE)
     assert "the API is up" in done.err
     assert sorted(root.rglob("*")) == [*sorted({*before, root / "raggate.yml"})]
 
@@ -75,7 +77,8 @@ def test_a_sound_configuration(root: Path) -> None:
     ("old", "new", "code", "said"),
     [
         ("path_prefix: /data/", "vault: vault", 4, "chunks.path_prefix '/data/' removes what comes before"),
-        ("heading_path: meta.section\n", "\n", 0, "no heading_path is mapped: labels that name a heading never"),
+        ("heading_path: meta.section\n", "\n", 0, "`heading_path` is not mapped: labels that name a heading never"),
+        ("adapter: mapped", "adapter: mapped", 0, "`documents` is not mapped: an index without some of"),
         ("rel_path: meta.file", "rel_path: meta.path", 3, "data.hits[0].meta has the keys file, section"),
         ("list: data.hits", "list: data.rows", 3, "expected a list, found nothing; data has the keys hits, reply"),
         ("adapter: mapped", "adapter: maped", 2, "did you mean 'mapped'?"),

@@ -15,6 +15,7 @@ from raggate.gate.headings import unsplit
 from raggate.inputs.headings import heading_paths
 from raggate.models.golden import Vault
 from raggate.models.run import LabelledResult, Response
+from raggate.models.service import IndexState
 from raggate.models.smoke_test import FilledField, SmokeTest
 
 _SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
@@ -36,8 +37,19 @@ _OF_CHUNKS = {
 """A field -> the part of a chunk that it is, and what it costs that no chunk tells it."""
 
 
-def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
-    """Return what one answer filled, and what `check` would make of it."""
+_OF_INDEX = {
+    "documents": "an index without some of your notes looks complete, and a loss by it has no clear cause",
+    "chunks": "raggate cannot see that a change makes fewer chunks of your notes",
+}
+"""A count of the index, and what it costs that the API does not tell it."""
+
+
+def examine(item: LabelledResult, settings: Config, notes: Vault, index: IndexState | None = None) -> SmokeTest:
+    """Return what one answer filled, and what `check` would make of it.
+
+    Args:
+        index: what the API told of its index; None if it was not asked.
+    """
     failure, response = item.result.failure, item.result.response
     if response is None:
         reason = failure.message if failure else "not asked"
@@ -46,7 +58,9 @@ def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
     return SmokeTest(
         case=item.case,
         result=item.result,
-        fields=tuple(chain(_of_chunks(response, settings), _of_answer(response, settings))),
+        fields=tuple(
+            chain(_of_chunks(response, settings), _of_answer(response, settings), _of_index(index, settings)),
+        ),
         rank=next(matched, None),
         unknown=tuple(_unknown(response)),
         broken=tuple(_violations("error", item, response, settings, notes)),
@@ -126,6 +140,33 @@ def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
         # nothing there is no abstention either, so a misspelled path must not look like one that leads to false
         filled, first = (1, "true") if response.abstained else (None, "false, or nothing is there")
         yield FilledField(name="abstained", source=source, filled=filled, of=1, first=first)
+
+
+def _of_index(index: IndexState | None, settings: Config) -> Iterator[FilledField]:
+    """Yield the counts of the index; a missing number of chunks costs nothing more if that of documents is missing."""
+    if index is None:
+        return
+    for name, cost in _OF_INDEX.items():
+        count: int | None = getattr(index, name)
+        missing = count is None and (name == "documents" or index.documents is not None)
+        yield FilledField(
+            name=name,
+            source=_index_source(name, settings),
+            filled=int(count is not None),
+            of=1,
+            first="" if count is None else str(count),
+            cost=cost if missing else "",
+        )
+
+
+def _index_source(name: str, settings: Config) -> str:
+    """Return where a count of the index is read from; empty for nowhere."""
+    ask = settings.ask
+    if ask.response is None:
+        return f"adapter {ask.adapter}"
+    if settings.api.stdio and ask.adapter == "mapped":
+        return f"{name} of its first line"
+    return (getattr(ask.index, name) or "") if ask.index else ""
 
 
 def _unknown(response: Response) -> Iterator[str]:

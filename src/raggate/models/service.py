@@ -75,11 +75,13 @@ class Started(Protocol):
 class IndexState(Struct, frozen=True, kw_only=True):
     """How far an API is: healthy, still indexing; documents, chunks and documents without chunks so far.
 
-    A count is None when the API does not tell it.
+    A count is None when the API does not tell it. `unseen` tells that the index could not be read, as `detail` says:
+    it may not be there yet, so it counts as indexing.
     """
 
     healthy: bool
     indexing: bool
+    unseen: bool = False
     documents: int | None = None
     chunks: int | None = None
     empty: int | None = None

@@ -29,8 +29,9 @@ from raggate.service.adapters.ask import fetch
 from raggate.service.adapters.mapped import filled_json, filled_path
 from raggate.service.adapters.mapped_response import StreamBy
 from raggate.service.discovery import openapi
-from raggate.service.discovery.openapi import SIGNS, Reply, Request, engine_at
+from raggate.service.discovery.openapi import Reply, Request
 from raggate.service.discovery.shapes import Shape
+from raggate.service.engines import NO_WORDS, SIGNS, engine_at
 from raggate.service.transport import Wire
 
 SECONDS = 30.0
@@ -43,6 +44,7 @@ _CALL_S = 5.0
 MAX_BODY_BYTES = 4 << 20
 MAX_REQUESTS = 12
 _NATIVE = "/api/v1/ask"
+_VECTORS_ONLY = "chroma"
 _DOCUMENTS = ("/openapi.json", "/api/openapi.json", "/v3/api-docs", "/swagger.json")
 _HEALTH = (
     *("/health", "/api/health", "/healthz", "/readyz", "/livez", "/ready", "/live", "/ping", "/status"),
@@ -67,6 +69,16 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     late = CannotTell(f"{base} did not answer everything within {setting(seconds)} s", hint=hint)
     with dates.within(seconds, late), _calls(base, seconds, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
+
+
+def refuse_other_engine(preset: str, url: str, transport: httpx.BaseTransport | None = None) -> None:
+    """Refuse a preset at the address of an engine that is another, or that takes no words."""
+    with _calls(url, SECONDS, transport) as calls:
+        engine = _Discovery(Wanted(url=url, question=""), url, calls).engine()
+    if engine == _VECTORS_ONLY:
+        raise UsageError(f"{url} takes vectors and no words", hint=NO_WORDS)
+    if engine not in ("", preset):
+        raise UsageError(f"{url} is not for the preset {preset}", hint=f"It is {engine}: `--preset {engine}`.")
 
 
 def _checked(wanted: Wanted) -> str:
@@ -208,9 +220,19 @@ class _Discovery(Struct):
         return own or [*posts, *gets]
 
     def _preset(self) -> str:
-        """Return which preset is for the engine that answers here; nothing where it is none that is known."""
-        engine = next((name for path in SIGNS if (name := engine_at(path, self._get(path).json()))), "")
+        """Return the hint for the engine that answers here; nothing if it is none that is known."""
+        engine = self.engine()
+        if engine == _VECTORS_ONLY:
+            return NO_WORDS
         return f"This is an engine with a preset: `--preset {engine} --probe {self._base}`." if engine else ""
+
+    def engine(self) -> str:
+        """Return the preset of the engine that answers here; nothing if it is none that is known."""
+        for path in SIGNS:
+            name = engine_at(path, self._get(path).json())
+            if name or not self._connected:
+                return name
+        return ""
 
     def _asked_path(self, document: Any) -> str:
         missing = f"{self._base} describes nothing that looks like a search"

@@ -16,6 +16,7 @@ from raggate.inputs import golden, vault
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.golden import Case, Golden
+from raggate.models.service import IndexState
 from raggate.models.smoke_test import SmokeTest
 from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
@@ -44,14 +45,15 @@ def smoke_test(request: Request, question: str | None, *, name: str = "--questio
     hurried = _in_a_hurry(settings)
     whole = Golden(name="", cases=(case,), hash="")
     inputs = Inputs(config=hurried, golden=whole, vault=texts, baseline=None, against=None)
+    looks: list[IndexState] = []
     with scratch_directory() as out:
-        place = Place(out=out, runs=out)
+        place = Place(out=out, runs=out, counted=looks.append)
         with booted(request, inputs, Build(api=hurried.api, root=request.root), place, {}) as up:
             answered = up.adapter.ask([(case, mode)], up.api, on_result=lambda *_: None)
             result = up.clean(answered.results[0])
     with dates.after_asking(1):
         labelled = Notes(texts).label(label(case, result))
-    return examine(labelled, settings, texts)
+    return examine(labelled, settings, texts, looks[-1] if looks else None)
 
 
 def _settings(request: Request) -> Config:

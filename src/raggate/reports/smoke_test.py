@@ -51,7 +51,7 @@ def _share(field: FilledField) -> str:
 
 def _sentences(test: SmokeTest) -> Iterator[str]:
     costs = [
-        f"no {field.name} is {'returned' if field.source else 'mapped'}: {field.cost}"
+        f"`{field.name}` is not {'returned' if field.source else 'mapped'}: {field.cost}"
         for field in test.fields
         if field.cost
     ]

@@ -31,6 +31,8 @@ _T = TypeVar("_T")
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w/])(?:/[^\s/:'\"]+)+")
 _LONGEST = 2000
+_DETAIL = 1200
+"""Characters of why an index cannot be read, with the names of others."""
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
 Start = Callable[[Api, Workspace], AbstractContextManager[Started]]
@@ -373,6 +375,8 @@ class _Wait:
             return f"it does not follow the protocol, {cut(error)}; {exchange.answer()}"
         if state is None or not state.healthy:
             return f"it is not healthy, {cut(state.detail) if state and state.detail else exchange.answer()}"
+        if state.unseen:
+            return f"its index cannot be read, {cut(state.detail, limit=_DETAIL)}"
         return f"{self._doing(state)}, {self._count(state)}" + (f" ({cut(state.detail)})" if state.detail else "")
 
     def _doing(self, state: IndexState) -> str:
@@ -397,6 +401,9 @@ class _Wait:
 
     def _hint(self) -> str:
         state = self._last.state if self._last else None
+        if state is not None and state.unseen:
+            names = "`ask.index` and `ask.path`"
+            return f"Are the names of your index and its fields right in {names}? {self._longer('is made later')}"
         if state is not None and state.healthy and not state.indexing and self._growth.is_empty(state):
             return (
                 "Nothing can be found in an empty index. Does the API read the notes of this run, and does its log "
@@ -409,7 +416,7 @@ class _Wait:
                 "It answers, so more time alone hardly helps: correct the API, or what `ask` reads of its health and "
                 "index; where `indexing` tells more than true and false, `equals` lists what means yes."
             )
-        longer = f"If it only needs longer, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
+        longer = self._longer("only needs longer")
         if self._api.url is not None:
             return (
                 "An API given by `api.url` must be started before raggate and be reachable from where raggate runs "
@@ -422,6 +429,9 @@ class _Wait:
         if refused:
             return f"It must listen on 127.0.0.1 at the port given as {{port}}. {longer}"
         return f"{longer} Its whole output is in api.log of the run directory."
+
+    def _longer(self, why: str) -> str:
+        return f"If it {why}, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
 
     def _announce(self) -> None:
         state = self._last.state if self._last else None

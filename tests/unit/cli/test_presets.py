@@ -17,6 +17,7 @@ from raggate.config.schema import Config
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.service.adapters.mapped import MappedAdapter, filled_json, values_of
+from raggate.service.adapters.mapped_response import state_of
 from raggate.service.adapters.mcp import McpAdapter
 from tables import each_row
 
@@ -69,6 +70,37 @@ def test_the_docs_say_what_a_preset_was_tried_with(name: str) -> None:
     """Each preset has its row, which names the software of the answer here, or says that there was none."""
     row = f"| `{name}` | {TRIED[name]} |" if name in TRIED else f"| `{name}` | not tried:"
     assert row in (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+
+
+@each_row(
+    ("name", "answer", "counts"),
+    [
+        ("opensearch", {"hits": {"total": {"value": 510}}, "aggregations": {"documents": {"value": 65}}}, (65, 510)),
+        ("elasticsearch", {"hits": {"total": {"value": 510}}, "aggregations": {"documents": {"value": 65}}}, (65, 510)),
+        ("solr", {"response": {"numFound": 510}, "facets": {"count": 510, "documents": 65}}, (65, 510)),
+        ("solr", {"response": {"numFound": 0}, "facets": {"count": 0}}, (0, 0)),
+        ("weaviate", {"data": {"Aggregate": {"Notes": [{"meta": {"count": 510}}]}}}, (None, 510)),
+        ("qdrant", {"result": {"points_count": 510}}, (None, 510)),
+        ("vespa", {"root": {"fields": {"totalCount": 510}}}, (None, 510)),
+        ("r2r", {"results": [], "total_entries": 65}, (65, None)),
+        ("llama-stack", {"status": "completed", "file_counts": {"completed": 65}}, (65, None)),
+        ("basic-memory", {"total": 65}, (65, None)),
+        ("basic-memory-mcp", {"result": {"total": 65}}, (65, None)),
+    ],
+)
+def test_a_preset_counts_what_its_engine_can(name: str, answer: object, counts: tuple[int | None, int | None]) -> None:
+    """The number of notes or of chunks is read where the engine tells it, also of an index that is empty."""
+    index = loaded(name).ask.index
+    assert index is not None
+    state = state_of(index, answer)
+    assert (state.documents, state.chunks) == counts
+    assert not state.indexing
+
+
+@each_row("name", ["chroma", "hayhooks", "khoj", "langserve"])
+def test_a_preset_without_counts(name: str) -> None:
+    """An engine that cannot tell them is asked for none, so `probe` says what that costs."""
+    assert loaded(name).ask.index is None
 
 
 def sent_by(name: str) -> list[Any]:

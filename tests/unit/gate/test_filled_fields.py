@@ -14,6 +14,7 @@ from raggate.gate.filled_fields import examine, prefix_of
 from raggate.inputs.notes import Notes
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk
+from raggate.models.service import IndexState
 from raggate.models.smoke_test import SmokeTest
 from tables import each_row
 
@@ -45,6 +46,30 @@ def test_an_empty_field_says_what_it_costs(chunk: dict[str, Any], field: str, co
     assert cost in costs(examined(make_chunk(**{"score_final": 0.5, **chunk})))[field]
     both = examined(make_chunk(**{"score_final": 0.5, **chunk}), make_chunk("c2", score_final=0.4))
     assert field not in costs(both)
+
+
+@each_row(
+    ("documents", "chunks", "missing"),
+    [
+        (65, 510, {}),
+        (0, 0, {}),
+        (65, None, {"chunks": "fewer chunks"}),
+        (None, 510, {"documents": "without some of your notes"}),
+        (None, None, {"documents": "without some of your notes"}),
+    ],
+)
+def test_a_missing_count_says_what_it_costs(documents: int | None, chunks: int | None, missing: dict[str, str]) -> None:
+    """What the API tells of its index is shown beside its fields; a count that it does not tell has its cost."""
+    item = make_labelled(make_case(), make_result("q1", make_chunk(score_final=0.5)))
+    index = IndexState(healthy=True, indexing=False, documents=documents, chunks=chunks)
+    test = examine(Notes(NOTES).label(item), make_config(), NOTES, index)
+    told = {field.name: field for field in test.fields if field.name in ("documents", "chunks")}
+    assert {name: field.first for name, field in told.items()} == {
+        "documents": "" if documents is None else str(documents),
+        "chunks": "" if chunks is None else str(chunks),
+    }
+    assert {name: field.cost for name, field in told.items() if field.cost}.keys() == missing.keys()
+    assert all(words in told[name].cost for name, words in missing.items())
 
 
 @each_row(

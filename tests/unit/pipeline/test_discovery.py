@@ -14,7 +14,8 @@ from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.base.yamlio import block
 from raggate.config import schema
-from raggate.pipeline.discovery import Wanted, discover
+from raggate.pipeline.discovery import Wanted, discover, refuse_other_engine
+from raggate.service.engines import NO_WORDS
 from tables import each_row
 from tries import tried
 
@@ -379,3 +380,42 @@ def test_an_engine_that_is_known_has_a_preset(page: str, answer: dict[str, Any],
     with pytest.raises(UsageError) as caught:
         discovered(Api({page: answer}), url)
     assert caught.value.hint == f"This is an engine with a preset: `--preset {preset} --probe {URL}`."
+
+
+def test_chroma_takes_no_words() -> None:
+    """At Chroma itself the hint is no preset: an embedder must stand in front."""
+    with pytest.raises(UsageError) as caught:
+        discovered(Api({"/api/v2/heartbeat": {"nanosecond heartbeat": 1}}), f"{URL}/query")
+    assert caught.value.hint == NO_WORDS
+
+
+@each_row(
+    ("page", "answer", "said", "hint"),
+    [
+        ("/api/v2/heartbeat", {"nanosecond heartbeat": 1}, f"{URL} takes vectors and no words", NO_WORDS),
+        ("/v1/meta", {"modules": {}}, f"{URL} is not for the preset chroma", "It is weaviate: `--preset weaviate`."),
+    ],
+)
+def test_a_preset_is_refused_at_another_engine(page: str, answer: dict[str, Any], said: str, hint: str) -> None:
+    """Before anything is written, an engine that the preset is not for says so by a page that it alone has."""
+    with pytest.raises(UsageError) as caught:
+        refuse_other_engine("chroma", URL, httpx.MockTransport(Api({page: answer})))
+    assert (str(caught.value), caught.value.hint) == (said, hint)
+
+
+@each_row("pages", [{}, {"/": {"tagline": "You Know, for Search"}}, {"/": ["a", 1]}])
+def test_a_preset_is_taken_where_nothing_speaks_against_it(pages: dict[str, Any]) -> None:
+    """Its own engine, a service that is no engine, and one whose pages say nothing are taken as they are."""
+    refuse_other_engine("elasticsearch", URL, httpx.MockTransport(Api(pages)))
+
+
+def test_a_preset_is_taken_where_nothing_answers() -> None:
+    """An engine that is not up is asked once; trying the preset out says the rest."""
+    asked = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        raise httpx.ConnectError("refused")
+
+    refuse_other_engine("solr", URL, httpx.MockTransport(refuse))
+    assert len(asked) == 1

@@ -361,6 +361,13 @@ class TestTimeout:
         outcome = bring_up(timeout=2, index_state=Script(state(3, 8, indexing=True)))
         assert "it is still indexing, 3 of 5 documents, 8 chunks" in outcome.message
 
+    def test_an_index_that_cannot_be_read(self, bring_up):
+        """One that is not there is not still indexing; the hint asks for its name, and counts are no matter."""
+        unseen = IndexState(healthy=True, indexing=True, unseen=True, detail="GET /notes: HTTP 404; its index: 'noted'")
+        outcome = bring_up(timeout=2, index_state=Script(unseen))
+        assert outcome.message.endswith("after 2 s: its index cannot be read, GET /notes: HTTP 404; its index: 'noted'")
+        assert "Are the names of your index and its fields right" in outcome.error.hint
+
     def test_the_last_look_is_cut_short(self, bring_up, clock):
         """A look that the deadline cuts short says nothing: the one before it tells how far the API is."""
         indexing = state(4, indexing=True)

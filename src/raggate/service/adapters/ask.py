@@ -155,8 +155,8 @@ class AskAdapter:
         busy, about_index = indexing(client, ready.index_path) if ready.index_path else (False, "")
         coverage, about_probe = self._probe(client)
         detail = "; ".join(filter(None, (about_index, about_probe)))
-        counts = dict(zip(("documents", "chunks", "empty"), map(coverage.get, _TOLD), strict=True))
-        return IndexState(healthy=True, indexing=busy, detail=detail, **counts)
+        documents, chunks, empty = map(coverage.get, _TOLD)
+        return IndexState(healthy=True, indexing=busy, documents=documents, chunks=chunks, empty=empty, detail=detail)
 
     def _probe(self, client: httpx.Client) -> tuple[dict[str, Any], str]:
         """Ask one question for the index coverage alone; a failure is told, not raised."""

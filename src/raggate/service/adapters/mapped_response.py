@@ -285,11 +285,14 @@ def _latency(root: Any, steps: Mapping[str, str]) -> dict[str, float]:
 
 def state_of(index: Index, root: Any) -> IndexState:
     """Return how the index of a healthy API stands."""
+    chunks = _count(index.chunks, root)
+    # some engines leave the number of documents out while there is nothing to count
+    empty = chunks == 0 and index.documents is not None and find(parse(index.documents), root) is ABSENT
     return IndexState(
         healthy=True,
         indexing=index.indexing is not None and bool(holds(index.indexing, root)),
-        documents=_count(index.documents, root),
-        chunks=_count(index.chunks, root),
+        documents=0 if empty else _count(index.documents, root),
+        chunks=chunks,
         detail=_untold(index.indexing, root),
     )
 

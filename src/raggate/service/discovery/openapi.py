@@ -35,19 +35,6 @@ _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")
 MAX_PROPERTIES = 200
 MAX_STEPS = 10
 _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
-SIGNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "/": {
-        "elasticsearch": ("tagline", "You Know, for Search"),
-        "opensearch": ("tagline", "The OpenSearch Project"),
-        "qdrant": ("title", "qdrant"),
-    },
-    "/v1/meta": {"weaviate": ("modules", "")},
-    "/solr/admin/info/system": {"solr": ("solr_home", "")},
-}
-"""Path -> the presets that its answer can tell, each by a key and what its text begins with.
-
-Chroma is none of them: its preset is for a service in front of it.
-"""
 STREAMS: tuple[StreamBy, ...] = ("type", True)
 """How an answer that is no JSON may be read, what tells most kinds apart first."""
 _EXCERPT = 120
@@ -246,15 +233,6 @@ def mapping(value: Any) -> dict[str, Any]:
 def listed(value: Any) -> list[Any]:
     """Return a value that is a list; an empty one in place of any other."""
     return value if isinstance(value, list) else []
-
-
-def engine_at(path: str, root: Any) -> str:
-    """Return the preset whose engine answers so at a path; an empty text where it is none of them."""
-    answer = mapping(root)
-    for preset, (key, begin) in SIGNS[path].items():
-        if key in answer and (not begin or str(answer[key]).startswith(begin)):
-            return preset
-    return ""
 
 
 class Reply(Struct, frozen=True, kw_only=True):

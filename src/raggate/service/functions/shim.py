@@ -254,6 +254,8 @@ def headings_in(known: dict[str, Any]) -> Any:
             return value
         if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
             return list(value)
+    if isinstance(known.get("header"), str):  # of Haystack
+        return [part for part in (*(known.get("parent_headers") or ()), known["header"]) if isinstance(part, str)]
     return [known[level] for level in LEVELS if isinstance(known.get(level), str)]
 
 
