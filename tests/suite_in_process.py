@@ -107,7 +107,7 @@ class FakeAdapter:
 @contextmanager
 def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
     """Bring up an API that answers in this process."""
-    place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
+    place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36, versions=("fake 1", "other 2")))
     up: Any = FakeAdapter({})
     yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=())
 

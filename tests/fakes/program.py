@@ -19,6 +19,9 @@ from mcp_server import sections, words
 BEHAVIOUR = dict(item.partition(":")[::2] for item in os.environ.get("FAKE_BEHAVIOUR", "ok").split(","))
 
 
+VERSIONS = {"fake": BEHAVIOUR.get("version", "1"), "other": "2.0+b1", "<script>": "3", "path": "/a b", "none": None}
+
+
 def say(message: object) -> None:
     sys.stdout.write((message if isinstance(message, str) else json.dumps(message)) + "\n")
     sys.stdout.flush()
@@ -69,7 +72,7 @@ def main() -> None:
         say("[1, 2]")
     count = -1 if "counts_badly" in BEHAVIOUR else len({note["path"] for note in notes})
     if "never_ready" not in BEHAVIOUR:
-        say({"ready": True, "documents": count, "chunks": len(notes), "versions": {"fake": "1"}})
+        say({"ready": True, "documents": count, "chunks": len(notes), "versions": VERSIONS})
     for line in sys.stdin:
         asked = json.loads(line)
         if "noisy" in BEHAVIOUR:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -51,6 +52,18 @@ def test_a_program_is_gated_from_green_to_red(gated: Project) -> None:
     lost = gated.command("check", FAKE_BEHAVIOUR="lose:anchovy")
     assert lost.code == 1, lost.out + lost.err
     assert "anchovy-first" in lost.out
+
+
+def test_another_version_that_is_loaded_is_named(gated: Project) -> None:
+    """Packages that the program tells are compared with the baseline's; what is no name or version is left out."""
+    same = gated.command("check")
+    stored = json.loads((gated.root / "baselines" / "small.json").read_text())
+    assert stored["fingerprint"]["versions"] == ["fake 1", "other 2.0+b1"]
+    assert "Changed beside the notes" not in same.out
+    upgraded = gated.command("check", FAKE_BEHAVIOUR="version:3.4.0")
+    assert upgraded.code == 0, upgraded.out + upgraded.err
+    assert "Changed beside the notes: loaded by the program (fake 1 → 3.4.0)" in upgraded.out
+    assert "other" not in upgraded.out
 
 
 @each_row(

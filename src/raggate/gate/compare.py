@@ -27,7 +27,7 @@ from raggate.models.scorecard import OVERALL, Scorecard, by_question
 _NOT_CONFIGURATION = frozenset(
     (
         *("chunk_tokens", "chunks", "documents", "empty_documents", "fields", "folders", "golden"),
-        *("judges", "judging", "noise", "notes", "passages", "probes", "repeat", "repeated", "vault"),
+        *("judges", "judging", "noise", "notes", "passages", "probes", "repeat", "repeated", "vault", "versions"),
     )
 )
 

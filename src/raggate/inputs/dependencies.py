@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
@@ -125,6 +125,25 @@ def _differing(before: Store, base: str, after: Store, head: str) -> Iterator[st
                 folders.append((f"{prefix}{name}/", trees[0], trees[1]))
             if any(entry is not None and entry.kind == "file" for entry in pair) and _reader(f"{prefix}{name}"):
                 yield f"{prefix}{name}"
+
+
+def loaded(before: Iterable[str], now: Iterable[str], beside: tuple[str, ...]) -> tuple[str, ...]:
+    """Add to the texts of changed files which packages a program loads otherwise, unless one of them names it.
+
+    Args:
+        before: the packages of the other run, each as `name version`; none if it told none.
+    """
+    old, new = (dict(text.split(" ", 1) for text in sorted(texts) if " " in text) for texts in (before, now))
+    if not old or not new:
+        return beside
+    names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    changed = {name: _change(name, _one(old.get(name)), _one(new.get(name))) for name in names}
+    own = {name: text for name, text in changed.items() if not any(text in other for other in beside)}
+    return (*beside, _text("loaded by the program", own, Counter())) if own else beside
+
+
+def _one(version: str | None) -> set[str] | None:
+    return None if version is None else {version}
 
 
 def _tree(objects: Store, tree_id: str) -> Mapping[str, Entry]:

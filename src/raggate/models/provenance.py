@@ -22,6 +22,9 @@ IN_PROCESS = "a function in raggate's own process"
 _EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
 
+VERSIONS = "versions"
+"""The key of a fingerprint with the packages that the API told to have loaded."""
+
 Fingerprint = JsonObject
 """JSON values by key. Which keys there are depends on what measured: few are read by name, and the rest is compared."""
 
@@ -122,6 +125,11 @@ def notes_of(fingerprint: Fingerprint) -> dict[str, str]:
     """Return the notes of the vault, `vault/rel_path` to hash; none where they are not known."""
     notes = fingerprint.get("notes")
     return {str(name): str(digest) for name, digest in notes.items()} if isinstance(notes, Mapping) else {}
+
+
+def versions_of(fingerprint: Fingerprint) -> tuple[str, ...]:
+    """Return the packages that the API told to have loaded, each as `name version`; none where it told none."""
+    return tuple(text for text in _values(fingerprint, VERSIONS) if isinstance(text, str))
 
 
 def _values(fingerprint: Fingerprint, key: str) -> tuple[object, ...]:

@@ -77,6 +77,7 @@ class IndexState(Struct, frozen=True, kw_only=True):
 
     A count is None when the API does not tell it. `unseen` tells that the index could not be read, as `detail` says:
     it may not be there yet, so it counts as indexing.
+    `versions` are those of the packages that a program tells to have loaded, each as `name version`, in order.
     """
 
     healthy: bool
@@ -86,6 +87,7 @@ class IndexState(Struct, frozen=True, kw_only=True):
     chunks: int | None = None
     empty: int | None = None
     detail: str = ""
+    versions: tuple[str, ...] = ()
 
 
 class Call(Guarded, Struct, frozen=True, kw_only=True):

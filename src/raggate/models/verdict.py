@@ -285,8 +285,8 @@ class ReportContext(Struct, frozen=True, kw_only=True):
         brings: of a first run the outcome by the baseline that the change itself brings; empty if it brings none.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
         recheck: what the base build answered to the questions that count against the change; None where not asked.
-        dependencies: lock files, manifests and Dockerfiles that the change edits, each with its versions, as texts of
-            somebody else's. They decide nothing.
+        dependencies: lock files, manifests and Dockerfiles that the change edits, each with its versions, and packages
+            that the program loads otherwise than the baseline's, as texts of somebody else's. They decide nothing.
         root: the way from the run directory to that of the configuration, such as `../../../`, by which a page links
             notes; empty where it is not known.
         forge: the address of that directory on the forge, at the commit that the notes are from, by which a page links

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.base.numbers import counted
-from raggate.models.provenance import exact_image
+from raggate.models.provenance import VERSIONS, exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
 from raggate.models.service import IndexState, Started
 from raggate.scoring.repeats import KEY, Repeated
@@ -80,6 +80,8 @@ class AnswersSoFar(Struct):
         """Note image, size of the index, repeats and probes in a run. None of them makes runs incomparable."""
         image = exact_image(self.images[-1]) if self.images else ""
         beside: dict[str, object] = {**index_counts(self.index)}
+        if self.index is not None and self.index.versions:
+            beside[VERSIONS] = list(self.index.versions)
         if self.repeated is not None:
             beside[KEY] = self.repeated.stored()
         if self.probes:
@@ -111,7 +113,8 @@ def index_values(results: Iterable[Result], state: IndexState | None) -> dict[st
             values.setdefault(key, set()).add(str(value))
     for key, count in index_counts(state).items():
         values.setdefault(key, {str(count)})
-    return {key: tuple(sorted(texts)[:MOST_VALUES]) for key, texts in sorted(values.items())}
+    told = {key: tuple(sorted(texts)[:MOST_VALUES]) for key, texts in sorted(values.items())}
+    return told | ({VERSIONS: state.versions} if state is not None and state.versions else {})
 
 
 def index_counts(state: IndexState | None) -> dict[str, int]:

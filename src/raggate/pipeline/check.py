@@ -28,13 +28,14 @@ from raggate.gate import completeness, promote, recheck as gate, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.noise import is_measured, noisy
-from raggate.inputs import expressions, git, sources, vault
+from raggate.inputs import dependencies, expressions, git, sources, vault
 from raggate.inputs.notes import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.answer import VerdictKind
 from raggate.models.baseline import Baseline
 from raggate.models.golden import EVERYTHING, Case, Choice, Golden, Selection, by_id
 from raggate.models.promotion import BaselineCandidate
+from raggate.models.provenance import versions_of
 from raggate.models.run import Run
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Recheck, ReportContext, Review, SourceLine
@@ -100,8 +101,8 @@ def conclude(
             expired_waivers_resolved=resolved,
             root=run_directory.way_to(request.root, directory),
             forge=notes_address(request, measured, first_run=inputs.first_run),
-            dependencies=measure.versions_changed(request, inputs, measured.provenance.checkout, asking=own),
-            trend=before,
+            dependencies=_dependencies(request, inputs, measured, baseline, asking=own),
+            dependencies=_dependencies(request, inputs, measured, baseline, asking=own),
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         # a function of this process has neither a new start nor a base build
@@ -129,6 +130,15 @@ def _by_brought(inputs: Inputs, measured: Run, scorecard: Scorecard) -> VerdictK
     except RaggateError:
         return "cannot tell"
     return evaluate_run(measured, scorecard, brought).verdict.outcome
+
+
+def _dependencies(
+    request: Request, inputs: Inputs, measured: Run, baseline: Baseline | None, *, asking: bool
+) -> tuple[str, ...]:
+    """Describe the versions that the change edits, and those that a program loads otherwise than the baseline's."""
+    edited = measure.versions_changed(request, inputs, measured.provenance.checkout, asking=asking)
+    before = {} if baseline is None else baseline.scorecard.fingerprint
+    return dependencies.loaded(versions_of(before), versions_of(measured.fingerprint), edited)
 
 
 def run(request: Request) -> RunResult:

@@ -27,7 +27,7 @@ from raggate.inputs.leaks import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.asking import Asking, Ended, Means
 from raggate.models.golden import EVERYTHING, Case, Golden
-from raggate.models.provenance import commit_words
+from raggate.models.provenance import VERSIONS, commit_words
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.service import IndexState
 from raggate.pipeline import measure, result_rows, run_directory, unfinished_run
@@ -497,7 +497,13 @@ def _joined(parts: Sequence[_Part]) -> AnswersSoFar:
         again=[result for part in parts for result in part.again],
         probes=[answer for part in parts for answer in part.probes],
         log=next((part.ended.log for part in parts if part.ended.log), ()),
-        index=IndexState(healthy=True, indexing=False, documents=count("documents"), chunks=count("chunks")),
+        index=IndexState(
+            healthy=True,
+            indexing=False,
+            documents=count("documents"),
+            chunks=count("chunks"),
+            versions=next((told for part in parts if (told := part.ended.index.get(VERSIONS))), ()),
+        ),
         started=stamp(begin),
         seconds=(end - begin).total_seconds(),
     )

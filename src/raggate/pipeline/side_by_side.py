@@ -23,7 +23,7 @@ from raggate.inputs import dependencies, git, golden, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Selection
-from raggate.models.provenance import Checkout
+from raggate.models.provenance import Checkout, versions_of
 from raggate.models.public_verdict import Side, SideBySide, SideKind
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
@@ -76,6 +76,7 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
         after = _asked(request, inputs, sides[1], selection, baseline_of(before, selection))
         baseline = baseline_of(before, after.run.selection)
         edited = _dependencies(request, before.run.provenance.checkout, after.run.provenance.checkout, sides[1])
+        edited = dependencies.loaded(versions_of(before.run.fingerprint), versions_of(after.run.fingerprint), edited)
         context = ReportContext(dependencies=edited)
         review = evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config, context=context)
         both = SideBySide(base=before.side, head=after.side, review=_reproduced(review, request, base, head))

@@ -203,3 +203,27 @@ def test_nothing_is_told_outside_git_and_of_unknown_commits(tmp_path: Path) -> N
     assert dependencies.changes(tmp_path, "0" * 40, "1" * 40) == ()
     told(tmp_path, {}, {})
     assert dependencies.changes(tmp_path, "0" * 40, "1" * 40) == ()
+
+
+@each_row(
+    "before, now, beside, texts",
+    [
+        (["a 1", "b 1"], ["a 2", "b 1"], (), ("loaded by the program (a 1 → 2)",)),
+        (["a 1"], ["a 2"], ("requirements.txt (a 1 → 2)",), ("requirements.txt (a 1 → 2)",)),
+        (
+            ["a 1", "b 1"],
+            ["a 2", "c 1"],
+            ("x (a 1 → 2)",),
+            ("x (a 1 → 2)", "loaded by the program (b 1 removed, c 1 added)"),
+        ),
+        (["a 1"], ["a 1"], (), ()),
+        ([], ["a 1"], (), ()),
+        (["a 1"], [], ("uv.lock",), ("uv.lock",)),
+        (["broken"], ["a 1"], (), ()),
+    ],
+)
+def test_what_a_program_loads_otherwise(
+    before: list[str], now: list[str], beside: tuple[str, ...], texts: tuple[str, ...]
+) -> None:
+    """It stands behind the files, without what a file tells; a run that told nothing differs in nothing."""
+    assert dependencies.loaded(before, now, beside) == texts

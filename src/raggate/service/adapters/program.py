@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
+from itertools import islice
+
+from msgspec.structs import replace
 
 from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
@@ -22,6 +26,10 @@ from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
 from raggate.service.misses import Miss
 from raggate.service.program_pipes import ProgramPipes, hits_of
+
+MOST_VERSIONS = 100
+"""Packages whose versions are kept."""
+_VERSION = re.compile(r"[\w@.:/-]{1,100} [\w.+!-]{1,60}")
 
 
 def start(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
@@ -81,7 +89,15 @@ def state_in(told: dict[str, object]) -> IndexState:
     if told["ready"] is not True:
         return IndexState(healthy=True, indexing=True, detail='the program writes {"ready": false}')
     named = {name: name for name in ("documents", "chunks") if told.get(name) is not None}
-    return state_of(Index(**named), told) if named else IndexState(healthy=True, indexing=False)
+    state = state_of(Index(**named), told) if named else IndexState(healthy=True, indexing=False)
+    return replace(state, versions=_versions(told.get("versions")))
+
+
+def _versions(told: object) -> tuple[str, ...]:
+    """Return what can be read of the versions that a program told: they are context, and decide nothing."""
+    pairs = islice(told.items(), MOST_VERSIONS) if isinstance(told, dict) else ()
+    texts = (f"{name} {version}" for name, version in pairs if isinstance(version, str))
+    return tuple(sorted(text for text in texts if _VERSION.fullmatch(text)))
 
 
 @asynccontextmanager
