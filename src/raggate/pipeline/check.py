@@ -102,7 +102,7 @@ def conclude(
             root=run_directory.way_to(request.root, directory),
             forge=notes_address(request, measured, first_run=inputs.first_run),
             dependencies=_dependencies(request, inputs, measured, baseline, asking=own),
-            dependencies=_dependencies(request, inputs, measured, baseline, asking=own),
+            trend=before,
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         # a function of this process has neither a new start nor a base build
