@@ -28,7 +28,6 @@ from raggate.service.ask import AskResult, OnResult
 
 TIMES = ("run_id", "started", "duration_s", "elapsed_ms", "p50", "p95", "total_s", "timestamp", "measured", "trace_id")
 SMALL = """\
-version: 1
 suite: small
 golden: golden.jsonl
 vault: {{personal: vault/personal, work: vault/work}}

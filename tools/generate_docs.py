@@ -91,9 +91,7 @@ EXPLAINED = ("index", "response")
 """Sections of `ask` whose keys a page of their own explains."""
 
 SECTIONS = {
-    "questions": "questions: {must_pass: true, tags: [smoke]}",
     "private": "private: {tags: [secret], places: [notes/Diary]}",
-    "when": "when: {paths: [src, ../libs/search]}",
     "api": """\
 api:
   command:
@@ -120,10 +118,9 @@ judges:
     "waivers": """\
 waivers:
   - {case: lease-notice, owner: ada, reason: "the note is being rewritten", expires: 2026-12-31}""",
-    "prove": """\
-prove:
-  faults:
-    - {name: vector-off, env: {NOTES_DISABLE: vector}}""",
+    "faults": """\
+faults:
+  vector-off: {env: {NOTES_DISABLE: vector}}""",
 }
 """An example of every section; tests/unit/test_generated_docs.py loads each."""
 

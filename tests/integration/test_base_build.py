@@ -229,15 +229,15 @@ def test_secrets_stay_hidden_in_the_base(stillborn: tuple[Project, Done]) -> Non
 
 
 def test_the_configuration_says_what_it_cannot_check(repository: Project) -> None:
-    """`base: image` needs an API in a container, and an image: another configuration is refused, or told."""
-    repository.edit("recheck: {base: ref}", "recheck: {base: image}")
+    """An image needs an API in a container, and a name: another configuration is refused, or told."""
+    repository.edit("recheck: {base: ref}", "recheck: {base: API}")
     done = repository.command("check")
     assert done.code == 2
-    assert "expected both `recheck.base: image` and `recheck.image`, or neither" in done.err
-    repository.edit("recheck: {base: image}", "recheck: {base: image, image: 'api:base'}")
+    assert "expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case" in done.err
+    repository.edit("recheck: {base: API}", "recheck: {base: 'api:base'}")
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
-    assert "`recheck.base: image` needs the section api.container" in done.out
+    assert "`recheck.base: api:base` needs the section api.container" in done.out
 
 
 def test_git_state_is_not_touched(lost: Checked) -> None:

@@ -17,8 +17,8 @@ from project import FAKE_API, Project, make_project, make_small_project, process
 from raggate.pipeline.asking import Booted, booted
 from raggate.prove import faults, proof as gate_proof
 
-WORSE = "prove: {faults: [{name: worse, env: {FAKE_BEHAVIOUR: worse}}]}\n"
-DEAD_TOO = WORSE.replace("[", "[{name: dead, env: {FAKE_BEHAVIOUR: die_at_start}}, ")
+WORSE = "faults: {worse: {env: {FAKE_BEHAVIOUR: worse}}}\n"
+DEAD_TOO = WORSE.replace("{worse", "{dead: {env: {FAKE_BEHAVIOUR: die_at_start}}, worse")
 
 
 def small_suite(root: Path) -> Project:
@@ -149,11 +149,10 @@ PATCH = """\
  runpy.run_path(sys.argv[1], run_name='__main__')
 """
 DECLARED = """\
-prove:
-  faults:
-  - {name: wrong, env: {FAKE_ON: '{nothing}'}}
-  - {name: worse, env: {FAKE_BEHAVIOUR: worse}}
-  - {name: patched, patch: worse.patch}
+faults:
+  wrong: {env: {FAKE_ON: '{nothing}'}}
+  worse: {env: {FAKE_BEHAVIOUR: worse}}
+  patched: {patch: worse.patch}
 """
 
 
@@ -212,7 +211,7 @@ def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: P
     project.config.write_text(text[: text.index("api:")] + "api: {url: 'http://127.0.0.1:9'}\n" + WORSE)
     done = project.command("prove")
     assert done.code == 2, done.err
-    assert "prove.faults[0]: with api.url the API is started by somebody else" in done.err
+    assert "faults.worse: with api.url the API is started by somebody else" in done.err
 
 
 def test_an_interrupt_leaves_what_was_done(project: Project) -> None:

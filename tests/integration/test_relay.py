@@ -52,7 +52,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
         project = make_project(folder, notes=2)
         project.edit("suite: small", f"suite: {name}")
         if name == "docs":
-            project.edit("suite: docs", "suite: docs\nwhen: {paths: [vault]}")
+            project.edit("suite: docs", "suite: docs\npaths: [vault]")
             continue
         project.promote()
         assert project.command("check", **({"FAKE_BEHAVIOUR": "worse"} if name == "poor" else {})).code == len(runs)
@@ -212,7 +212,7 @@ def test_where_its_paths_change_a_suite_has_to_be_run(stage: Stage, measured: Me
 
 
 def test_what_the_change_says_of_its_paths_does_not_count(stage: Stage, measured: Measured) -> None:
-    """A change that shortens `when.paths` beside what it changes has changed the configuration, which concerns it."""
+    """A change that shortens `paths` beside what it changes has changed the configuration, which concerns it."""
     text = measured.contents["services/docs/raggate.yml"].decode()
     stage.change({"services/docs/raggate.yml": text.replace("[vault]", "[vault/work/Notes]")})
     assert stage.relay(one_of(measured))["docs"] == NOTHING

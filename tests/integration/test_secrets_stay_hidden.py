@@ -87,7 +87,7 @@ def talking(root: Path, code: str) -> Project:
 def test_nothing_shows_what_the_api_was_given(tmp_path: Path, code: str, behaviour: str, left: str) -> None:
     """Log, failures, reports and messages hold neither the value of `pass_env` nor the step's token, in any shape."""
     project = talking(tmp_path, code)
-    project.edit("timeout: 20, settle", "timeout: 1.5, index_path: null, settle")
+    project.edit("timeout: 20, settle", "timeout: 1.5, settle")
     given = {"SEARCH_KEY": SECRET, "INPUT_GITHUB-TOKEN": TOKEN, "FAKE_BEHAVIOUR": behaviour}
     done = project.raggate("check", **given)
     assert done.code == 3, done.out + done.err

@@ -224,7 +224,7 @@ def test_trouble_around_one_suite_is_its_own(step: Step, monkeypatch: pytest.Mon
     assert "3 suites: 1 internal error, 1 regression, 1 pass" in visible(step.comment())
 
 
-WHEN = "suite: {}\ngolden: golden.jsonl\nvault: {{v: v}}\napi: {{url: 'http://127.0.0.1:1'}}\nwhen: {{paths: [src]}}\n"
+WHEN = "suite: {}\ngolden: golden.jsonl\nvault: {{v: v}}\napi: {{url: 'http://127.0.0.1:1'}}\npaths: [src]\n"
 
 
 def limit(step: Step, *suites: str) -> None:

@@ -12,7 +12,7 @@ from project import Project
 from raggate.base.errors import UsageError
 from raggate.pipeline import rerun, run_directory
 
-TIER = "questions: {tags: [personal], must_pass: true}\n"
+TIER = "questions: [tag=personal, must_pass]\n"
 ASKED = "12 of 24 questions of golden.jsonl"
 
 
@@ -103,7 +103,7 @@ def test_the_first_question_of_the_part_is_probed(tiers: Project) -> None:
     tiers.write_cases(others)
     done = tiers.command("probe", "-c", "raggate.smoke.yml")
     assert done.code == 2
-    assert "raggate.smoke.yml:1: questions.tags[0]: no question of golden.jsonl has the tag 'personal'" in done.err
+    assert "raggate.smoke.yml:1: questions[0]: no question of golden.jsonl has the tag 'personal'" in done.err
 
 
 def test_the_base_chooses_the_questions(tiers: Project) -> None:
@@ -112,12 +112,12 @@ def test_the_base_chooses_the_questions(tiers: Project) -> None:
     tiers.write_cases([{**case, "must_pass": case["id"] == other} for case in tiers.cases()])
     tiers.commit()
     path = tiers.root / "raggate.smoke.yml"
-    path.write_text(path.read_text().replace(TIER, "questions: {must_pass: true}\n"))
+    path.write_text(path.read_text().replace(TIER, "questions: [must_pass]\n"))
     done = tiers.command("check", "-c", "raggate.smoke.yml", "--against", "HEAD", FAKE_BEHAVIOUR="lose:anchovy")
     assert done.code == 1
     verdict = tiers.verdict()
     (loosens,) = [reason["message"] for reason in verdict["warnings"] if reason["code"] == "loosens-gate"]
-    assert "questions.tags" in loosens
+    assert "questions" in loosens
     assert verdict["preview"]["golden"]["removed"]
 
 
@@ -127,4 +127,4 @@ def test_a_change_that_leaves_no_question_of_a_tag(tiers: Project) -> None:
     tiers.write_cases([{**case, "tags": ["work"]} for case in tiers.cases()])
     done = tiers.command("check", "-c", "raggate.smoke.yml", "--against", "HEAD")
     assert done.code == 3, done.out
-    assert "raggate.smoke.yml:1: questions.tags[0]: no question of golden.jsonl has the tag 'personal'" in done.out
+    assert "raggate.smoke.yml:1: questions[0]: no question of golden.jsonl has the tag 'personal'" in done.out

@@ -20,6 +20,7 @@ from raggate.config.mapped_settings import (
     ToolName,
     UrlTemplate,
     leaves,
+    rule_of,
 )
 from raggate.config.probe_settings import Principal
 from raggate.config.question_settings import NO_MODE, distinct_modes
@@ -149,7 +150,7 @@ class Ask(SettingsModel):
         fields = self.response
         if fields is None or (fields.answer is not None and not self.retrieval_only):
             return True
-        return fields.abstained is not None and not (fields.abstained.empty and self.retrieval_only)
+        return fields.abstained is not None and not (self.retrieval_only and rule_of(fields.abstained).values == [])
 
     @model_validator(mode="before")
     @classmethod

@@ -13,7 +13,7 @@ from raggate.base import plugins
 from raggate.config.effects import OTHER, Looser, fewer, other, weaker
 from raggate.config.judge_settings import IN_POINTS
 from raggate.config.service_settings import SettingsModel
-from raggate.config.values import ImageName, Name, RelativePath, Text, Variable
+from raggate.config.values import Name, RelativePath, Text, Variable, image_name
 
 DEFAULT_TOLERANCE = 0.05
 DEFAULT_GATED = (
@@ -159,26 +159,24 @@ class Score(SettingsModel):
         return self
 
 
+def _off_or_build(base: str) -> str:
+    return base if base in {"off", "ref"} else image_name(base)
+
+
 class Recheck(SettingsModel):
     """How a regression is checked on the build before the change, in the same job, before the change is blamed."""
 
-    base: Annotated[Literal["off", "ref", "image"], OTHER] = "off"
+    base: Annotated[str, AfterValidator(_off_or_build), OTHER] = "off"
     """Ask the base build the questions that count against the change: `ref` builds it from the source of the base
-    commit, `image` runs another image in `api.container`."""
-    image: Annotated[ImageName | None, OTHER] = None
-    """The image of the base build, for `image`."""
+    commit, and the name of an image runs that in `api.container`."""
     confirm: Annotated[int, Field(ge=0, le=10), Looser(_confirmed_easier)] = 2
     """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never. An API at
     `api.url` is never asked again: its process has been asked before."""
 
-    @model_validator(mode="after")
-    def _image_where_one_is_run(self) -> Recheck:
-        if (self.base == "image") != (self.image is not None):
-            raise ValueError(
-                "expected both `recheck.base: image` and `recheck.image`, or neither: add what is missing or remove "
-                "the other"
-            )
-        return self
+    @property
+    def image(self) -> str | None:
+        """The image of the base build, where it is one."""
+        return None if self.base in {"off", "ref"} else self.base
 
 
 def _day(value: object) -> object:
@@ -224,19 +222,9 @@ class Waiver(SettingsModel):
         return self
 
 
-def _distinct(faults: list[DeclaredFault]) -> list[DeclaredFault]:
-    names = [fault.name for fault in faults]
-    doubled = next((name for name in names if names.count(name) > 1), None)
-    if doubled is not None:
-        raise ValueError(f"expected distinct names, {doubled!r} is used twice")
-    return faults
-
-
 class DeclaredFault(SettingsModel):
     """A fault of this API: it is booted again with these variables, or built from a patched copy of its source."""
 
-    name: Name
-    """Its name in the report."""
     env: dict[Variable, Text] = {}
     """Environment variables of the API; they are added to its own or replace them."""
     patch: RelativePath | None = None
@@ -247,10 +235,3 @@ class DeclaredFault(SettingsModel):
         if bool(self.env) == (self.patch is not None):
             raise ValueError("expected exactly one of 'env' and 'patch'")
         return self
-
-
-class Prove(SettingsModel):
-    """Which faults `raggate prove` tries beside the built-in ones."""
-
-    faults: Annotated[list[DeclaredFault], Field(max_length=100), AfterValidator(_distinct)] = []
-    """Faults that only this API can have, each a `name` with `env` or `patch`."""

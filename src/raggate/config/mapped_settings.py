@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema, model_validator
 
 from raggate.base import field_paths
 from raggate.base.quote import suggestion
@@ -31,6 +31,18 @@ _BY_TEXT: dict[str, Any] = {
     "required": ["from"],
     "additionalProperties": False,
 }
+_VALUES = {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}
+_CONDITION = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "object", "additionalProperties": _VALUES, "minProperties": 1, "maxProperties": 1},
+        {"type": "null"},
+    ]
+}
+_LISTS = {
+    "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}]
+}
+_NAMES = TypeAdapter(Name)
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_(?:ns|us|ms|s)")
 
 
@@ -74,24 +86,45 @@ def _scalar(value: Any) -> Any:
 FieldPath = Annotated[str, AfterValidator(_field_path)]
 OnePath = Annotated[str, AfterValidator(_single)]
 HeadingPath = Annotated[Any, AfterValidator(_headings), WithJsonSchema({"anyOf": [*_SEVERAL["anyOf"], _BY_TEXT]})]
-Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 
 
-class Condition(SettingsModel):
-    """A condition on a field of the answer. Without `equals` and `empty` the field must be true or false."""
+def _condition(written: Any) -> Any:
+    if written is None or type(written) is str:
+        return written and _single(written)
+    if type(written) is not dict or len(written) != 1 or not all(type(path) is str for path in written):
+        raise ValueError("expected a field, such as `busy`, or one field with its values, such as `{state: [busy]}`")
+    ((path, values),) = written.items()
+    if type(values) is not list:
+        raise ValueError(
+            f"expected a list of values, such as `{{{path}: [busy]}}`; `{{{path}: []}}` is for an empty field"
+        )
+    return {_single(path): [_scalar(value) for value in values]}
 
-    path: OnePath
-    """The field."""
-    equals: Annotated[list[Scalar], Field(min_length=1)] | None = None
-    """True when the field is one of these values. 1 and true are different values."""
-    empty: bool = False
-    """True when the field is missing, null, blank text, or an empty list or mapping."""
 
-    @model_validator(mode="after")
-    def _one_rule(self) -> Condition:
-        if self.empty and self.equals is not None:
-            raise ValueError("expected at most one of 'equals' and 'empty'")
-        return self
+def _list_or_lists(written: Any) -> Any:
+    if type(written) is not dict:
+        return _field_path(written)
+    if not written or not all(type(path) is str for path in written.values()):
+        raise ValueError("expected a path, or names with the paths of parallel lists")
+    return {_NAMES.validate_python(name): _single(path) for name, path in written.items()}
+
+
+Condition = Annotated[Any, AfterValidator(_condition), WithJsonSchema(_CONDITION)]
+"""A field that must be true or false, or a field with the values that count: 1 and true are different values. No value
+stands for a field that is missing, null, blank text, or an empty list or mapping."""
+ChunkList = Annotated[Any, AfterValidator(_list_or_lists), WithJsonSchema(_LISTS)]
+
+
+class Rule(NamedTuple):
+    """A condition as it is applied: `values` is None if the field is true or false itself, and empty for emptiness."""
+
+    path: str
+    values: Sequence[object] | None
+
+
+def rule_of(condition: str | Mapping[str, Sequence[object]]) -> Rule:
+    """Return the rule that a condition stands for."""
+    return Rule(condition, None) if isinstance(condition, str) else Rule(*next(iter(condition.items())))
 
 
 class ChunkFields(SettingsModel):
@@ -101,11 +134,10 @@ class ChunkFields(SettingsModel):
     `groups[*].hits[*]`, `groups[*].file` is the file of the chunk's group.
     """
 
-    list: FieldPath | None = None
-    """The list of chunks in the body, best first: `data.hits`, or `groups[*].hits[*]` to join several lists."""
-    columns: dict[Name, OnePath] | None = None
-    """Parallel lists, instead of `list`: name -> path of the list. The names are then the keys of a chunk."""
-    none: Condition | None = None
+    list: ChunkList
+    """The list of chunks in the body, best first: `data.hits`, or `groups[*].hits[*]` to join several lists. For lists
+    that run side by side: name -> path of the list. The names are then the keys of a chunk."""
+    none: Condition = None
     """When the answer has no chunks, so that the list may be missing. Otherwise one that is missing is no answer."""
     id: FieldPath | None = None
     """The id, text or a whole number. Default: a hash of the other fields that identify the chunk."""
@@ -133,10 +165,14 @@ class ChunkFields(SettingsModel):
     vault: FieldPath | None = None
     """The vault. Missing or null means unknown."""
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The lists that run side by side, by name; none for a list of chunks."""
+        lists: object = self.list
+        return lists if isinstance(lists, dict) else {}
+
     @model_validator(mode="after")
     def _named(self) -> ChunkFields:
-        if (self.list is None) == (not self.columns):
-            raise ValueError("expected exactly one of 'list' and 'columns'")
         if self.id is None and self.doc_id is None and self.rel_path is None:
             raise ValueError("expected at least one of 'id', 'doc_id' and 'rel_path'")
         check_template(self.path_prefix or "", ("vault",))
@@ -164,7 +200,7 @@ class ChunkFields(SettingsModel):
     def _in_the_list(self) -> ChunkFields:
         for name, written in self._written():
             path = field_paths.parse(written)
-            if path.many and not (self.list and field_paths.begins_as(path, field_paths.parse(self.list))):
+            if path.many and (self.columns or not field_paths.begins_as(path, field_paths.parse(self.list))):
                 raise ValueError(f"expected {name!r} without [*], or to begin as 'list' does; found {written!r}")
         return self
 
@@ -173,9 +209,9 @@ class ChunkFields(SettingsModel):
         for name, written in self._written() if self.columns else ():
             steps = field_paths.parse(written).steps
             column = str(steps[0]) if steps else ""
-            if column and column not in (self.columns or {}):
-                meant = suggestion(column, self.columns or {})
-                raise ValueError(f"expected {name!r} to begin with a name of 'columns', found {column!r}{meant}")
+            if column and column not in self.columns:
+                meant = suggestion(column, self.columns)
+                raise ValueError(f"expected {name!r} to begin with a name in 'list', found {column!r}{meant}")
         return self
 
     def _written(self) -> Iterator[tuple[str, str]]:
@@ -220,8 +256,8 @@ class ResponseFields(SettingsModel):
     answer: FieldPath | None = None
     """The answer, read unless `ask.retrieval_only`; several texts are joined. It may be missing or null if the API
     abstained."""
-    abstained: Condition | None = None
-    """When the API declined to answer. `empty` is not applied with `ask.retrieval_only`."""
+    abstained: Condition = None
+    """When the API declined to answer. An empty field is none with `ask.retrieval_only`."""
     references: ReferenceFields | None = None
     """The references of the answer, read unless `ask.retrieval_only`."""
     latency: dict[StepName, OnePath] = {}
@@ -330,7 +366,7 @@ class Index(SettingsModel):
     """The field with the number of indexed documents."""
     chunks: OnePath | None = None
     """The field with the number of indexed chunks."""
-    indexing: Condition | None = None
+    indexing: Condition = None
     """When the API is still indexing."""
 
     @model_validator(mode="after")

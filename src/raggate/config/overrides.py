@@ -66,9 +66,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
         if not self.base_image:
             return settings
         try:
-            recheck = Recheck.model_validate(
-                {**settings.recheck.model_dump(), "base": "image", "image": self.base_image}
-            )
+            recheck = Recheck.model_validate({**settings.recheck.model_dump(), "base": self.base_image})
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             raise UsageError(sentence(("base-image",), {**problem, "input": self.base_image}, ())) from None

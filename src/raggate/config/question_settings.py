@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from operator import gt
 from typing import Annotated
 
-from pydantic import model_validator
+from pydantic import Field
 
-from raggate.config.effects import Looser, fewer
-from raggate.config.service_settings import SettingsModel
-from raggate.config.values import Text
+from raggate.config.effects import fewer
 
 NO_MODE = "no-mode"
 """The mode of an API that is sent none: questions of all modes are asked in it."""
@@ -20,19 +17,15 @@ COVERED = {"hybrid_rerank": "hybrid"}
 """Modes that a question is asked in too when it names the mode on the right, as golden sets have no word for them."""
 
 
-class QuestionChoice(SettingsModel):
-    """Which questions of the golden set are the suite's: those to which any of the keys applies. All without it."""
+MUST_PASS = "must_pass"  # noqa: S105
+TAG = "tag="
+Chosen = Annotated[str, Field(pattern=rf"^(?:{MUST_PASS}|{TAG}[^\x00]+)$")]
+"""Questions of a suite: those that must pass, or those with a tag."""
 
-    must_pass: Annotated[bool, Looser(gt)] = False
-    """Those that must pass."""
-    tags: Annotated[list[Text], Looser(fewer)] = []
-    """Those with any of these tags."""
 
-    @model_validator(mode="after")
-    def _some(self) -> QuestionChoice:
-        if not (self.must_pass or self.tags):
-            raise ValueError("expected `must_pass: true` or tags: this chooses no question")
-        return self
+def asks_fewer(before: Sequence[str], now: Sequence[str]) -> bool:
+    """Return whether a suite asks fewer questions than before; without a choice it asks all."""
+    return bool(now) and (not before or fewer(before, now))
 
 
 def mode_name(written: str) -> str:

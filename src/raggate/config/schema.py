@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
@@ -13,11 +13,11 @@ from raggate.base.headings import inside_place
 from raggate.base.yamlio import Document, Path, dotted, parse, sentence
 from raggate.config.ask_settings import Ask
 from raggate.config.effects import OTHER, Looser
-from raggate.config.gate_settings import Gate, Prove, Recheck, Score, Waiver
+from raggate.config.gate_settings import DeclaredFault, Gate, Recheck, Score, Waiver
 from raggate.config.invariant_settings import Invariants
 from raggate.config.judge_settings import Judges, in_git
 from raggate.config.probe_settings import Private
-from raggate.config.question_settings import QuestionChoice
+from raggate.config.question_settings import Chosen, asks_fewer
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, PathInRepository, RelativePath, Text
 
@@ -32,15 +32,6 @@ DESCRIPTION = "description"
 def _runs_less(before: Collection[str], now: Collection[str]) -> bool:
     """Return whether there are changes that do not run the suite any more; if no path is named, all of them do."""
     return bool(now) and not (before and all(inside_place(path, now) for path in before))
-
-
-class When(SettingsModel):
-    """Which changes concern the suite. It counts where a list of configurations is checked against a revision."""
-
-    paths: Annotated[list[PathInRepository], Looser(_runs_less)] = []
-    """Files and directories, relative to raggate.yml, beside the suite's own files; `..` is allowed. A change that
-    leaves all of them as they are does not run the suite where it is one of a list; alone it always runs. Empty: every
-    change runs it."""
 
 
 def of(error: ValidationError, document: Document, root: type[BaseModel]) -> tuple[list[Problem], int]:
@@ -101,8 +92,6 @@ def run_for_questions(adapter: str) -> str:
 class Config(SettingsModel):
     """The whole of raggate.yml. Paths are relative to the directory of the file."""
 
-    version: Literal[1] = 1
-    """Version of this file's format."""
     suite: Annotated[Name, OTHER] = "default"
     """Name of the suite; its baseline is baselines/<suite>.json."""
     about: dict[Name, Annotated[Text, Field(min_length=1, max_length=2000)]] = {}
@@ -110,8 +99,9 @@ class Config(SettingsModel):
     `embedding_model`, `retriever_version` and `answerer_version`, identify the build."""
     golden: Annotated[RelativePath, OTHER] = "golden/eval_set.jsonl"
     """The golden set, one case per line."""
-    questions: Annotated[QuestionChoice | None, OTHER, Looser(lambda before, now: before is None and now)] = None
-    """Which questions of the golden set the suite asks; null for all."""
+    questions: Annotated[list[Chosen], OTHER, Looser(asks_fewer)] = []
+    """Which questions of the golden set the suite asks: `must_pass` for those that must pass, `tag=NAME` for those with
+    a tag, such as `[must_pass, tag=smoke]`. Empty: all."""
     vault: Annotated[dict[Name, RelativePath], Field(min_length=1), OTHER]
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
     private: Private = Private()
@@ -120,8 +110,10 @@ class Config(SettingsModel):
     """The baseline file. Default: baselines/<suite>.json."""
     out: RelativePath = ".raggate/runs"
     """Where run directories go."""
-    when: When = When()
-    """Which changes concern the suite."""
+    paths: Annotated[list[PathInRepository], Looser(_runs_less)] = []
+    """Which changes concern the suite: files and directories, relative to raggate.yml, beside the suite's own files;
+    `..` is allowed. A change that leaves all of them as they are does not run the suite where it is one of a list;
+    alone it always runs. Empty: every change runs it."""
     api: Api
     """How to bring the API up."""
     ask: Ask = Ask()
@@ -138,8 +130,8 @@ class Config(SettingsModel):
     """How a regression is checked on the build before the change."""
     waivers: list[Waiver] = []
     """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
-    prove: Prove = Prove()
-    """What `raggate prove` tries and requires. It does not affect verdicts."""
+    faults: Annotated[dict[Name, DeclaredFault], Field(max_length=100)] = {}
+    """Faults that only this API can have, by name: `raggate prove` tries them too. They do not affect verdicts."""
 
     @model_validator(mode="after")
     def _program_with_its_adapter(self) -> Config:

@@ -198,8 +198,6 @@ class Readiness(SettingsModel):
     """Seconds from the start until the API must be ready."""
     health_path: Annotated[str, Field(pattern=r"^/"), OTHER] = "/api/health"
     """Path of the health check. It must answer 200, without a JSON `status` such as `starting` or `error`."""
-    index_path: Annotated[str | None, OTHER] = "/api/index/status"
-    """Path that reports whether the API is still indexing; null when it has none."""
     settle: Annotated[float, Field(ge=0.05, le=86_400, allow_inf_nan=False)] = 3
     """Seconds an index that grew, or is not known to be complete, must stay unchanged to be taken as final. An index
     that holds all notes, and is the size that the baseline was measured with, is not waited for. Lower it for an API

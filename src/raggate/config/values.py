@@ -69,7 +69,8 @@ def _http(url: str) -> str:
     return url.rstrip("/")
 
 
-def _image(name: str) -> str:
+def image_name(name: str) -> str:
+    """Return the name of an image back, if it is one."""
     if len(name) > 255 or not re.fullmatch(_IMAGE, name):
         raise ValueError("expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case")
     return name
@@ -116,7 +117,7 @@ PathInRepository = Annotated[str, AfterValidator(_in_repository)]
 HttpUrl = Annotated[str, AfterValidator(_http)]
 Text = Annotated[str, AfterValidator(_no_nul)]
 WritablePlace = Annotated[str, AfterValidator(_writable_place)]
-ImageName = Annotated[str, AfterValidator(_image), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
+ImageName = Annotated[str, AfterValidator(image_name), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
 PassedVariable = Annotated[Variable, AfterValidator(_may_be_passed)]
 TokenlessVariable = Annotated[str, AfterValidator(_no_token)]
 ServiceName = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"), AfterValidator(_service_name)]

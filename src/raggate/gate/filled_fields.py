@@ -9,7 +9,7 @@ from itertools import chain
 from raggate.base.field_paths import joined, parse
 from raggate.base.numbers import counted
 from raggate.base.quote import cut, quoted
-from raggate.config.mapped_settings import ChunkFields
+from raggate.config.mapped_settings import ChunkFields, rule_of
 from raggate.config.schema import Config
 from raggate.gate.headings import unsplit
 from raggate.inputs.headings import heading_paths
@@ -118,7 +118,7 @@ def _whole_path(fields: ChunkFields, written: str) -> str:
     if fields.columns:
         begin, steps = fields.columns.get(str(steps[0]) if steps else "", ""), steps[1:]
     else:
-        begin = fields.list or ""
+        begin = fields.list
     whole = begin if begin and parse(begin).many else f"{begin}[*]"
     return reduce(joined, steps, whole)
 
@@ -136,7 +136,7 @@ def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
         first = cut(paths[0], limit=200) if paths else ""
         yield FilledField(name="references", source=source, filled=int(bool(paths)), of=1, first=first)
     if given is None or given.abstained is not None:
-        source = given.abstained.path if given and given.abstained else f"adapter {settings.ask.adapter}"
+        source = rule_of(given.abstained).path if given else f"adapter {settings.ask.adapter}"
         # nothing there is no abstention either, so a misspelled path must not look like one that leads to false
         filled, first = (1, "true") if response.abstained else (None, "false, or nothing is there")
         yield FilledField(name="abstained", source=source, filled=filled, of=1, first=first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from raggate.base.jsonio import MERGE_MARKERS, as_dict, dumps, loads, refuse_twi
 from raggate.base.numbers import counted
 from raggate.base.quote import Problems, cut, nearest, problems_of, quoted, suggestion
 from raggate.base.yamlio import Path
-from raggate.config.question_settings import QuestionChoice, asked_in
+from raggate.config.question_settings import MUST_PASS, TAG, asked_in
 from raggate.models.golden import Case, Golden, Selection, Support, digest, with_hash
 
 MAX_BYTES = 1 << 30
@@ -353,15 +353,16 @@ def asked_of(golden: Golden, selection: Selection | None) -> Golden:
     return replace(golden, cases=tuple(case for case in golden.cases if case.id in asked), part_of=None)
 
 
-def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> Golden:
+def part_of(whole: Golden, questions: Sequence[str], refuse: Refuse) -> Golden:
     """Return the golden set of a suite: all of it, or the questions that its configuration chooses, in order."""
-    if questions is None:
+    if not questions:
         return whole
-    strange = set(questions.tags).difference(*(case.tags for case in whole.cases))
+    known = {tag for case in whole.cases for tag in case.tags}
     kept = tuple(case for case in whole.cases if chosen(case, questions))
-    for index, tag in enumerate(questions.tags):
-        if tag in strange:
-            raise refuse(("questions", "tags", index), _no_tag(tag, whole))
+    for index, choice in enumerate(questions):
+        tag = choice.removeprefix(TAG)
+        if choice != MUST_PASS and tag not in known:
+            raise refuse(("questions", index), _no_tag(tag, whole))
     if not kept:
         text = f"none of the {counted(len(whole.cases), 'question')} of {whole.name} is chosen: nothing would be asked"
         raise refuse(("questions",), text)
@@ -370,9 +371,9 @@ def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> 
     return replace(whole, cases=kept, hash=digest(kept), part_of=len(whole.cases))
 
 
-def chosen(case: Case, questions: QuestionChoice) -> bool:
+def chosen(case: Case, questions: Collection[str]) -> bool:
     """Return whether a question is one of a suite. Nothing but the question itself has a say."""
-    return (questions.must_pass and case.must_pass) or any(tag in questions.tags for tag in case.tags)
+    return (case.must_pass and MUST_PASS in questions) or any(f"{TAG}{tag}" in questions for tag in case.tags)
 
 
 def _no_tag(tag: str, whole: Golden) -> str:

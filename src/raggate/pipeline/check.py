@@ -368,7 +368,7 @@ def _base_api(inputs: Inputs) -> tuple[Api, str]:
             )
         return api, ""
     if api.container is None:
-        raise CannotTell("`recheck.base: image` needs the section api.container, which the image is run by")
+        raise CannotTell(f"`recheck.base: {image}` needs the section api.container, which the image is run by")
     container = api.container.model_copy(update={"image": image, "build": None})
     return api.model_copy(update={"container": container}), f"image {image}"
 

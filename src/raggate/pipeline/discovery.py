@@ -155,7 +155,7 @@ class _Discovery(Struct):
         if stream is not None:
             # where each chunk is a document of its own, none comes when nothing is found
             is_kind = isinstance(root, dict) and chunks["list"] in root
-            alone = {"none": {"path": chunks["list"], "empty": True}} if is_kind else {}
+            alone: dict[str, Any] = {"none": {chunks["list"]: []}} if is_kind else {}
             response = {"stream": stream, "chunks": {**chunks, **alone}}
         return response if shape.answer is None else {**response, "answer": shape.answer}
 

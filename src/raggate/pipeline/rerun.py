@@ -50,7 +50,7 @@ def _asked_part(run: Run, path: Path) -> Golden:
         return UsageError(text, hint=hint)
 
     whole = golden.load(read_file(path), str(path), snippets=run.config.score.reads_snippets)
-    questions = run.config.questions if isinstance(run.config, schema.Config) else None
+    questions = run.config.questions if isinstance(run.config, schema.Config) else ()
     return golden.asked_of(golden.part_of(whole, questions, refuse), run.selection)
 
 

@@ -137,7 +137,7 @@ _SHOWN = 5
 def not_run(request: Request, *, checked_out: bool = True) -> str:
     """Return why a suite is not run: nothing that concerns it changed. Empty where it is to be run.
 
-    It is to be run wherever that is not certain: without a revision to compare with, without `when.paths`, and where
+    It is to be run wherever that is not certain: without a revision to compare with, without `paths`, and where
     either side cannot be read. A file that is deleted has changed, and one that is renamed has on both sides.
 
     Args:
@@ -150,7 +150,7 @@ def not_run(request: Request, *, checked_out: bool = True) -> str:
             stored = schema.load(base.read(request.config_name), base.describe(request.config_name))
             # an image can be built from another directory than the configured one
             settings = request.overrides.apply(stored)
-            if not settings.when.paths or not _same(request, base, settings, checked_out=checked_out):
+            if not settings.paths or not _same(request, base, settings, checked_out=checked_out):
                 return ""
             return f"nothing under {_named(base, settings)} differs from {base.commit or ''!s:.12}"
     except (RaggateError, OSError):
@@ -160,7 +160,7 @@ def not_run(request: Request, *, checked_out: bool = True) -> str:
 
 def _same(request: Request, base: sources.Source, settings: Config, *, checked_out: bool) -> bool:
     own = (request.config_name, *settings.judged_by, *_of_the_api(settings))
-    paths = (*own, *settings.when.paths)
+    paths = (*own, *settings.paths)
     named = {path: base.identity(path) for path in (*paths, *_attributes(base, paths))}
     for revision in dict.fromkeys(filter(None, (request.head, "HEAD" if checked_out else None))):
         with sources.at(request.root, revision, request.remote) as tested:
@@ -170,7 +170,7 @@ def _same(request: Request, base: sources.Source, settings: Config, *, checked_o
         return False
     unknown = next(_unknown(request, base, named, settings), None)
     if unknown is not None:
-        request.say(f"when.paths: {unknown}, so every change runs suite {settings.suite}")
+        request.say(f"paths: {unknown}, so every change runs suite {settings.suite}")
         return False
     # what was changed and not committed
     return not checked_out or not base.differing([*named])
@@ -197,7 +197,7 @@ def _unknown(
     request: Request, base: sources.Source, named: Mapping[str, str | None], settings: Config
 ) -> Iterator[str]:
     """Yield where a change could be that ids of these paths do not show."""
-    paths = settings.when.paths
+    paths = settings.paths
     # an image holds the links in its directory, not what they lead to
     links = {path: path for path in _of_the_api(settings) if (named[path] or "").startswith(f"{LINK} ")}
     links |= {path: link for path in paths if (link := base.link_out(path)) is not None}
@@ -213,6 +213,6 @@ def _unknown(
 
 
 def _named(base: sources.Source, settings: Config) -> str:
-    paths = [posixpath.normpath(posixpath.join(base.prefix, path)) for path in settings.when.paths]
+    paths = [posixpath.normpath(posixpath.join(base.prefix, path)) for path in settings.paths]
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     return f"{', '.join(map(cut, paths[:_SHOWN]))}{more}"

@@ -231,7 +231,7 @@ class _Work:
     def __post_init__(self) -> None:
         self._begin = time.monotonic()
         self._questions = ask.questions_of(self._inputs.golden.cases, self._settings.ask.modes)
-        self._planned = len(faults.FAULTS) + len(self._settings.prove.faults)
+        self._planned = len(faults.FAULTS) + len(self._settings.faults)
 
     @property
     def repeats(self) -> list[Trial]:
@@ -253,8 +253,8 @@ class _Work:
         self._request.say(f"judging {HARMLESS} harmless changes")
         self.harmless.extend(bench.harmless(number) for number in range(1, HARMLESS + 1))
         self._try_answers(bench)
-        for number, fault in enumerate(self._settings.prove.faults):
-            self._try_declared(bench, fault, number)
+        for name, fault in self._settings.faults.items():
+            self._try_declared(bench, name, fault)
 
     def proof(self, *, interrupted: bool = False) -> GateProof:
         """Return the result of the proof so far."""
@@ -331,13 +331,13 @@ class _Work:
             results = fault.apply(bench.clean, vault)
             self._keep(bench.trial(results, name=fault.name, size=fault.size, notes=notes))
 
-    def _try_declared(self, bench: Bench, fault: DeclaredFault, number: int) -> None:
+    def _try_declared(self, bench: Bench, name: str, fault: DeclaredFault) -> None:
         kind: FaultKind = "env" if fault.patch is None else "patch"
-        self._request.say(f"booting the API with {fault.name}")
-        out = self._directory / "faults" / fault.name
+        self._request.say(f"booting the API with {name}")
+        out = self._directory / "faults" / name
         out.mkdir(parents=True)
         try:
-            with with_fault(self._request, self._inputs, fault, number) as build:
+            with with_fault(self._request, self._inputs, name) as build:
                 # an adapter of a program starts what the configuration names
                 config = self._settings.model_copy(update={"api": build.api})
                 inputs, place = replace(self._inputs, config=config), Place(out=out, runs=self._directory.parent)
@@ -347,15 +347,15 @@ class _Work:
                     stopped = asked.stopped or ask.ended_early(live.api)
         except CannotTell as error:
             # an API that does not come up is no pass; what a check of it would say is the same
-            self._keep(bench.unmeasured(error, name=fault.name, kind=kind))
+            self._keep(bench.unmeasured(error, name=name, kind=kind))
             return
         except UsageError as error:
             # what was tried so far is not lost for it
             self._done += 1
-            self._request.say(f"{fault.name} cannot be made: {error.message}")
-            self.untried.append(Untried(name=fault.name, size="", why=error.message))
+            self._request.say(f"{name} cannot be made: {error.message}")
+            self.untried.append(Untried(name=name, size="", why=error.message))
             return
-        self._keep(bench.trial(asked.results, name=fault.name, kind=kind, stopped=stopped))
+        self._keep(bench.trial(asked.results, name=name, kind=kind, stopped=stopped))
 
     def _keep(self, trial: Trial) -> None:
         self._done += 1
@@ -459,8 +459,8 @@ def _environment(copy: Path) -> Mapping[str, str]:
 def check_declared(request: Request, inputs: Inputs) -> None:
     """Refuse faults that cannot be made, before anything is started."""
     settings = inputs.config
-    for place, fault in enumerate(settings.prove.faults):
-        name = f"{request.config_place}: prove.faults[{place}]"
+    for own_name, fault in settings.faults.items():
+        name = f"{request.config_place}: faults.{own_name}"
         if settings.api.url is not None:
             raise UsageError(
                 f"{name}: with api.url the API is started by somebody else, so it cannot be booted with a fault",
@@ -485,14 +485,15 @@ def _built(api: Api) -> bool:
 
 
 @contextmanager
-def with_fault(request: Request, inputs: Inputs, fault: DeclaredFault, place: int) -> Iterator[Build]:
+def with_fault(request: Request, inputs: Inputs, name: str) -> Iterator[Build]:
     """Return the build of the API that has a fault."""
+    fault = inputs.config.faults[name]
     if fault.patch is None:
-        yield Build(api=_with_environment(inputs.config.api, fault.env), root=request.root, name=fault.name)
+        yield Build(api=_with_environment(inputs.config.api, fault.env), root=request.root, name=name)
         return
-    with patched_copy(request.root, fault.patch, f"{request.config_place}: prove.faults[{place}].patch") as copy:
-        source = f"{fault.name} of {request.root}"
-        yield Build(api=inputs.config.api, root=copy, name=fault.name, source=source)
+    with patched_copy(request.root, fault.patch, f"{request.config_place}: faults.{name}.patch") as copy:
+        source = f"{name} of {request.root}"
+        yield Build(api=inputs.config.api, root=copy, name=name, source=source)
 
 
 def _with_environment(api: Api, environment: dict[str, str]) -> Api:

@@ -347,12 +347,9 @@ class _Wait:
     def _which_path(self, exchange: Exchange) -> str:
         """Return where the path of a request stands that no API has."""
         path = exchange.request.partition(" ")[2]
-        if path not in {self._ready.health_path, self._ready.index_path}:
+        if path != self._ready.health_path:
             return f"Is {path} a path of this API? It belongs in the section `ask`."
-        return (
-            f"Is `api.ready.health_path` ({cut(self._ready.health_path)}) a path of this API? "
-            f"`api.ready.index_path` can be null."
-        )
+        return f"Is `api.ready.health_path` ({cut(path)}) a path of this API?"
 
     def _situation(self) -> str:
         """Return how far the API is, from the last look."""
@@ -414,7 +411,8 @@ class _Wait:
         if self._last is not None and isinstance(self._last.error, ValueError):
             return (
                 "It answers, so more time alone hardly helps: correct the API, or what `ask` reads of its health and "
-                "index; where `indexing` tells more than true and false, `equals` lists what means yes."
+                "index; where `indexing` tells more than true and false, list the values that mean yes: "
+                "`indexing: {FIELD: [VALUE]}`."
             )
         longer = self._longer("only needs longer")
         if self._api.url is not None:

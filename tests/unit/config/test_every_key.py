@@ -20,7 +20,6 @@ from tables import each_row
 
 WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
 NOTHING = {
-    "version": "there is one",
     "out": "where the files of a run go, which nothing trusted is read from",
     "about": "words that are shown, and by which nothing is measured",
     "api.ready.timeout": "an API that is asked too early answers worse, or not",
@@ -28,7 +27,8 @@ NOTHING = {
     "ask.trace_url": "where a trace is seen makes no other answers",
     "score.compat": "the numbers of other systems are never gated",
     "waivers.": "a list is one value: `waivers` names it whenever a waiver is wider or longer",
-    "prove.": "`raggate prove` has no say in a verdict",
+    "faults": "`raggate prove` has no say in a verdict",
+    "faults.": "the same",
 }
 """Keys without a mark, or what begins them, and why they have none."""
 CONTAINER = {
@@ -39,16 +39,14 @@ CONTAINER = {
 }
 CONTAINERS = ("api.container", "api.services.*")
 LOOSER: dict[str, list[tuple[Any, Any]]] = {
-    "questions": [(None, {"tags": ["smoke"]})],
-    "questions.must_pass": [(True, False)],
-    "questions.tags": [(["smoke", "fees"], ["smoke"])],
+    "questions": [([], ["must_pass"]), (["must_pass", "tag=smoke"], ["tag=smoke"])],
     "private.places": [(["work/Diary"], ["work/Diary/2026"]), (["work"], ["work/Diary"])],
     "private.tags": [(["secret"], ["secret/deep"]), (["#A/b"], [])],
     "private.front_matter": [
         ({"private": [True]}, {}),
         ({"private": []}, {"private": [True]}),
     ],
-    "when.paths": [([], ["src", "lib"]), (["src", "lib"], ["src"])],
+    "paths": [([], ["src", "lib"]), (["src", "lib"], ["src"])],
     **{f"{place}.{key}": pairs for place in CONTAINERS for key, pairs in CONTAINER.items()},
     "api.egress": [(False, True)],
     "api.command.pass_env": [(["PATH"], ["PATH", "TOKEN"])],
@@ -119,7 +117,6 @@ EVERY = (*keys(Config),)
 JUDGE = {"model": "small", "base_url": "http://127.0.0.1:1", "build": "b1", "price": {"input": 1, "output": 1}}
 NEEDED: dict[str, dict[str, Any]] = {
     "judges": {"models": [JUDGE]},
-    "questions": {"tags": ["smoke"]},
     "api.container": {"image": "api:1", "port": 80},
     "api.services.*": {"image": "db:1"},
     "api.command": {"run": ["serve"]},
@@ -182,7 +179,7 @@ def marks(key: str) -> list[Any]:
 @each_row("key", [*LOOSER, *NOTHING])
 def test_every_row_has_a_key(key: str) -> None:
     """No row is of a key that there is not."""
-    assert any(name.startswith(key) for name in (*EVERY, "questions", "judges"))
+    assert any(name.startswith(key) for name in (*EVERY, "judges"))
 
 
 @each_row(("key", "pair"), [pytest.param(key, pair) for key, pairs in LOOSER.items() for pair in pairs])

@@ -74,9 +74,9 @@ def test_abstaining_that_no_answer_can_tell() -> None:
 
     assert checked(mapped("")) == [(7, "2 unanswerable questions")]
     assert checked(mapped("", ", answer: a")) == [(7, "2 unanswerable questions")]
-    assert checked(mapped("", ", abstained: {path: a, empty: true}")) == [(7, "2 unanswerable questions")]
+    assert checked(mapped("", ", abstained: {a: []}")) == [(7, "2 unanswerable questions")]
     assert checked(mapped(""), count=1) == []
-    assert checked(mapped("", ", abstained: {path: a, equals: [none]}")) == []
+    assert checked(mapped("", ", abstained: {a: [none]}")) == []
     assert checked(mapped("", ", answer: a", ", retrieval_only: false")) == []
     assert checked(make_config()) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 from builders import make_case, make_golden
 from raggate.base.errors import UsageError
 from raggate.base.yamlio import Path, dotted
-from raggate.config.question_settings import QuestionChoice
 from raggate.inputs import golden
 from raggate.inputs.golden import part_of
 from raggate.models.golden import Case, Golden, Support, with_hash
@@ -367,53 +367,53 @@ def refuse(key: Path, text: str) -> UsageError:
     return UsageError(f"{dotted(key)}: {text}")
 
 
-def names(whole: Golden, **keys: object) -> list[str]:
+def names(whole: Golden, *questions: str) -> list[str]:
     """Name the questions that are chosen."""
-    return [case.id for case in part_of(whole, QuestionChoice.model_validate(keys), refuse).cases]
+    return [case.id for case in part_of(whole, questions, refuse).cases]
 
 
 @each_row(
-    ("keys", "chosen"),
+    ("questions", "chosen"),
     [
-        ({"must_pass": True}, ["first"]),
-        ({"tags": ["smoke"]}, ["second"]),
-        ({"tags": ["fees", "smoke"]}, ["second", "third"]),
-        ({"must_pass": True, "tags": ["fees"]}, ["first", "second", "third"]),
+        (["must_pass"], ["first"]),
+        (["tag=smoke"], ["second"]),
+        (["tag=fees", "tag=smoke"], ["second", "third"]),
+        (["must_pass", "tag=fees"], ["first", "second", "third"]),
     ],
 )
-def test_what_is_named(keys: dict[str, object], chosen: list[str]) -> None:
-    """A question is asked where any of the keys applies, once, in the order of the file."""
-    assert names(make_golden(*CASES), **keys) == chosen
+def test_what_is_named(questions: list[str], chosen: list[str]) -> None:
+    """A question is asked where any of the choices applies, once, in the order of the file."""
+    assert names(make_golden(*CASES), *questions) == chosen
 
 
 def test_what_it_says_of_itself() -> None:
     """The part has a hash of its own questions alone, keeps their lines, and tells of how many they are."""
     whole = make_golden(*(replace(case, line=number) for number, case in enumerate(CASES, 1)))
-    part = part_of(whole, QuestionChoice(must_pass=True, tags=["fees"]), refuse)
+    part = part_of(whole, ["must_pass", "tag=fees"], refuse)
     assert (part.hash, part.part_of) == (make_golden(*CASES[:3]).hash, 4)
     assert part.asked == "3 of 4 questions of eval_set.jsonl"
     assert [case.line for case in part.cases] == [1, 2, 3]
 
 
-@each_row("questions", [None, QuestionChoice(must_pass=True, tags=["smoke", "fees"])])
-def test_all_of_them(questions: QuestionChoice | None) -> None:
+@each_row("questions", [(), ["must_pass", "tag=smoke", "tag=fees"]])
+def test_all_of_them(questions: Sequence[str]) -> None:
     """Without a choice, and with one that leaves nothing out, the set is the whole one and says so."""
     whole = make_golden(*CASES[:3])
     assert part_of(whole, questions, refuse) is whole
     assert whole.asked == "3 questions"
 
 
-REFUSED: list[tuple[dict[str, object], str]] = [
-    ({"tags": ["fees", "smok"]}, r"^questions\.tags\[1\]: no question of eval_set\.jsonl has the tag 'smok'.*smoke"),
-    ({"must_pass": True}, r"^questions: none of the 3 questions of eval_set\.jsonl is chosen: nothing would be asked$"),
+REFUSED: list[tuple[list[str], str]] = [
+    (["tag=fees", "tag=smok"], r"^questions\[1\]: no question of eval_set\.jsonl has the tag 'smok'.*smoke"),
+    (["must_pass"], r"^questions: none of the 3 questions of eval_set\.jsonl is chosen: nothing would be asked$"),
 ]
 
 
-@each_row(("keys", "message"), REFUSED)
-def test_what_is_refused(keys: dict[str, object], message: str) -> None:
+@each_row(("questions", "message"), REFUSED)
+def test_what_is_refused(questions: list[str], message: str) -> None:
     """A tag that no question has is refused though others are, and so is a choice that no question fits."""
     with pytest.raises(UsageError, match=message):
-        names(make_golden(*CASES[1:]), **keys)
+        names(make_golden(*CASES[1:]), *questions)
 
 
 def lines_of(cases: tuple[Case, ...], whole: int | None) -> list[int]:

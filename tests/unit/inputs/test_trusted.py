@@ -70,11 +70,11 @@ def test_a_commit_that_only_another_place_has(tree: Path) -> None:
 
 def test_a_tag_of_no_question_names_the_line_of_the_configuration(tree: Path) -> None:
     """Questions that are chosen by a tag are read with the configuration of the same commit, and so is the mistake."""
-    chosen = CONFIG + "questions:\n  must_pass: true\n  tags:\n    - smoke\n"
+    chosen = CONFIG + "questions:\n  - must_pass\n  - tag=smoke\n"
     with pytest.raises(FileProblems) as refused:
         read(at(tree, {**files(), "raggate.yml": chosen.encode()}))
     (problem,) = refused.value.problems
-    assert (problem.file, problem.line, problem.key) == ("raggate.yml@ffffffffffff", 8, "questions.tags[0]")
+    assert (problem.file, problem.line, problem.key) == ("raggate.yml@ffffffffffff", 7, "questions[1]")
 
 
 def test_first_run(tree: Path) -> None:

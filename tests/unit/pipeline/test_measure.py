@@ -26,7 +26,7 @@ CONFIG = """\
 suite: small
 golden: golden.jsonl
 vault: {{work: vault}}
-api: {{url: "{url}", ready: {{timeout: 20, settle: 0.1, index_path: null}}}}
+api: {{url: "{url}", ready: {{timeout: 20, settle: 0.1}}}}
 ask: {{modes: {modes}, concurrency: 1, repeat_sample: {again}}}
 """
 

@@ -77,7 +77,7 @@ suite: a
 golden: golden.jsonl
 vault: {notes: vault}
 api: {container: {build: {context: api}, port: 80}, services: {rerank: {build: {context: rerank}}}}
-when: {paths: [src, ../../libs/search]}
+paths: [src, ../../libs/search]
 """
 FILES = {
     "services/a/raggate.yml": CONFIG,
@@ -228,9 +228,7 @@ def test_what_is_not_certain_runs_it(repository: Path, paths: str) -> None:
     git(repository, "commit", "-qam", "paths")
     said: list[str] = []
     assert reason(said) == ""
-    assert [line.partition(",")[0] for line in said] == (
-        [] if paths == "[]" else [f"when.paths: there is no {paths[1:-1]}"]
-    )
+    assert [line.partition(",")[0] for line in said] == ([] if paths == "[]" else [f"paths: there is no {paths[1:-1]}"])
 
 
 @pytest.mark.parametrize(
@@ -257,7 +255,7 @@ def test_links_to_elsewhere_run_it(repository: Path, link: str, leads: str, runs
     git(repository, "commit", "-qm", "link")
     said: list[str] = []
     assert (reason(said) == "") is runs
-    told = f"when.paths: {link} is a link to elsewhere, so every change runs suite a"
+    told = f"paths: {link} is a link to elsewhere, so every change runs suite a"
     assert said == ([told] if runs else [])
 
 
@@ -282,7 +280,7 @@ def test_an_image_that_is_built_from_behind_a_link_runs_it(repository: Path, lin
     git(repository, "commit", "-qm", "link")
     lines: list[str] = []
     assert (reason(lines) == "") is bool(said)
-    assert lines == ([f"when.paths: {said}, so every change runs suite a"] if said else [])
+    assert lines == ([f"paths: {said}, so every change runs suite a"] if said else [])
 
 
 def test_another_repository_among_the_files_runs_it_by_hand(repository: Path) -> None:
@@ -293,7 +291,7 @@ def test_another_repository_among_the_files_runs_it_by_hand(repository: Path) ->
     (clone / "main.go").write_text("package main\n")
     said: list[str] = []
     assert reason(said) == ""
-    assert said == ["when.paths: src/clone is a repository of its own, so every change runs suite a"]
+    assert said == ["paths: src/clone is a repository of its own, so every change runs suite a"]
 
 
 def test_the_directory_that_a_flag_builds_from_counts(repository: Path) -> None:

@@ -212,7 +212,7 @@ PATCH = """\
 -second
 +changed
 """
-NAME = "raggate.yml: prove.faults[0].patch"
+NAME = "raggate.yml: faults.wrong.patch"
 
 
 @pytest.fixture

@@ -445,7 +445,7 @@ def test_a_question_asked_several_times_is_scored_by_all_answers() -> None:
 def test_abstention_that_is_not_read_is_not_measured(*, reads: bool) -> None:
     """Without a field for it no answer abstains or fails to, and neither does a failed call; hits are as they were."""
     chunks = {"list": "hits", "rel_path": "path", "text": "text"}
-    response = {"chunks": chunks, **({"abstained": {"path": "none"}} if reads else {})}
+    response = {"chunks": chunks, **({"abstained": "none"} if reads else {})}
     mapped = {"path": "/search", "body": {"q": "{question}"}, "response": response}
     unanswerable = make_case("u", answerable=False, gold_supports=())
     run = make_run(

@@ -353,7 +353,7 @@ class TestTimeout:
         state = Script(ValueError('index.indexing: expected true or false, found "idle"'))
         outcome = bring_up(timeout=2, index_state=state, url="http://rag.test:9000")
         assert 'index.indexing: expected true or false, found "idle"' in outcome.message
-        assert "`equals` lists what means yes" in outcome.error.hint
+        assert "list the values that mean yes: `indexing: {FIELD: [VALUE]}`" in outcome.error.hint
         assert "must be started" not in outcome.error.hint
 
     def test_still_indexing(self, bring_up):

@@ -26,6 +26,7 @@ from raggate.service.answer_limits import MAX_BODY_BYTES, MAX_ENTRIES, MAX_FOLDE
 MAX_COVERAGE = 100
 
 _PATH = "/api/v1/ask"
+INDEX_PATH = "/api/index/status"
 _TOLD = ("docs_processed", "chunks_embedded", "docs_with_0_chunks")
 _PROBE = Case(id="readiness", question="What are these notes about?", answerable=True, k=3)
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
@@ -152,7 +153,7 @@ class AskAdapter:
         problem = health_problem(client, ready.health_path)
         if problem:
             return IndexState(healthy=False, indexing=False, detail=problem)
-        busy, about_index = indexing(client, ready.index_path) if ready.index_path else (False, "")
+        busy, about_index = indexing(client)
         coverage, about_probe = self._probe(client)
         detail = "; ".join(filter(None, (about_index, about_probe)))
         documents, chunks, empty = map(coverage.get, _TOLD)
@@ -271,14 +272,14 @@ def problem_of(path: str, status: int, body: bytes) -> str:
     return f"GET {path}: its status is {cut(jsonio.dumps(health).decode(), limit=60)}" if _is_unhealthy(health) else ""
 
 
-def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
+def indexing(client: httpx.Client) -> tuple[bool, str]:
     """Return whether the API is indexing. One that cannot tell is not done; one that has no such path is."""
-    status, body = fetch_state(client, "GET", path)
+    status, body = fetch_state(client, "GET", INDEX_PATH)
     if status != 200:
-        return status not in _NOT_OFFERED, f"GET {path}: {status_text(status, body)}"
+        return status not in _NOT_OFFERED, f"GET {INDEX_PATH}: {status_text(status, body)}"
     is_indexing = _mapping(body).get("is_indexing")
     if is_indexing is None:
-        return False, f"GET {path}: the API does not report is_indexing"
+        return False, f"GET {INDEX_PATH}: the API does not report is_indexing"
     if type(is_indexing) is not bool:
         raise _unlike("is_indexing", "true or false", is_indexing)
     return is_indexing, ""

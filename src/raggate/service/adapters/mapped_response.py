@@ -17,6 +17,7 @@ from raggate.config.mapped_settings import (
     Condition,
     Index,
     ResponseFields,
+    rule_of,
 )
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
@@ -61,19 +62,20 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
 
 def holds(condition: Condition, root: Any) -> bool | None:
     """Return whether a condition holds; None when it asks for true or false, and there is nothing."""
-    path = parse(condition.path)
+    written, values = rule_of(condition)
+    path = parse(written)
     value = find(path, root)
-    if condition.empty:
+    if values is None:
+        if value is ABSENT or value is None:
+            return None
+        if type(value) is not bool:
+            raise WrongShape(below("", path), "true or false", value)
+        return value
+    if not values:
         return value is ABSENT or value is None or value in ([], {}) or (type(value) is str and not value.strip())
-    if condition.equals is not None:
-        if isinstance(value, list | dict):
-            raise WrongShape(below("", path), "text, a number, true, false or null", value)
-        return any(_same(None if value is ABSENT else value, option) for option in condition.equals)
-    if value is ABSENT or value is None:
-        return None
-    if type(value) is not bool:
-        raise WrongShape(below("", path), "true or false", value)
-    return value
+    if isinstance(value, list | dict):
+        raise WrongShape(below("", path), "text, a number, true, false or null", value)
+    return any(_same(None if value is ABSENT else value, option) for option in values)
 
 
 def whole(written: str | None, at: Entry) -> int | None:
@@ -168,7 +170,7 @@ def _glimpse(written: str | None, root: Any) -> object:
 
 def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) -> bool:
     # without an answer everything would count as empty
-    if condition is None or (condition.empty and retrieval_only):
+    if condition is None or (retrieval_only and rule_of(condition).values == []):
         return False
     return bool(holds(condition, root))
 
@@ -176,8 +178,8 @@ def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) 
 def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk, ...]:
     if fields.none is not None and holds(fields.none, root):
         return ()
-    if fields.list is None:
-        items = side_by_side(fields.columns or {}, root, limit=MAX_ENTRIES)
+    if fields.columns:
+        items = side_by_side(fields.columns, root, limit=MAX_ENTRIES)
     else:
         items = entries_at(fields.list, root, limit=MAX_ENTRIES)
     return tuple(_chunk(at, fields, beginnings) for at in items)
@@ -299,10 +301,11 @@ def state_of(index: Index, root: Any) -> IndexState:
 
 def _untold(condition: Condition | None, root: Any) -> str:
     """The hint for a missing indexing field; empty if its absence has a meaning."""
-    if condition is None or condition.empty or None in (condition.equals or ()):
+    path, values = ("", ()) if condition is None else rule_of(condition)
+    if values is not None and (not values or None in values):
         return ""
-    missing = find(parse(condition.path), root) is ABSENT
-    return f"nothing stands at {cut(condition.path)}, which would tell whether it is indexing" if missing else ""
+    missing = find(parse(path), root) is ABSENT
+    return f"nothing stands at {cut(path)}, which would tell whether it is indexing" if missing else ""
 
 
 def _count(written: str | None, root: Any) -> int | None:

@@ -450,7 +450,7 @@ def test_the_ask_adapter_notices(answer: object, fields: dict[str, Any], expecte
 def test_the_mapped_adapter_notices(reply: object, expected: bool) -> None:
     """What stands where answers stand tells it, and is no error whatever it is, where none was asked for."""
     fields = {"chunks": {"list": "hits", "rel_path": "file"}, "answer": "reply.text"}
-    fields["abstained"] = {"path": "outcome", "equals": ["refused"]}
+    fields["abstained"] = {"outcome": ["refused"]}
     settings = mapped(response=fields)
     outcome = reply.get("outcome") if isinstance(reply, dict) else None
     body = json.dumps({"hits": [], "reply": reply, "outcome": outcome}).encode()

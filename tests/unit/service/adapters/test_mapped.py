@@ -27,25 +27,30 @@ CASE = Case(id="c1", question="Where?", answerable=True)
         ({"response__chunk": {}}, "Extra inputs are not permitted"),
         ({"response__errors": "a[1:]"}, "without [*]"),
         ({"response__stream": False}, "Input should be True"),
-        ({"response__chunks": {"id": "i"}}, "exactly one of 'list' and 'columns'"),
-        ({"response__chunks": {"list": "a", "columns": {"i": "a"}, "id": "i"}}, "exactly one of 'list' and 'columns'"),
-        ({"response__chunks": {"columns": {"ids": "a"}, "id": "id"}}, "found 'id'; did you mean 'ids'?"),
+        ({"response__chunks": {"list": {}, "id": "i"}}, "expected a path, or names with the paths of parallel lists"),
+        ({"response__chunks": {"list": {"i": 7}, "id": "i"}}, "expected a path, or names with the paths of parallel"),
+        ({"response__chunks": {"list": {"a b": "a"}, "id": "i"}}, "should match pattern"),
+        ({"response__chunks": {"list": {"i": "a[*]"}, "id": "i"}}, "expected a path to one value, without [*]"),
+        ({"response__chunks": {"list": {"ids": "a"}, "id": "id"}}, "found 'id'; did you mean 'ids'?"),
         (
-            {"response__chunks": {"columns": {"ids": "a"}, "id": "ids", "heading_path": ["ids", "h"]}},
-            "expected 'heading_path' to begin with a name of 'columns', found 'h'",
+            {"response__chunks": {"list": {"ids": "a"}, "id": "ids", "heading_path": ["ids", "h"]}},
+            "expected 'heading_path' to begin with a name in 'list', found 'h'",
         ),
         ({"response__chunks": {"list": "a", "id": "i", "heading_path": []}}, "a list of 1 to 10 paths"),
         (
             {"response__chunks": {"list": "a", "id": "i", "heading_path": ["b[*].h"]}},
             "or to begin as 'list' does; found 'b[*].h'",
         ),
-        ({"response__chunks": {"columns": {"i": "a"}, "id": "i[*]"}}, "expected 'id' without [*]"),
+        ({"response__chunks": {"list": {"i": "a"}, "id": "i[*]"}}, "expected 'id' without [*]"),
         ({"response__chunks": {"list": "a", "id": "i", "heading_path": 7}}, "a list of 1 to 10 paths"),
         ({"response__chunks__list": "a[?(@.x>1)]"}, "expected a path such as"),
         ({"response__chunks": {"list": "a"}}, "at least one of 'id', 'doc_id' and 'rel_path'"),
         ({"response__chunks": {"list": "a", "id": "i", "path_prefix": "/"}}, "'rel_path' beside 'path_prefix'"),
-        ({"response__abstained": {"path": "a", "equals": ["x"], "empty": True}}, "at most one of"),
-        ({"response__abstained": {"path": "a", "equals": [["x"]]}}, "expected text, a number, true, false or null"),
+        ({"response__abstained": {"a": ["x"], "b": []}}, "or one field with its values, such as `{state: [busy]}`"),
+        ({"response__abstained": {"a": "x"}}, "expected a list of values, such as `{a: [busy]}`"),
+        ({"response__abstained": {"a[*]": []}}, "expected a path to one value, without [*]"),
+        ({"response__abstained": "a[*]"}, "expected a path to one value, without [*]"),
+        ({"response__abstained": {"a": [["x"]]}}, "expected text, a number, true, false or null"),
         ({"response__latency": {"total_min": "t"}}, "should match pattern"),
         ({"path": "v2"}, "starts with /"),
         ({"path": "/v2#x"}, "no # or white space"),
@@ -231,25 +236,25 @@ def test_the_longest_prefix_tells_the_vault(path: str, expected: tuple[str, str 
 @each_row(
     ("rule", "said", "expected"),
     [
-        ({}, True, True),
-        ({}, None, False),
-        ({"equals": [1]}, True, False),
-        ({"equals": [1]}, 1.0, True),
-        ({"equals": ["no", None]}, None, True),
-        ({"equals": ["no", None]}, "yes", False),
-        ({"empty": True}, " \n", True),
-        ({"empty": True}, [], True),
-        ({"empty": True}, 0, False),
+        ("x", True, True),
+        ("x", None, False),
+        ({"x": [1]}, True, False),
+        ({"x": [1]}, 1.0, True),
+        ({"x": ["no", None]}, None, True),
+        ({"x": ["no", None]}, "yes", False),
+        ({"x": []}, " \n", True),
+        ({"x": []}, [], True),
+        ({"x": []}, 0, False),
     ],
 )
-def test_abstaining_is_told_by_a_rule(rule: dict[str, Any], said: object, expected: bool) -> None:
+def test_abstaining_is_told_by_a_rule(rule: object, said: object, expected: bool) -> None:
     """True itself, one of some values, or emptiness mean that the API abstained; 1 and true are not the same."""
-    assert read({"hits": [], "x": said}, abstained={"path": "x", **rule}).abstained is expected
+    assert read({"hits": [], "x": said}, abstained=rule).abstained is expected
 
 
 def test_an_empty_answer_is_no_abstention_where_none_was_asked_for() -> None:
     """With retrieval_only neither answer nor emptiness counts, and references are not read."""
-    fields: dict[str, Any] = {"answer": "a", "abstained": {"path": "a", "empty": True}}
+    fields: dict[str, Any] = {"answer": "a", "abstained": {"a": []}}
     fields["references"] = {"list": "r", "rel_path": "$"}
     found = read({"hits": [], "r": 7}, retrieval_only=True, **fields)
     assert (found.answer, found.abstained, found.references) == (None, False, ())

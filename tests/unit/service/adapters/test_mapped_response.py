@@ -140,7 +140,7 @@ def test_columns_are_rows() -> None:
     """Lists that run side by side become chunks, named as the configuration names them."""
     body = {"ids": [["1", "2"]], "metas": [[{"path": "a.md"}, {"path": "b.md"}]], "texts": [["x", "y"]]}
     columns = {"id": "ids[0]", "meta": "metas[0]", "text": "texts[0]"}
-    chunks = {"columns": columns, "id": "id", "rel_path": "meta.path", "text": "text"}
+    chunks = {"list": columns, "id": "id", "rel_path": "meta.path", "text": "text"}
     found = read(body, chunks=chunks).chunks
     assert [(chunk.chunk_id, chunk.rel_path, chunk.text) for chunk in found] == [("1", "a.md", "x"), ("2", "b.md", "y")]
     with pytest.raises(ValueError, match=r"texts\[0\]: expected as many entries as ids\[0\], which has 2, found 1"):

@@ -183,7 +183,7 @@ def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_a_tool_tells_how_the_index_stands(status: dict[str, Any], state: IndexState) -> None:
     """The tool of `index` is called, and its result is read by the paths beside it."""
-    index = {"tool": "status", "documents": "files", "indexing": {"path": "state", "equals": ["running"]}}
+    index = {"tool": "status", "documents": "files", "indexing": {"state": ["running"]}}
     assert looked(Server({"status": {"structuredContent": status}}), adapter(index=index)) == state
 
 
