@@ -32,5 +32,5 @@ async def asking(judges: Judges) -> AsyncIterator[tuple[JudgeModel, Cassette, Se
     KEPT.parent.mkdir(exist_ok=True)
     kept = Cassette(cassette.read(KEPT.read_bytes(), str(KEPT)) if KEPT.exists() else {}, KEPT)
     (model,) = session.judge_models(judges)
-    async with Client(judges, Budget(judges.budget), lambda _: "") as client:
+    async with Client(judges, Budget(calls=judges.max_calls), lambda _: "") as client:
         yield model, kept, client.send

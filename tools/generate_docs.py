@@ -113,7 +113,7 @@ gate:
 judges:
   models: [{model: "openai:gpt-4o-2024-08-06"}]
   scores: [groundedness]
-  budget: {calls: 500}""",
+  max_calls: 500""",
     "recheck": "recheck: {base: ref}",
     "waivers": """\
 waivers:

@@ -351,7 +351,7 @@ def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
     """Without a configuration, addresses and keys of a run directory count for nothing; its replies are replayed."""
     with FakeJudge(grade) as theirs:
         second = f"{{model: second, build: b1, base_url: '{theirs.url}', api_key_env: DEPLOY}}"
-        judged_by(project, theirs, f"  spot_check: {{model: {second}}}\n")
+        judged_by(project, theirs, f"  spot_check: 20\n  spot_model: {second}\n")
         project.command("run", DEPLOY="k1")
         calls = theirs.calls
         directory = project.last_run()
@@ -504,7 +504,7 @@ def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(answe
         judged_by(answered, server, f"{CANARY}  mode: refresh\n")
         make_baseline(answered, run)
         # two for each answer, and one for each of the 20 cases of one grade
-        judged_by(answered, server, f"{CANARY}  mode: refresh\n  budget: {{calls: 44}}\n")
+        judged_by(answered, server, f"{CANARY}  mode: refresh\n  max_calls: 44\n")
         server.script = invalid_first
         done = answered.command("check", "--run", str(run))
     assert done.code == 3, done.out

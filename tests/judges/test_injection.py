@@ -42,7 +42,7 @@ def opinions(server: RealServer, scale: Scale, materials: list[JsonObject], file
     (model,) = session.judge_models(settings)
 
     async def grade() -> list[Opinion[ReplyFormat]]:
-        async with Client(settings, Budget(settings.budget), lambda _: "") as client:
+        async with Client(settings, Budget(calls=settings.max_calls), lambda _: "") as client:
             ask = CassetteFirst(Cassette({}, file), client.send)
             grader = Grader(ask=ask, model=model, parameters=Parameters(max_tokens=600))
             return [await grader.reply(scale.rubric, material, scale.reply) for material in materials]

@@ -15,7 +15,7 @@ import pytest
 from judges.real_server import BUILD, NAME, RealServer, serving
 from project import Project, make_project
 from raggate.config.judge_settings import JudgedScore, Judges
-from raggate.judges import cassette, session
+from raggate.judges import cassette, client, session
 from raggate.judges.budget import Budget, upper_bound
 from raggate.judges.cassette import Cassette
 from raggate.judges.client import Client
@@ -66,7 +66,7 @@ def sent(judges: Judges, *requests: JudgeRequest) -> tuple[list[Reply | NotJudge
     """Send requests one after the other, and give what came and what it took."""
 
     async def send() -> tuple[list[Reply | NotJudged], Spending]:
-        budget = Budget(judges.budget)
+        budget = Budget(calls=judges.max_calls)
         async with Client(judges, budget, lambda _: "") as client:
             return [await client.send(item) for item in requests], budget.spending()
 
@@ -77,7 +77,7 @@ def opinion(judges: Judges, asked: JudgeRequest, reply: type[ReplyFormat], file:
     """Ask for an opinion, by a cassette in this file."""
 
     async def ask() -> Opinion[ReplyFormat]:
-        async with Client(judges, Budget(judges.budget), lambda _: "") as client:
+        async with Client(judges, Budget(calls=judges.max_calls), lambda _: "") as client:
             return await CassetteFirst(Cassette({}, file), client.send)(asked, reply)
 
     return asyncio.run(ask())
@@ -125,14 +125,14 @@ def test_the_budget_counts_what_the_server_does(small_model: RealServer) -> None
     (first,), one = sent(judges, asked[0])
     assert isinstance(first, Reply)
     room = {"tokens": upper_bound(asked[1]).tokens + one.tokens}
-    replies, spending = sent(settings(small_model.url, budget=room), *asked)
+    replies, spending = sent(settings(small_model.url, max_calls=room), *asked)
     assert [getattr(reply, "reason", "") for reply in replies] == ["", "", "budget"]
     assert (spending.calls, spending.refused, spending.untold) == (2, 1, 0)
 
 
 def test_a_slow_answer_is_cut_off_and_the_server_let_go(small_model: RealServer) -> None:
     """At its deadline a call is given up and counts as the most it can take; the server stops and is free."""
-    judges = settings(small_model.url, json_schema=False, timeout=300)
+    judges = settings(small_model.url, json_schema=False)
     long = request(judges, AbstentionReply, COUNT, max_tokens=6000)
     (reply,), spending = sent(judges, long)
     assert isinstance(reply, NotJudged)
@@ -145,9 +145,12 @@ def test_a_slow_answer_is_cut_off_and_the_server_let_go(small_model: RealServer)
     assert small_model.metric("requests_processing") == 0
 
 
-def test_the_time_of_a_run_ends_a_call_and_all_that_wait(small_model: RealServer) -> None:
+def test_the_time_of_a_run_ends_a_call_and_all_that_wait(
+    small_model: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the time of the whole run is over, the call under way is given up, and what waits is not asked."""
-    judges = settings(small_model.url, json_schema=False, timeout=0.3)
+    monkeypatch.setattr(client, "SECONDS", 0.3)
+    judges = settings(small_model.url, json_schema=False)
     long = (request(judges, AbstentionReply, COUNT, max_tokens=6000, seed=seed) for seed in (1, 2))
     replies, spending = sent(judges, *long)
     assert [getattr(reply, "reason", "") for reply in replies] == ["timeout", "deadline"]
@@ -208,7 +211,7 @@ def test_nothing_is_asked_twice_and_a_replay_asks_nothing(small_model: RealServe
     project = make_project(tmp_path)
     project.edit("ask: {timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     project.write_cases(project.cases()[:ANSWERS])
-    judged_by(project, small_model, "  budget: {calls: 2}\n")
+    judged_by(project, small_model, "  max_calls: 2\n")
     assert project.raggate("run", seconds=300).code == 0
     judgements, spending = judging(project)
     assert sorted(str(item["reason"]) for item in judgements) == ["None"] * 2 + ["budget"] * 4

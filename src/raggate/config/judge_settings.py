@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from operator import gt
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
@@ -11,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from raggate.config.effects import Looser, fewer, more
 from raggate.config.service_settings import SentVariable, SettingsModel
-from raggate.config.values import HttpUrl, RelativePath, Seconds, Text
+from raggate.config.values import HttpUrl, RelativePath, Text
 
 Endpoint = Literal["local", "openai", "anthropic", "github", "other"]
 """Whose server a judge runs on: one's own (`local`), a provider's at its usual address, or anybody's else (`other`)."""
@@ -31,8 +32,11 @@ IN_POINTS = ("groundedness", "correctness")
 """Scores from 0 to 5. The metrics that they become are called so too."""
 
 JudgingMode = Literal["auto", "replay", "refresh"]
-Combine = Literal["median", "majority"]
 
+UNPINNED = "unpinned"
+"""The build of a model that has no version which stays the same."""
+SECONDS = 3600
+"""For all requests of a run, waits included. Answers left after that are not judged."""
 MAX_TOKENS = 2000
 """Token limit of a reply."""
 CANARY_FLOOR = 0.4
@@ -69,21 +73,13 @@ def _model_name(name: str) -> str:
 
 
 def _immutable(build: str) -> str:
-    if not _BUILD.fullmatch(build):
-        raise ValueError("expected what names one build for ever, such as sha256:9f2c… of the weights, or a version")
+    if build != UNPINNED and not _BUILD.fullmatch(build):
+        raise ValueError("expected a name that stays one build, such as sha256:9f2c… of the weights, or `unpinned`")
     return build
 
 
 ModelName = Annotated[str, AfterValidator(_model_name)]
-
-
-class Price(SettingsModel):
-    """The price of a model in US dollars per million tokens."""
-
-    input: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
-    """Tokens that are read."""
-    output: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
-    """Tokens that are written."""
+Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
 class JudgeModelSettings(SettingsModel):
@@ -94,15 +90,17 @@ class JudgeModelSettings(SettingsModel):
     base_url: HttpUrl | None = None
     """Where the server is. Needed for a name without provider; the providers' own addresses otherwise."""
     build: Annotated[Text, AfterValidator(_immutable)] | None = None
-    """The immutable version or the hash of the weights, if the name does not contain one."""
+    """The immutable version or the hash of the weights, if the name does not contain one. `unpinned` for a model that
+    has none: its scores may change although nobody changed anything."""
     answers_as: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
     """The model name in the server's replies if it is not `model`, such as a file name or an alias."""
     api_key_env: SentVariable | None = None
     """The variable that holds the key. Default: OPENAI_API_KEY, ANTHROPIC_API_KEY; none for a server of your own."""
     json_schema: bool = True
     """Ask the server for replies that follow a JSON schema; `false` for a server that refuses such requests."""
-    price: Price | None = None
-    """Its price, for the budget and the report; null if nobody pays by the token."""
+    price: Annotated[list[Dollars], Field(min_length=2, max_length=2)] | None = None
+    """Its price for the budget and the report, in US dollars per million tokens read and written, as in `[2.5, 10]`;
+    null if nobody pays by the token."""
 
     @property
     def provider(self) -> str:
@@ -113,7 +111,12 @@ class JudgeModelSettings(SettingsModel):
     @property
     def pinned(self) -> bool:
         """Whether name or build says which version it is, for ever."""
-        return self.build is not None or is_immutable(self.model)
+        return bool(self.version) or is_immutable(self.model)
+
+    @property
+    def version(self) -> str:
+        """The build that it names; empty for none."""
+        return self.build if self.build is not None and self.build != UNPINNED else ""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -127,7 +130,7 @@ class JudgeModelSettings(SettingsModel):
     @property
     def identity(self) -> tuple[str, str, Endpoint]:
         """What tells it from another judge, as in `JudgeModel.identity`: the address does not."""
-        return self.model, self.build or "", self.endpoint
+        return self.model, self.version, self.endpoint
 
     @model_validator(mode="after")
     def _has_an_address(self) -> JudgeModelSettings:
@@ -142,58 +145,43 @@ def _less_to_spend(before: float | None, now: float | None) -> bool:
     return now is not None and (before is None or now < before)
 
 
-class JudgeBudget(SettingsModel):
-    """Limits for judging one run, retries included. Answers beyond them are not judged."""
-
-    calls: Annotated[int, Field(ge=0), Looser(gt)] = 2000
-    """Requests that are sent."""
-    usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False), Looser(_less_to_spend)] = None
-    """US dollars by the models' `price`; null for as many as the calls cost."""
-
-
-class SpotCheckSettings(SettingsModel):
-    """A sample of the answers to judge a second time."""
-
-    n: Annotated[int, Field(ge=1, le=1000)] = 20
-    """How many answers."""
-    model: JudgeModelSettings | None = None
-    """The model that judges them; null for the first judge, asked in other words."""
+def _unpins(before: Iterable[JudgeModelSettings], now: Iterable[JudgeModelSettings]) -> bool:
+    """Return whether a model may now change that could not before, or was not there."""
+    return more(*({judge.model for judge in judges if not judge.pinned} for judges in (before, now)))
 
 
 class Judges(SettingsModel):
     """Models that grade the answers. Without this section no model is asked."""
 
-    models: Annotated[list[JudgeModelSettings], Field(min_length=1, max_length=7)]
-    """The model that grades; several are a panel."""
-    allow_unpinned: Annotated[list[ModelName], Looser(more)] = []
-    """Models allowed without an immutable version. Their scores may change although nobody changed anything."""
+    models: Annotated[list[JudgeModelSettings], Field(min_length=1, max_length=7), Looser(_unpins)]
+    """The model that grades; several are a panel, whose points are the median, and for yes or no the majority."""
     scores: Annotated[list[JudgedScore], Field(min_length=1), Looser(fewer)] = ["groundedness", "correctness"]
     """The scores to give."""
     claims: Literal["whole", "each"] = "whole"
     """Judge groundedness and faithfulness of the whole answer (`whole`), or claim by claim (`each`)."""
-    combine: Combine = "median"
-    """How the points of several judges are combined. For yes or no the majority counts."""
     canary: Annotated[RelativePath | None, Looser(lambda before, now: before is not None and now is None)] = None
     """A file of answers that people graded, as docs/judges.md describes it; the judges grade them again in every judged
     run. A score without any such answer decides nothing."""
-    spot_check: SpotCheckSettings | None = None
-    """A sample to judge a second time; null for none."""
+    spot_check: Annotated[int, Field(ge=0, le=1000)] = 0
+    """How many answers are judged a second time, by `spot_model`, or by the first judge asked in other words."""
+    spot_model: JudgeModelSettings | None = None
+    """The model that judges the answers of `spot_check`."""
     cassette: RelativePath = "golden/judge_cassette.jsonl"
     """The file of recorded replies, to be committed: the same request, word for word, is answered from it."""
     mode: Annotated[JudgingMode, Looser(lambda before, now: before != now == "replay")] = "auto"
     """`auto` calls the model for replies that the cassette lacks, `replay` never calls, `refresh` always does."""
-    budget: JudgeBudget = JudgeBudget()
-    """Limits for judging one run."""
+    max_calls: Annotated[int, Field(ge=0), Looser(gt)] = 2000
+    """Requests of one run, retries included. Answers beyond this limit or the next are not judged."""
+    max_usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False), Looser(_less_to_spend)] = None
+    """US dollars of one run, by the models' `price`; null for as many as the calls cost."""
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     """Requests at the same time."""
-    timeout: Annotated[Seconds, Looser(gt)] = 3600
-    """Seconds for all requests, waits included. Answers left after that are not judged."""
 
     def asked(self) -> dict[str, JudgeModelSettings]:
         """Return every model that is asked anything, by the key where it stands in this section."""
         every = {f"models[{number}]": judge for number, judge in enumerate(self.models)}
-        if self.spot_check is not None and self.spot_check.model is not None:
-            every["spot_check.model"] = self.spot_check.model
+        if self.spot_model is not None:
+            every["spot_model"] = self.spot_model
         return every
 
     @model_validator(mode="after")
@@ -202,21 +190,19 @@ class Judges(SettingsModel):
         if len(panel) < len(self.models):
             raise ValueError("expected every model once: at another address it is the same judge")
         if {judge.identity for judge in self.asked().values()} == panel and len(self.asked()) > len(self.models):
-            raise ValueError("expected another model in 'spot_check.model' than those that judge all answers")
+            raise ValueError("expected another model in 'spot_model' than those that judge all answers")
+        if self.spot_model is not None and not self.spot_check:
+            raise ValueError("expected 'spot_check: 20', or another number of answers, with 'spot_model'")
         if len(set(self.scores)) < len(self.scores):
             raise ValueError("expected every score once")
         for judge in self.asked().values():
-            if not judge.pinned and judge.model not in self.allow_unpinned:
+            if judge.build is None and not judge.pinned:
                 raise ValueError(
-                    f"expected 'build' with {judge.model!r}, whose name has no immutable version, or the name in "
-                    "'allow_unpinned'"
+                    f"expected 'build' with {judge.model!r}, whose name has no immutable version: name the version, or "
+                    "accept with `build: unpinned` that it may change"
                 )
-            if self.budget.usd is not None and judge.price is None:
-                raise ValueError(f"expected 'price' with {judge.model!r}: 'budget.usd' cannot be kept without")
-        names = [judge.model for judge in self.asked().values()]
-        strangers = [name for name in self.allow_unpinned if name not in names]
-        if strangers:
-            raise ValueError(f"expected models of the section in 'allow_unpinned', found {strangers[0]!r}")
+            if self.max_usd is not None and judge.price is None:
+                raise ValueError(f"expected 'price' with {judge.model!r}: 'max_usd' cannot be kept without")
         return self
 
 

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from raggate.base.jsonio import dumps
 from raggate.base.numbers import counted, setting
-from raggate.config.judge_settings import JudgeBudget
 from raggate.models.judging import JudgeRequest, Spending, Usage
 
 PER_MESSAGE = 64
@@ -25,8 +24,8 @@ class Reserved(Struct, frozen=True):
 class Budget:
     """The limits of one run. Nothing is beyond them at any time, whatever the calls under way come to."""
 
-    def __init__(self, limits: JudgeBudget) -> None:
-        self._limits = limits
+    def __init__(self, *, calls: int, usd: float | None = None) -> None:
+        self._most_calls, self._most_usd = calls, usd
         self._calls = self._retries = self._refused = self._untold = 0
         self._tokens = self._held_tokens = 0
         self._usd = self._held_usd = 0.0
@@ -86,13 +85,14 @@ class Budget:
         )
 
     def _exceeded(self, most: Reserved, *, held: bool = True) -> str | None:
-        limits, tokens, usd = self._limits, self._tokens + most.tokens, self._usd + most.usd
+        tokens, usd = self._tokens + most.tokens, self._usd + most.usd
         if held:
             tokens, usd = tokens + self._held_tokens, usd + self._held_usd
-        if self._calls >= limits.calls:
-            return f"judges.budget.calls: {counted(limits.calls, 'call')} {'is' if limits.calls == 1 else 'are'} made"
-        if limits.usd is not None and usd > limits.usd:
-            return f"judges.budget.usd: the call could take more than {setting(limits.usd)} dollars in all"
+        if self._calls >= self._most_calls:
+            are = "is" if self._most_calls == 1 else "are"
+            return f"judges.max_calls: {counted(self._most_calls, 'call')} {are} made"
+        if self._most_usd is not None and usd > self._most_usd:
+            return f"judges.max_usd: the call could take more than {setting(self._most_usd)} dollars in all"
         return None
 
 

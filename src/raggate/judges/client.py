@@ -21,7 +21,7 @@ from raggate.base.jsonio import dumps
 from raggate.base.numbers import rounded, setting
 from raggate.base.quote import cut
 from raggate.base.redact import Scrubber, redact_cut
-from raggate.config.judge_settings import Judges
+from raggate.config.judge_settings import SECONDS, Judges
 from raggate.judges.budget import Budget
 from raggate.judges.providers import PROVIDERS
 from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
@@ -115,7 +115,6 @@ class Client:
     """Sends requests. To be used as an asynchronous context manager, within one event loop."""
 
     def __init__(self, settings: Judges, budget: Budget, api_key: Callable[[JudgeModel], str]) -> None:
-        self._settings = settings
         self._budget = budget
         self._api_key = api_key
         self._lines: dict[JudgeModel, _Line] = {}
@@ -126,7 +125,7 @@ class Client:
         """The milliseconds of each request by its key, retries included, without the wait for its turn."""
 
     async def __aenter__(self) -> Self:
-        self._end = _clock() + self._settings.timeout
+        self._end = _clock() + SECONDS
         return self
 
     async def __aexit__(
@@ -154,14 +153,14 @@ class Client:
         lost: _Lost | None = None
         for attempt in range(RETRIES + 1):
             if not await self._wait(line, attempt, lost):
-                return _late(self._settings, lost)
+                return _late(lost)
             outcome = await self._attempt(request, line, retry=attempt > 0)
             if isinstance(outcome, Reply):
                 return outcome
             lost = outcome
             if not lost.again:
                 return lost.why
-        return lost.why if lost else _late(self._settings, lost)
+        return lost.why if lost else _late(lost)
 
     async def _wait(self, line: _Line, attempt: int, lost: _Lost | None) -> bool:
         if lost is not None:
@@ -247,9 +246,9 @@ class Client:
         return self._lines[model]
 
 
-def _late(settings: Judges, lost: _Lost | None) -> NotJudged:
+def _late(lost: _Lost | None) -> NotJudged:
     before = f"; before that: {lost.why.detail}" if lost else ""
-    return NotJudged(reason="deadline", detail=f"judges.timeout: {setting(settings.timeout)} s are over{before}")
+    return NotJudged(reason="deadline", detail=f"the {setting(SECONDS)} s for all requests are over{before}")
 
 
 def _clock() -> float:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from raggate.base.jsonio import JsonObject
 from raggate.base.numbers import lot
-from raggate.config.judge_settings import MIN_COVERAGE, Combine, JudgedScore
+from raggate.config.judge_settings import MIN_COVERAGE, JudgedScore
 from raggate.judges import canary as canaries
 from raggate.judges.canary import CanarySet
 from raggate.judges.grader import Grader
@@ -67,7 +67,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     models: tuple[JudgeModel, ...]
     parameters: Parameters
     scores: tuple[JudgedScore, ...]
-    combine: Combine = "median"
     each_claim: bool = False
     min_coverage: float = MIN_COVERAGE
     canary: CanarySet | None = None
@@ -76,7 +75,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     def panel(self, ask: Asker) -> Panel:
         """Return the judges of the answers."""
         graders = tuple(Grader(ask=ask, model=model, parameters=self.parameters) for model in self.models)
-        return Panel(graders=graders, scores=self.scores, combine=self.combine, each_claim=self.each_claim)
+        return Panel(graders=graders, scores=self.scores, each_claim=self.each_claim)
 
 
 class JudgedRun(Struct, frozen=True, kw_only=True):
@@ -171,6 +170,5 @@ def identity(plan: Plan) -> JsonObject:
         "seed": parameters.seed,
         "max_tokens": parameters.max_tokens,
         "constrained": [model.json_schema for model in plan.models],
-        "combine": plan.combine if len(plan.models) > 1 else None,
         "claims": "each" if plan.each_claim else "whole",
     }

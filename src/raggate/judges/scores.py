@@ -17,7 +17,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.base.jsonio import JsonObject
-from raggate.config.judge_settings import Combine
 from raggate.judges.grader import Grader
 from raggate.judges.prompts import Material, template
 from raggate.judges.replies import (
@@ -287,7 +286,6 @@ class Panel(Struct, frozen=True, kw_only=True):
 
     graders: tuple[Grader, ...]
     scores: tuple[str, ...]
-    combine: Combine = "median"
     each_claim: bool = False
 
     async def grade(self, material: Material) -> tuple[Judgement, ...]:
@@ -296,7 +294,7 @@ class Panel(Struct, frozen=True, kw_only=True):
         names = names_of(self.scores)
         if len(votes) == 1:
             return _paid_once([votes[0][name] for name in names])
-        return _paid_once([combined([vote[name] for vote in votes], self.combine) for name in names])
+        return _paid_once([combined([vote[name] for vote in votes]) for name in names])
 
     async def _votes(self, grader: Grader, material: Material) -> dict[str, Judgement]:
         kinds = families(self.scores, each_claim=self.each_claim)
@@ -323,11 +321,11 @@ def _paid_once(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     return tuple(shown)
 
 
-def combined(votes: Sequence[Judgement], how: Combine) -> Judgement:
+def combined(votes: Sequence[Judgement]) -> Judgement:
     """Return what a panel says of one score.
 
-    More than half of the judges must have judged. `median` of an even number is the mean of the two in the middle. A
-    `majority` is a grade that more than half of those who judged gave; without one there is no value.
+    More than half of the judges must have judged. Points are the median, of an even number the mean of the two in the
+    middle. A yes or no is the grade that more than half of those who judged gave; without one there is no value.
     """
     values = [vote.value for vote in votes if vote.value is not None]
     keys = tuple(key for vote in votes for key in vote.keys)
@@ -341,7 +339,7 @@ def combined(votes: Sequence[Judgement], how: Combine) -> Judgement:
     if 2 * len(values) <= len(votes):
         reason, detail = _most_common_problem(votes)
         return replace(whole, reason=reason, detail=f"{len(votes) - len(values)} of {len(votes)} judges: {detail}")
-    value = _majority(values) if how == "majority" or scale_of(whole.score) == "yes_no" else float(median(values))
+    value = _majority(values) if scale_of(whole.score) == "yes_no" else float(median(values))
     if value is None:
         return replace(whole, reason="disagreement", detail="no grade has a majority of the judges")
     nearest = min((vote for vote in votes if vote.value is not None), key=lambda vote: abs((vote.value or 0.0) - value))

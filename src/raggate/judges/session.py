@@ -221,7 +221,7 @@ async def _run(
         return await _until(work(Bench(first=asker, fresh=asker)), ended), Spending()
     from raggate.judges.client import Client
 
-    budget = Budget(settings.budget)
+    budget = Budget(calls=settings.max_calls, usd=settings.max_usd)
     async with Client(settings, budget, lambda judge: api_key(judge, environment)) as client:
 
         async def send(request: JudgeRequest) -> Reply | NotJudged:
@@ -269,11 +269,11 @@ def judge_model(judge: JudgeModelSettings) -> JudgeModel:
         name=judge.model,
         provider=provider or "openai",
         model=judge.model.removeprefix(f"{provider}:") if provider else judge.model,
-        build=judge.build or "",
+        build=judge.version,
         endpoint=judge.endpoint,
         answers_as=judge.answers_as or "",
         base_url=judge.base_url or _ADDRESSES[provider],
         key_variable=judge.api_key_env or _KEY_VARIABLES.get(provider, ""),
-        price=None if price is None else TokenPrice(input=price.input, output=price.output),
+        price=None if price is None else TokenPrice(input=price[0], output=price[1]),
         json_schema=judge.json_schema,
     )

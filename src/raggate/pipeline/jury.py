@@ -121,18 +121,14 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
     def plan(self, models: tuple[JudgeModel, ...]) -> Plan:
         """Return what these models are asked for, by the section."""
         settings = self.settings
-        spot = settings.spot_check
-        second = spot.model if spot is not None else None
+        second = None if settings.spot_model is None else session.judge_model(settings.spot_model)
         return Plan(
             models=models,
             parameters=Parameters(max_tokens=MAX_TOKENS),
             scores=tuple(settings.scores),
-            combine=settings.combine,
             each_claim=settings.claims == "each",
             canary=self.canary,
-            spot=None
-            if spot is None
-            else SpotPlan(n=spot.n, model=None if second is None else session.judge_model(second)),
+            spot=SpotPlan(n=settings.spot_check, model=second) if settings.spot_check else None,
         )
 
     def progress(self, total: int) -> Callable[[int], None]:

@@ -37,6 +37,7 @@ CONTAINER = {
     "writable": [(["/tmp"], ["/tmp", "/data"]), (["/tmp"], ["/", "/tmp"])],
     "memory": [("512m", "1g")],
 }
+SMALL = {"model": "small", "base_url": "http://127.0.0.1:1", "price": [1, 1]}
 CONTAINERS = ("api.container", "api.services.*")
 LOOSER: dict[str, list[tuple[Any, Any]]] = {
     "questions": [([], ["must_pass"]), (["must_pass", "tag=smoke"], ["tag=smoke"])],
@@ -86,13 +87,12 @@ LOOSER: dict[str, list[tuple[Any, Any]]] = {
         ([{**WAIVER, "mode": "hybrid"}], [WAIVER]),
     ],
     "judges": [({"models": "JUDGE"}, None)],
-    "judges.allow_unpinned": [([], ["small"])],
+    "judges.models": [([SMALL | {"build": "b1"}], [SMALL | {"build": "unpinned"}])],
     "judges.scores": [(["groundedness", "correctness"], ["correctness"])],
     "judges.mode": [("auto", "replay")],
     "judges.canary": [("golden/canary.jsonl", None)],
-    "judges.budget.calls": [(2000, 1)],
-    "judges.budget.usd": [(None, 5), (5, 1)],
-    "judges.timeout": [(5, 1)],
+    "judges.max_calls": [(2000, 1)],
+    "judges.max_usd": [(None, 5), (5, 1)],
 }
 """Values of each key that can let more through, the stricter one first."""
 EITHER = ("gate.policy", "gate.composite", "gate.min_cases")
@@ -114,7 +114,7 @@ def is_many(annotation: Any) -> bool:
 
 
 EVERY = (*keys(Config),)
-JUDGE = {"model": "small", "base_url": "http://127.0.0.1:1", "build": "b1", "price": {"input": 1, "output": 1}}
+JUDGE = {**SMALL, "build": "b1"}
 NEEDED: dict[str, dict[str, Any]] = {
     "judges": {"models": [JUDGE]},
     "api.container": {"image": "api:1", "port": 80},

@@ -24,7 +24,7 @@ MAPPED = (
 PRINCIPAL = HEAD + "api: {url: 'http://a:1'}\nask: {principals: {anna: {headers: {X: '{env.KEY}'}, sees: []}}}\n"
 JUDGED = HEAD + "api: {url: 'http://a:1'}\njudges: {models: [{model: %s}]}\n"
 OWN = "model: own, build: b1, base_url: 'http://127.0.0.1:8081'"
-SECOND = HEAD + "api: {url: 'http://a:1'}\njudges: {models: [{" + OWN + "}], spot_check: {model: {model: %s}}}\n"
+SECOND = HEAD + "api: {url: 'http://a:1'}\njudges: {models: [{" + OWN + "}], spot_check: 9, spot_model: {model: %s}}\n"
 ELSEWHERE = "base_url: 'http://evil.example'"
 
 
@@ -50,8 +50,8 @@ def loaded(text: str) -> Config:
         (JUDGED % f"'openai:gpt-4o-2024-08-06', {ELSEWHERE}", {"pass_env"}, r"judges.models\[0\]"),
         (JUDGED % f"mine, build: b1, api_key_env: DEPLOY_KEY, {ELSEWHERE}", {"pass_env"}, r"judges.models\[0\]"),
         (JUDGED % "'github:openai/gpt-4o-2024-11-20'", {"pass_env"}, r"judges.models\[0\]"),
-        (SECOND % f"mine, build: b1, api_key_env: DEPLOY_KEY, {ELSEWHERE}", {"pass_env"}, "judges.spot_check.model"),
-        (SECOND % f"'openai:gpt-4o-2024-08-06', {ELSEWHERE}", {"pass_env"}, "judges.spot_check.model"),
+        (SECOND % f"mine, build: b1, api_key_env: DEPLOY_KEY, {ELSEWHERE}", {"pass_env"}, "judges.spot_model"),
+        (SECOND % f"'openai:gpt-4o-2024-08-06', {ELSEWHERE}", {"pass_env"}, "judges.spot_model"),
     ],
 )
 def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None:

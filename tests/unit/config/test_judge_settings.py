@@ -44,14 +44,14 @@ def test_a_day_or_a_digest_in_the_name_pins_a_model(name: str, pinned: bool) -> 
 
 def test_a_model_without_a_version_is_refused_by_name() -> None:
     """A model that can change with nobody's doing is an error that names it and the keys that help."""
-    with pytest.raises(ValidationError, match=r"expected 'build' with 'qwen2.5-14b'.*or the name in 'allow_unpinned'"):
+    with pytest.raises(ValidationError, match=r"expected 'build' with 'qwen2.5-14b'.*accept with `build: unpinned`"):
         section(LOCAL)
 
 
 def test_a_build_or_a_permission_by_name_lets_a_model_be_used() -> None:
     """The hash of the weights pins a model, and a permission that names it lets it be unpinned."""
     assert section({**LOCAL, "build": "sha256:9f2c1a0b44de"}).models[0].pinned
-    assert not section(LOCAL, allow_unpinned=["qwen2.5-14b"]).models[0].pinned
+    assert not section({**LOCAL, "build": "unpinned"}).models[0].pinned
 
 
 @each_row("extra", [{"base_url": "http://elsewhere.example"}, {"api_key_env": "MY_KEY"}])
@@ -94,16 +94,18 @@ def test_a_model_at_two_addresses_is_one_judge() -> None:
     other = {**there, "build": "b2"}
     assert len(section(here, other).models) == 2
     for second in (here, there, other):
-        with pytest.raises(ValidationError, match=r"expected another model in 'spot_check\.model'"):
-            section(here, other, spot_check={"model": second})
-    assert section(here, spot_check={"model": other}).spot_check is not None
+        with pytest.raises(ValidationError, match=r"expected another model in 'spot_model'"):
+            section(here, other, spot_check=20, spot_model=second)
+    assert section(here, spot_check=20, spot_model=other).spot_model is not None
+    with pytest.raises(ValidationError, match="expected 'spot_check: 20'"):
+        section(here, spot_model=other)
 
 
 def test_a_budget_in_dollars_needs_prices() -> None:
     """What a call costs is not known without a price, so a budget in dollars without one is an error."""
     with pytest.raises(ValidationError, match=r"expected 'price' with 'qwen2\.5-14b'"):
-        section({**LOCAL, "build": "b1"}, budget={"usd": 1})
-    assert section({**LOCAL, "build": "b1", "price": {"input": 0.1, "output": 0.2}}, budget={"usd": 1}).budget.usd == 1
+        section({**LOCAL, "build": "b1"}, max_usd=1)
+    assert section({**LOCAL, "build": "b1", "price": [0.1, 0.2]}, max_usd=1).max_usd == 1
 
 
 def test_no_model_and_no_score_counts_twice() -> None:

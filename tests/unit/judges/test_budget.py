@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from judging import make_judge, make_request
-from raggate.config.judge_settings import JudgeBudget
 from raggate.judges.budget import Budget, Reserved, upper_bound
 from raggate.models.judging import TokenPrice, Usage
 
@@ -23,12 +22,12 @@ def test_every_attempt_is_a_call_and_a_retry_counts_as_one() -> None:
     """With three calls allowed, one call and two retries leave none."""
 
     async def spend() -> None:
-        budget = Budget(JudgeBudget(calls=3))
+        budget = Budget(calls=3)
         for retry in (False, True, True):
             reserved = await budget.reserve(REQUEST, retry=retry)
             assert isinstance(reserved, Reserved)
             await budget.settle(reserved, None)
-        assert await budget.reserve(REQUEST) == "judges.budget.calls: 3 calls are made"
+        assert await budget.reserve(REQUEST) == "judges.max_calls: 3 calls are made"
         spending = budget.spending()
         assert (spending.calls, spending.retries, spending.refused, spending.tokens) == (3, 2, 1, 0)
 
@@ -47,7 +46,7 @@ def test_a_call_waits_for_what_others_have_set_aside() -> None:
     request = make_request(judge=make_judge(price=TokenPrice(input=1e6, output=0)))
 
     async def spend() -> None:
-        budget = Budget(JudgeBudget(usd=upper_bound(request).usd + 1))
+        budget = Budget(calls=9, usd=upper_bound(request).usd + 1)
         first = await budget.reserve(request)
         assert isinstance(first, Reserved)
         second = asyncio.create_task(budget.reserve(request))
@@ -63,7 +62,7 @@ def test_what_a_server_does_not_tell_counts_as_the_most() -> None:
     """A call that timed out, or whose tokens are not told, is charged with all that it can have taken."""
 
     async def spend() -> None:
-        budget = Budget(JudgeBudget())
+        budget = Budget(calls=9)
         reserved = await budget.reserve(REQUEST)
         assert isinstance(reserved, Reserved)
         await budget.settle(reserved, Usage(untold=1, usd=None))
@@ -78,14 +77,14 @@ def test_dollars_are_counted_by_the_price_and_their_limit_holds() -> None:
     request = make_request(judge=make_judge(price=TokenPrice(input=1e6, output=0)))
 
     async def spend() -> None:
-        budget = Budget(JudgeBudget(usd=upper_bound(request).usd + 1))
+        budget = Budget(calls=9, usd=upper_bound(request).usd + 1)
         reserved = await budget.reserve(request)
         assert isinstance(reserved, Reserved)
         await budget.settle(reserved, told(2, usd=2.0))
         assert budget.spending().usd == pytest.approx(2.0)
         refused = await budget.reserve(request)
         assert isinstance(refused, str)
-        assert refused.startswith("judges.budget.usd")
+        assert refused.startswith("judges.max_usd")
 
     asyncio.run(spend())
 
@@ -95,7 +94,7 @@ def test_a_call_without_a_price_is_never_free() -> None:
     priced = make_request(judge=make_judge(price=TokenPrice(input=1, output=1)))
 
     async def spend() -> None:
-        budget = Budget(JudgeBudget())
+        budget = Budget(calls=9)
         for request, usd in ((priced, 0.0), (REQUEST, None), (priced, None)):
             reserved = await budget.reserve(request)
             assert isinstance(reserved, Reserved)

@@ -36,7 +36,7 @@ def send(requests: list[JudgeRequest], *, key: str = "", **keys: Any) -> tuple[O
     settings = Judges.model_validate({"models": [MODEL], **keys})
 
     async def send_all() -> tuple[Outcomes, Spending]:
-        budget = Budget(settings.budget)
+        budget = Budget(calls=settings.max_calls, usd=settings.max_usd)
         async with Client(settings, budget, lambda _: key) as http:
             return await asyncio.gather(*map(http.send, requests)), budget.spending()
 
@@ -173,14 +173,15 @@ def test_a_slow_server_is_not_waited_for_and_not_asked_again(monkeypatch: pytest
     assert spending.tokens > 100
 
 
-def test_the_time_for_all_of_them_ends() -> None:
+def test_the_time_for_all_of_them_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the time of the run is over, what is left is not asked, and says so."""
+    monkeypatch.setattr(client, "SECONDS", 0.5)
     with over_connections(lambda _: Answer(text="x", delay=0.3)) as server:
-        outcomes, _ = send(requests_to(server, 5), concurrency=1, timeout=0.5)
+        outcomes, _ = send(requests_to(server, 5), concurrency=1)
         assert server.calls < 5
     last = outcomes[-1]
     assert isinstance(last, NotJudged)
-    assert last == NotJudged(reason="deadline", detail="judges.timeout: 0.5 s are over")
+    assert last == NotJudged(reason="deadline", detail="the 0.5 s for all requests are over")
 
 
 def test_a_server_that_is_not_there_is_told() -> None:

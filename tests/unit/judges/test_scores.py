@@ -343,23 +343,20 @@ def vote(value: float | None, score: str = "groundedness") -> Judgement:
 
 
 @each_row(
-    ("values", "how", "expected"),
+    ("values", "expected"),
     [
-        ((1, 4, 5), "median", 4),
-        ((1, 4), "median", 2.5),
-        ((5, None, 2), "median", 3.5),
-        ((4, 4, 1), "majority", 4),
-        ((4, 4, None), "majority", 4),
+        ((1, 4, 5), 4),
+        ((1, 4), 2.5),
+        ((5, None, 2), 3.5),
         # half of the judges is not more than half
-        ((5, None), "median", None),
-        ((5, None, None), "majority", None),
-        ((None, None), "median", None),
-        ((1, 4, 5), "majority", None),
+        ((5, None), None),
+        ((5, None, None), None),
+        ((None, None), None),
     ],
 )
-def test_points_of_a_panel(values: tuple[float | None, ...], how: Any, expected: float | None) -> None:
-    """Points are the median, or the grade that more than half gave, where more than half of the judges judged."""
-    together = combined([vote(value) for value in values], how)
+def test_points_of_a_panel(values: tuple[float | None, ...], expected: float | None) -> None:
+    """Points are the median, where more than half of the judges judged."""
+    together = combined([vote(value) for value in values])
     assert together.value == expected
     assert (together.reason is None) == (expected is not None)
     assert [item.value for item in together.votes] == [*values]
@@ -368,14 +365,14 @@ def test_points_of_a_panel(values: tuple[float | None, ...], how: Any, expected:
 @each_row(("values", "expected"), [((1, 1, 0), 1), ((1, 0, 0), 0), ((1, 0), None)])
 def test_yes_and_no_take_a_majority(values: tuple[float, ...], expected: float | None) -> None:
     """A label is what more than half say, also where points take the median; half of them is no answer."""
-    together = combined([vote(value, "helpful") for value in values], "median")
+    together = combined([vote(value, "helpful") for value in values])
     assert together.value == expected
     assert together.reason == (None if expected is not None else "disagreement")
 
 
 def test_why_a_panel_did_not_judge() -> None:
     """The reason is the one that most judges have, with how many did not judge."""
-    together = combined([vote(5), vote(None), vote(None)], "median")
+    together = combined([vote(5), vote(None), vote(None)])
     assert (together.reason, together.detail) == ("timeout", "2 of 3 judges: ")
 
 
@@ -384,8 +381,8 @@ def test_a_judge_without_a_key_excuses_no_answer() -> None:
     absent = [replace(vote(None), reason=reason) for reason in ("no_key", "replay_miss")]
     refused = replace(vote(None), reason="refused")
     for votes in ([absent[0], refused, vote(5), vote(5)], [*absent, absent[0], refused]):
-        assert combined(votes, "median").reason == "refused"
-    assert combined([absent[0], vote(5)], "median").reason == "no_key"
+        assert combined(votes).reason == "refused"
+    assert combined([absent[0], vote(5)]).reason == "no_key"
 
 
 @each_row(

@@ -33,7 +33,7 @@ def test_nothing_is_booted_for_grades_alone(tmp_path: Path) -> None:
     )
     golden = SimpleNamespace(cases=[make_case("q0")])
     inputs: Any = SimpleNamespace(config=make_config(recheck={"base": "ref"}), golden=golden)
-    request: Any = None
+    request: Any = SimpleNamespace(retriever=None)
     asked = check.recheck(request, inputs, tmp_path, review)
     assert asked is not None
     assert (asked.asked, asked.base) == ((), ())

@@ -453,9 +453,7 @@ JUDGED = Judgement(
 def judged_run() -> Run:
     """Build a run whose first answer has a score and one that was not judged."""
     run = stored_run()
-    missing = Judgement(
-        score="correctness", value=None, reason="budget", detail="judges.budget.calls: 1 calls are made"
-    )
+    missing = Judgement(score="correctness", value=None, reason="budget", detail="judges.max_calls: 1 call are made")
     first, *others = run.results
     judging = Judging(mode="auto", spending=Spending(calls=2, retries=1, tokens=11, usd=None), recorded=1)
     return replace(run, results=(replace(first, judgements=(JUDGED, missing)), *others), judging=judging)
