@@ -114,7 +114,6 @@ judges:
   models: [{model: "openai:gpt-4o-2024-08-06"}]
   scores: [groundedness]
   max_calls: 500""",
-    "recheck": "recheck: {base: ref}",
     "waivers": """\
 waivers:
   - {case: lease-notice, owner: ada, reason: "the note is being rewritten", expires: 2026-12-31}""",

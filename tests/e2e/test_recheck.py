@@ -74,7 +74,7 @@ class TestProcess:
 
     def test_built_at_both_commits(self, repository: Repository) -> None:
         """A change of the API's source is red, and the source of the commit, compiled anew, answers what was lost."""
-        (repository.root / "raggate.yml").write_text((ROOT / "raggate.yml").read_text() + "recheck: {base: ref}\n")
+        (repository.root / "raggate.yml").write_text((ROOT / "raggate.yml").read_text() + "recheck: ref\n")
         repository.commit()
         repository.edit("examples/notes-api/config.go", GOOD, WORSE)
         done = repository.check()

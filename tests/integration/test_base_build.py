@@ -41,7 +41,7 @@ def with_base(project: Project, recheck: str) -> Project:
     (project.root / "behaviour.txt").write_text("ok")
     project.edit(str(FAKE_API), '"{root}/api.py"')
     project.edit("pass_env: [", "pass_env: [FAKE_PLACES, ")
-    project.config.write_text(f"{project.config.read_text()}recheck: {{{recheck}}}\n")
+    project.config.write_text(f"{project.config.read_text()}recheck: {recheck}\n")
     project.commit()
     return project
 
@@ -52,7 +52,7 @@ def committed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("committed"))
     project.write_cases(project.cases()[:12])
     project.promote()
-    return with_base(project, "base: ref")
+    return with_base(project, "ref")
 
 
 @pytest.fixture
@@ -230,14 +230,14 @@ def test_secrets_stay_hidden_in_the_base(stillborn: tuple[Project, Done]) -> Non
 
 def test_the_configuration_says_what_it_cannot_check(repository: Project) -> None:
     """An image needs an API in a container, and a name: another configuration is refused, or told."""
-    repository.edit("recheck: {base: ref}", "recheck: {base: API}")
+    repository.edit("recheck: ref", "recheck: API")
     done = repository.command("check")
     assert done.code == 2
     assert "expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case" in done.err
-    repository.edit("recheck: {base: API}", "recheck: {base: 'api:base'}")
+    repository.edit("recheck: API", "recheck: 'api:base'")
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
-    assert "`recheck.base: api:base` needs the section api.container" in done.out
+    assert "`recheck: api:base` needs the section api.container" in done.out
 
 
 def test_git_state_is_not_touched(lost: Checked) -> None:
@@ -264,7 +264,7 @@ def forgetful(project: Project) -> None:
     text = API.replace('if os.environ.get("FAKE_PLACES")', ONCE_WORSE + 'if os.environ.get("FAKE_PLACES")', 1)
     (project.root / "api.py").write_text(text)
     project.edit("pass_env: [", "pass_env: [FAKE_MARK, FAKE_NOISE, ")
-    project.edit("recheck: {base: ref}", "recheck: {confirm: 1}")
+    project.edit("recheck: ref", "recheck: again")
 
 
 def known_as(project: Project, noise: str) -> None:
@@ -299,7 +299,7 @@ def test_a_loss_of_a_noisy_api_that_comes_back(noisy: Project) -> None:
 
 def test_both_sides_are_asked_again(noisy: Project, tmp_path: Path) -> None:
     """Where there is a base build, it answers the flipped questions as often, each time of a new start."""
-    noisy.edit("recheck: {confirm: 1}", "recheck: {base: ref, confirm: 2}")
+    noisy.edit("recheck: again", "recheck: ref")
     noisy.commit()
     change(noisy, LOSES)
     done = noisy.command("check", "--against", "HEAD", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")

@@ -49,7 +49,7 @@ def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
     warnings = {warning["code"]: warning["message"] for warning in project.verdict()["warnings"]}
     assert "hit@1 (hybrid) +50.0 pt, noise 100.0 pt" in warnings["noise"]
     # the same API asked three times: 1/3 of the first ranks, where the baseline has 1/2; each new start ranks well
-    project.config.write_text(f"{project.config.read_text()}recheck: {{confirm: 0}}\n")
+    project.config.write_text(f"{project.config.read_text()}recheck: 'off'\n")
     project.edit("concurrency: 4", "concurrency: 4, repeat: 3")
     worse = project.command("check", FAKE_BEHAVIOUR="noisy")
     assert worse.code == 1, worse.out

@@ -18,6 +18,9 @@ from typing import BinaryIO
 
 from raggate.base.errors import CannotTell, FileError, UsageError
 
+RUNS = ".raggate/runs"
+"""Where run directories go, below the directory of raggate.yml."""
+
 MOST_BYTES = 1 << 30
 """Bytes of a file that is read whole and has no smaller bound of its own."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from raggate.base.files import RUNS
 from raggate.frontends import console, output
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ DIRECTORY = click.Path(path_type=Path, file_okay=False)
 FORMAT_NAMES = ("junit", "sarif", "markdown", "json")
 """Of `raggate.reports.FORMATS`, which is not loaded for the names alone; a test compares them."""
 _CONFIG = Path("raggate.yml")
-_USUAL_OUT = Path(".raggate/runs")
 _CHOICE = ("matching", "cases", "slices", "failed", "limit")
 _OVERRIDES = ("api_image", "api_build", "api_url", "base_image")
 ASKED, JUDGED, WRITTEN = "What is asked", "What it is judged by", "Where it goes"
@@ -71,15 +71,8 @@ RUN = RunName()
 
 
 def runs_of(config_file: Path) -> Path:
-    """Return where run directories of a configuration lie; the usual place if it cannot be read."""
-    from raggate.base.errors import RaggateError
-    from raggate.base.files import read_file
-    from raggate.config import schema
-
-    try:
-        return config_file.parent / schema.load(read_file(config_file), str(config_file)).out
-    except RaggateError:
-        return config_file.parent / _USUAL_OUT
+    """Return where run directories of a configuration lie."""
+    return config_file.parent / RUNS
 
 
 class _Option(click.Option):

@@ -12,6 +12,7 @@ import click
 
 from raggate.base.errors import ExitCode, UsageError
 from raggate.base.escape import log_line
+from raggate.base.files import RUNS
 from raggate.cli import options
 from raggate.cli.options import RUN, request_of
 from raggate.frontends import console
@@ -99,7 +100,7 @@ def _chosen(configs: Sequence[str], run: str, *, several: bool) -> dict[SuiteFil
         chosen = {}
         for suite in suite_list.find(configs):
             settings = schema.load(read_file(Path(suite.config)), suite.config)
-            chosen[suite] = named(LATEST, Path(suite.config).parent / settings.out, settings.suite)
+            chosen[suite] = named(LATEST, Path(suite.config).parent / RUNS, settings.suite)
         return chosen
     suite = suite_list.SuiteFile(config=configs[0], suite=configs[0])
     return {suite: RUN.convert(run, None, click.get_current_context())}

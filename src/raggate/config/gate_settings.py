@@ -44,11 +44,6 @@ DEFAULT_COMPOSITE = ("hit_at_5", "mrr_at_10", "ndcg_at_10")
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 
 
-def _confirmed_easier(before: int, now: int) -> bool:
-    # asked again, a noisy API can pass; the fewer times, the easier
-    return now > 0 and (before == 0 or now < before)
-
-
 def _distinct_names(names: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError("expected every metric once")
@@ -159,24 +154,18 @@ class Score(SettingsModel):
         return self
 
 
-def _off_or_build(base: str) -> str:
-    return base if base in {"off", "ref"} else image_name(base)
+AGAIN = "again"
+REF = "ref"
+TIMES_AGAIN = 2
+"""How many times the questions that count against a change are asked again of a noisy API before the verdict is red."""
 
 
-class Recheck(SettingsModel):
-    """How a regression is checked on the build before the change, in the same job, before the change is blamed."""
+def _rechecked(written: str) -> str:
+    return written if written in {AGAIN, "off", REF} else image_name(written)
 
-    base: Annotated[str, AfterValidator(_off_or_build), OTHER] = "off"
-    """Ask the base build the questions that count against the change: `ref` builds it from the source of the base
-    commit, and the name of an image runs that in `api.container`."""
-    confirm: Annotated[int, Field(ge=0, le=10), Looser(_confirmed_easier)] = 2
-    """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never. An API at
-    `api.url` is never asked again: its process has been asked before."""
 
-    @property
-    def image(self) -> str | None:
-        """The image of the base build, where it is one."""
-        return None if self.base in {"off", "ref"} else self.base
+Recheck = Annotated[str, AfterValidator(_rechecked), OTHER, Looser(lambda before, now: before == "off" != now)]
+"""Who is asked before a verdict is red: the same build, nobody, or the build before the change too."""
 
 
 def _day(value: object) -> object:

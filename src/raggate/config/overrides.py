@@ -8,10 +8,11 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from raggate.base.errors import UsageError
+from raggate.base.quote import quoted
 from raggate.base.yamlio import sentence
-from raggate.config.gate_settings import Recheck
 from raggate.config.schema import Config, run_for_questions
 from raggate.config.service_settings import Api
+from raggate.config.values import image_name
 
 
 class Overrides(Struct, frozen=True, kw_only=True):
@@ -66,11 +67,9 @@ class Overrides(Struct, frozen=True, kw_only=True):
         if not self.base_image:
             return settings
         try:
-            recheck = Recheck.model_validate({**settings.recheck.model_dump(), "base": self.base_image})
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            raise UsageError(sentence(("base-image",), {**problem, "input": self.base_image}, ())) from None
-        return settings.model_copy(update={"recheck": recheck})
+            return settings.model_copy(update={"recheck": image_name(self.base_image)})
+        except ValueError as error:
+            raise UsageError(f"base-image: {error}; found {quoted(self.base_image)}") from None
 
     def _changed(self, settings: Config) -> Config:
         given = {"api-image": self.api_image, "api-build": self.api_build, "api-url": self.api_url}

@@ -13,7 +13,7 @@ from raggate.base.headings import inside_place
 from raggate.base.yamlio import Document, Path, dotted, parse, sentence
 from raggate.config.ask_settings import Ask
 from raggate.config.effects import OTHER, Looser
-from raggate.config.gate_settings import DeclaredFault, Gate, Recheck, Score, Waiver
+from raggate.config.gate_settings import AGAIN, REF, TIMES_AGAIN, DeclaredFault, Gate, Recheck, Score, Waiver
 from raggate.config.invariant_settings import Invariants
 from raggate.config.judge_settings import Judges, in_git
 from raggate.config.probe_settings import Private
@@ -106,10 +106,6 @@ class Config(SettingsModel):
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
     private: Private = Private()
     """Which notes are private or deleted and must never be returned: for `invariants.private_withheld`."""
-    baseline: Annotated[RelativePath | None, OTHER] = None
-    """The baseline file. Default: baselines/<suite>.json."""
-    out: RelativePath = ".raggate/runs"
-    """Where run directories go."""
     paths: Annotated[list[PathInRepository], Looser(_runs_less)] = []
     """Which changes concern the suite: files and directories, relative to raggate.yml, beside the suite's own files;
     `..` is allowed. A change that leaves all of them as they are does not run the suite where it is one of a list;
@@ -126,8 +122,11 @@ class Config(SettingsModel):
     """What must hold of the API's answers."""
     judges: Annotated[Judges | None, OTHER, Looser(lambda before, now: before and now is None)] = None
     """Models that grade the answers; null for none. Needs `ask.retrieval_only: false`."""
-    recheck: Recheck = Recheck()
-    """How a regression is checked on the build before the change."""
+    recheck: Recheck = AGAIN
+    """Who is asked the questions that count against a change before the verdict is red: `again` for this build once
+    more, a noisy one twice; `ref` for the build from the source of the base commit too, or the name of an image for
+    that in `api.container`; `off` for nobody. An API at `api.url` is never asked again: its process has been asked
+    before."""
     waivers: list[Waiver] = []
     """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
     faults: Annotated[dict[Name, DeclaredFault], Field(max_length=100)] = {}
@@ -173,7 +172,18 @@ class Config(SettingsModel):
     @property
     def confirmations(self) -> int:
         """How often what a noisy API lost is asked again: only of a process that can be started anew for it."""
-        return self.recheck.confirm if self.api.url is None and not self.ask.runs_program else 0
+        again = self.recheck != "off" and self.api.url is None and not self.ask.runs_program
+        return TIMES_AGAIN if again else 0
+
+    @property
+    def asks_base(self) -> bool:
+        """Whether the build before the change is asked what counts against it."""
+        return self.recheck not in {AGAIN, "off"}
+
+    @property
+    def base_image(self) -> str | None:
+        """The image of the build before the change, where it is one."""
+        return self.recheck if self.asks_base and self.recheck != REF else None
 
     @property
     def judging(self) -> Judges | None:
@@ -182,8 +192,8 @@ class Config(SettingsModel):
 
     @property
     def baseline_path(self) -> str:
-        """The baseline file, its default filled in."""
-        return self.baseline or default_baseline(self.suite)
+        """The baseline file of the suite."""
+        return default_baseline(self.suite)
 
     @property
     def judged_by(self) -> tuple[str, ...]:
@@ -194,7 +204,7 @@ class Config(SettingsModel):
 
 
 def default_baseline(suite: str) -> str:
-    """Return the baseline file of a suite whose configuration names none."""
+    """Return the baseline file of a suite."""
     return f"baselines/{suite}.json"
 
 

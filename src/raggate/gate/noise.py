@@ -136,7 +136,7 @@ def kept(scorecard: Scorecard) -> Iterator[Reason]:
     yield Reason(
         "noise",
         f"the API did not always rank alike: {seen}. A later loss is no regression if this noise explains it and "
-        f"asking again does not confirm it (`recheck.confirm`){way_out(scorecard)}",
+        f"asking again does not confirm it{way_out(scorecard)}",
     )
 
 

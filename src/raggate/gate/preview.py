@@ -58,7 +58,7 @@ def weaker(
     explained = [
         f"{figures.title(metric)} ({cut(mode)})"
         # where nothing is asked again, noise excuses nothing
-        for mode, slices in (new.scorecard.slices.items() if settings.recheck.confirm else ())
+        for mode, slices in (new.scorecard.slices.items() if settings.recheck != "off" else ())
         for metric in slices.get(OVERALL, {})
         if settings.gate.rule(metric) is not None and _noise(new, mode, metric) > _noise(old, mode, metric) + EPSILON
     ]

@@ -165,7 +165,7 @@ def with_failed_fixed(request: Request) -> Request:
 
 
 def _broken(request: Request, inputs: Inputs) -> frozenset[str]:
-    return request.broken or stored_runs.broken(request.runs(inputs.config.out), inputs.config.suite)
+    return request.broken or stored_runs.broken(request.runs(), inputs.config.suite)
 
 
 def expired_waivers_resolved(change: sources.Source, config_name: str, started: str) -> bool:
@@ -249,8 +249,8 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     settings = inputs.config
     known_noisy = own and noisy(review.comparison)
     times = _times_again(settings, review.run, known_noisy=known_noisy) if own else 0
-    base = settings.recheck.base != "off" or (known_noisy and _may_ask_base(inputs, review))
-    if known_noisy and settings.api.url is not None and settings.recheck.confirm:
+    base = settings.asks_base or (known_noisy and _may_ask_base(inputs, review))
+    if known_noisy and settings.api.url is not None and settings.recheck != "off":
         request.say("no loss is asked again, though this API is known to be noisy: its process is not started anew")
     if not (times or base):
         return None
@@ -360,15 +360,15 @@ def base_build(request: Request, inputs: Inputs) -> Iterator[Build]:
 
 def _base_api(inputs: Inputs) -> tuple[Api, str]:
     """Return the settings of the base build, and its name where that is not the commit's."""
-    api, image = inputs.config.api, inputs.config.recheck.image
+    api, image = inputs.config.api, inputs.config.base_image
     if image is None:
         if not _is_built(api):
             raise CannotTell(
-                "`recheck.base: ref` needs an API that raggate builds itself, by `api.command` or `api.container.build`"
+                "`recheck: ref` needs an API that raggate builds itself, by `api.command` or `api.container.build`"
             )
         return api, ""
     if api.container is None:
-        raise CannotTell(f"`recheck.base: {image}` needs the section api.container, which the image is run by")
+        raise CannotTell(f"`recheck: {image}` needs the section api.container, which the image is run by")
     container = api.container.model_copy(update={"image": image, "build": None})
     return api.model_copy(update={"container": container}), f"image {image}"
 

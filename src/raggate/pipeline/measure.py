@@ -339,7 +339,7 @@ def _kept(
             directory=run_place(stack, request, inputs, started), asking=asking, checkout=checkout, say=request.say
         )
     return UnfinishedRun(
-        directory=unfinished_run.place(request, run_directory.safe_runs(request, inputs.config.out), request.resume),
+        directory=unfinished_run.place(request, run_directory.safe_runs(request), request.resume),
         asking=asking,
         checkout=checkout,
         resumes=True,
@@ -364,7 +364,7 @@ def run_place(stack: ExitStack, request: Request, inputs: Inputs, started: str) 
     Until `stack` is left, whatever ends the run leaves the reason there.
     """
     vault.say_malformed(inputs.vault, request.say)
-    runs = run_directory.safe_runs(request, inputs.config.out)
+    runs = run_directory.safe_runs(request)
     directory = begun(stack, lambda: run_directory.create(runs, started), inputs.config)
     request.voice.created(directory)
     return directory

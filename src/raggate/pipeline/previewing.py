@@ -16,7 +16,7 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
 from raggate.models.run import Run
 from raggate.models.verdict import Preview, Review
-from raggate.pipeline import judging, measure, run_directory
+from raggate.pipeline import judging, measure
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names, source_of
 from raggate.scoring import score
@@ -184,7 +184,6 @@ def _changes(
     )
     judging.check_files(change)
     waivers.check_cases(change.config, change.golden, request.config_place)
-    run_directory.safe_runs(request, change.config.out)
     changes = preview.changes(inputs, change, score.directions(inputs.config.score.k))
     same = (change.golden.hash, change.vault.hash) == (inputs.golden.hash, inputs.vault.hash)
     if same or review.run.stopped is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from raggate.base.errors import RaggateError
-from raggate.base.files import below
+from raggate.base.files import RUNS, below
 from raggate.base.redact import Guarded
 from raggate.config.first_run import FirstRun
 from raggate.config.overrides import Overrides
@@ -119,9 +119,9 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         job = any(self.environment.get(name, "").lower() not in {"", "0", "false"} for name in _JOBS)
         return job or self.remote is not None or _judges_change(self.environment)
 
-    def runs(self, configured: str) -> Path:
-        """Return the directory of all runs: `out`, or the configured one."""
-        return self.out or self.root / configured
+    def runs(self) -> Path:
+        """Return the directory of all runs: `out`, or the usual one."""
+        return self.out or self.root / RUNS
 
     @property
     def config_name(self) -> str:

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from raggate.base import files, jsonio
 from raggate.base.dates import now
 from raggate.base.errors import Interrupted, RaggateError, UsageError
-from raggate.base.files import read_file, stored_lines, write_atomic
+from raggate.base.files import RUNS, read_file, stored_lines, write_atomic
 from raggate.base.jsonio import JsonObject, as_dict, dumps, fields, holds_more, parse_object
 from raggate.base.quote import cut, first_problem, quoted
 from raggate.config.imported import ImportedConfig, RunConfig, System
@@ -63,12 +63,12 @@ class _Words(TypedDict):
     selection: NotRequired[Selection | None]
 
 
-def check_place(root: Path, out: str) -> None:
+def check_place(root: Path, out: str = RUNS) -> None:
     """Refuse a directory for run directories that a change could have moved elsewhere.
 
     Args:
         root: absolute directory of the configuration.
-        out: the configured directory, relative to it.
+        out: the directory, relative to it.
     """
     path = root
     for part in Path(out).parts:
@@ -76,21 +76,20 @@ def check_place(root: Path, out: str) -> None:
         if path.is_symlink():
             raise UsageError(
                 f"the run directory would lie behind the symbolic link {quoted(path)}",
-                hint="Run directories go where the configuration says (`out`), not where a link leads: remove the "
-                "link, or name the directory with --out.",
+                hint="Remove the link, or name another directory with --out.",
             )
         if path.exists() and not path.is_dir():
             raise UsageError(
                 f"the run directories would lie in {quoted(path)}, which is a file",
-                hint="Key 'out', or --out, names the directory that run directories are made in.",
+                hint="Remove the file, or name another directory with --out.",
             )
 
 
-def safe_runs(request: Request, configured: str) -> Path:
-    """Return the directory that run directories are made in, after `check_place` of a configured one."""
+def safe_runs(request: Request) -> Path:
+    """Return the directory that run directories are made in, after `check_place` of the usual one."""
     if request.out is None:
-        check_place(request.root, configured)
-    return request.runs(configured)
+        check_place(request.root)
+    return request.runs()
 
 
 def write_reports(directory: Path, reports: Reports[T], value: T) -> None:
@@ -114,7 +113,7 @@ def create(parent: Path, started: str) -> Path:
                 raise
             raise UsageError(
                 f"cannot make the run directory {path}: {error.strerror}",
-                hint="Key 'out', or --out, names the directory that run directories are made in.",
+                hint="Remove the file, or name another directory with --out.",
             ) from None
         return path
     raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")

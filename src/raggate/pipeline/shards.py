@@ -175,7 +175,7 @@ def run(request: Request, shard: Shard) -> ShardResult:
     with load_inputs(request) as inputs:
         if request.choice != EVERYTHING:
             raise UsageError(f"{request.choice.words}: shards ask all questions", hint="Ask a part without --shard.")
-        parent = run_directory.safe_runs(request, inputs.config.out)
+        parent = run_directory.safe_runs(request)
         checkout = sources.head(request.root, request.remote)
         by = unfinished_run.asking(
             request, inputs, cases_of(inputs.golden, shard), "shard", now(), checkout, shard=str(shard)

@@ -142,7 +142,7 @@ def _asked(
 
 def _meant(request: Request, inputs: Inputs, name: str) -> Meant:
     kind, value = _kind_of(request, inputs.config, name)
-    return (kind, str(stored_runs.named(value, request.runs(inputs.config.out)))) if kind == "run" else (kind, value)
+    return (kind, str(stored_runs.named(value, request.runs()))) if kind == "run" else (kind, value)
 
 
 def _refuse_one_run(base: Meant, head: Meant) -> None:
@@ -167,7 +167,7 @@ def _kind_of(request: Request, settings: Config, name: str) -> Meant:
     looks: tuple[tuple[SideKind, Callable[[], bool]], ...] = (
         ("run", lambda: name == stored_runs.LATEST or (Path(name) / "config.json").is_file()),
         ("revision", lambda: _commit(request, name) is not None),
-        ("run", lambda: _is_run(name, request.runs(settings.out))),
+        ("run", lambda: _is_run(name, request.runs())),
         ("image", lambda: settings.api.container is not None),
     )
     for kind, fits in looks:

@@ -75,7 +75,7 @@ def watched(request: Request) -> Watched:
         return Watched(files=(config,), folders=(), out=root / ".raggate")
     files = [config, root / settings.golden, request.baseline_file or root / settings.baseline_path]
     folders = dict.fromkeys((root / path).resolve() for path in (*settings.vault.values(), *_sources(settings)))
-    out = request.runs(settings.out)
+    out = request.runs()
     return Watched(
         files=tuple(path.resolve() for path in files), folders=tuple(filter(Path.is_dir, folders)), out=out.resolve()
     )

@@ -193,7 +193,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
         inputs = replace(given, config=given.config.asking_once())
         check_declared(request, inputs)
         started = now()
-        parent = run_directory.safe_runs(request, inputs.config.out)
+        parent = run_directory.safe_runs(request)
         with ExitStack() as stack:
             directory = begun(stack, lambda: run_directory.create(parent, started), inputs.config)
             request.voice.created(directory)

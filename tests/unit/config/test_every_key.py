@@ -20,7 +20,6 @@ from tables import each_row
 
 WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
 NOTHING = {
-    "out": "where the files of a run go, which nothing trusted is read from",
     "about": "words that are shown, and by which nothing is measured",
     "api.ready.timeout": "an API that is asked too early answers worse, or not",
     "api.ready.settle": "an API that is asked too early answers worse, or not",
@@ -80,7 +79,7 @@ LOOSER: dict[str, list[tuple[Any, Any]]] = {
     "gate.on_vault_change": [("refuse", "warn")],
     "gate.ratchet": [("fail", "warn"), ("warn", "off")],
     **{f"invariants.{name}": [("error", "off")] for name in Invariants.model_fields},
-    "recheck.confirm": [(0, 5), (5, 1)],
+    "recheck": [("off", "again"), ("off", "ref")],
     "waivers": [
         ([], [WAIVER]),
         ([WAIVER], [{**WAIVER, "expires": "2027-01-01"}]),
@@ -121,7 +120,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "api.services.*": {"image": "db:1"},
     "api.command": {"run": ["serve"]},
     "ask.principals.*": {"headers": {"X-User": "anna"}, "sees": []},
-    "recheck": {"base": "ref"},
 }
 MAPPED = {
     "adapter": "mapped",
@@ -200,7 +198,7 @@ def test_what_lets_more_through_is_named(key: str, pair: tuple[Any, Any]) -> Non
         pytest.param("gate.composite", ["a", "b"], ["b", "a"], id="in another order"),
         pytest.param("gate.metrics", {"hit_at_5": "off"}, {"hit_at_5": 0.9}, id="from off to anything"),
         pytest.param("gate.metrics", {}, {"hit_at_5": 0.04}, id="stricter than the gate's own"),
-        pytest.param("recheck.confirm", 2, 0, id="never asked again"),
+        pytest.param("recheck", "again", "off", id="never asked again"),
         pytest.param("waivers", [WAIVER], [{**WAIVER, "reason": "x"}], id="the same waiver"),
         pytest.param("waivers", [WAIVER], [{**WAIVER, "mode": "hybrid"}], id="of one mode only"),
         pytest.param("private.tags", ["#A/b"], ["a"], id="a wider tag"),
@@ -238,8 +236,8 @@ def test_a_principal_that_is_gone() -> None:
     ("key", "expected"),
     [
         *((key, True) for key in ("suite", "vault.work", "ask.modes", "ask.path", "api.container.env.A")),
-        *((key, True) for key in ("api.services.db.image", "judges.models", "recheck.base", "questions")),
-        *((key, False) for key in ("out", "gate.tolerance", "api.container.memory", "api.services.db.user")),
+        *((key, True) for key in ("api.services.db.image", "judges.models", "recheck", "questions")),
+        *((key, False) for key in ("about", "gate.tolerance", "api.container.memory", "api.services.db.user")),
         *((key, False) for key in ("ask.timeout", "api.ready.timeout")),
     ],
 )

@@ -46,10 +46,10 @@ def test_build_keeps_the_other_settings_of_the_build() -> None:
 
 def test_an_image_of_the_base_is_checked_on() -> None:
     """An image of the build before the change turns the check on, whatever the configuration says of it."""
-    for given in (b"", b"recheck: {base: ref}\n", b"recheck: {base: old}\n"):
-        recheck = Overrides(base_image="api:base").apply(loaded(IMAGE + given)).recheck
-        assert recheck.base == recheck.image == "api:base"
-    assert Overrides(base_image="").apply(loaded(IMAGE)).recheck.base == "off"
+    for given in (b"", b"recheck: ref\n", b"recheck: old\n"):
+        changed = Overrides(base_image="api:base").apply(loaded(IMAGE + given))
+        assert changed.recheck == changed.base_image == "api:base"
+    assert Overrides(base_image="").apply(loaded(IMAGE)).recheck == "again"
 
 
 def test_judges_are_replayed_where_they_must_not_be_called() -> None:

@@ -34,7 +34,7 @@ def test_defaults() -> None:
     """Two lines are enough, and the rest is what the documentation promises."""
     loaded = load(MINIMAL)
     assert loaded.vault == {"notes": "vault"}
-    assert (loaded.suite, loaded.golden, loaded.out) == ("default", "golden/eval_set.jsonl", ".raggate/runs")
+    assert (loaded.suite, loaded.golden) == ("default", "golden/eval_set.jsonl")
     assert loaded.baseline_path == "baselines/default.json"
     assert (loaded.ask.modes, loaded.ask.k, loaded.ask.retrieval_only) == (["hybrid"], 10, True)
     assert loaded.score.k == [1, 3, 5, 10]
@@ -46,16 +46,9 @@ def test_defaults() -> None:
     assert {"abstention_accuracy", "false_abstention_rate"} < set(DEFAULT_GATED)
 
 
-@each_row(
-    ("text", "expected"),
-    [
-        pytest.param("suite: notes", "baselines/notes.json", id="named after the suite"),
-        pytest.param("baseline: b/x.json", "b/x.json", id="named by hand"),
-    ],
-)
-def test_baseline_path(text: str, expected: str) -> None:
-    """The baseline stands where the suite says, unless named."""
-    assert load(MINIMAL + text).baseline_path == expected
+def test_baseline_path() -> None:
+    """The baseline is named after the suite."""
+    assert load(MINIMAL + "suite: notes").baseline_path == "baselines/notes.json"
 
 
 @each_row(
@@ -106,9 +99,9 @@ def test_baseline_path(text: str, expected: str) -> None:
         pytest.param("golden: a/../../x", "3: golden: expected a relative path", id="leaves further in"),
         pytest.param("golden: /etc/x", "3: golden: expected a relative path", id="absolute"),
         pytest.param("golden: 'a\\b'", "3: golden: expected a relative path", id="backslash"),
-        pytest.param("baseline: ''", "3: baseline: expected a relative path", id="empty path"),
+        pytest.param("golden: ''", "3: golden: expected a relative path", id="empty path"),
         pytest.param(
-            'out: "o\\n::add-mask::x"', "3: out: expected a path of characters that can be seen", id="two lines"
+            'golden: "o\\n::add-mask::x"', "3: golden: expected a path of characters that can be seen", id="two lines"
         ),
         pytest.param("suite: a\nsuite: b", "4: key 'suite' occurs twice", id="duplicate key"),
         pytest.param("<<<<<<< HEAD", "3: unresolved merge conflict", id="merge conflict"),

@@ -32,7 +32,7 @@ def test_nothing_is_booted_for_grades_alone(tmp_path: Path) -> None:
         comparison=SimpleNamespace(baseline=None, scorecard=make_scorecard(), deltas=()),
     )
     golden = SimpleNamespace(cases=[make_case("q0")])
-    inputs: Any = SimpleNamespace(config=make_config(recheck={"base": "ref"}), golden=golden)
+    inputs: Any = SimpleNamespace(config=make_config(recheck="ref"), golden=golden)
     request: Any = SimpleNamespace(retriever=None)
     asked = check.recheck(request, inputs, tmp_path, review)
     assert asked is not None
@@ -199,8 +199,8 @@ def test_it_is_not_stored(tmp_path: Path) -> None:
         ({}, False, 120.0, 1),
         ({}, False, 120.1, 0),
         ({}, True, 600.0, 2),
-        ({"recheck": {"confirm": 0}}, False, 1.0, 0),
-        ({"recheck": {"confirm": 3}}, False, 1.0, 1),
+        ({"recheck": "off"}, False, 1.0, 0),
+        ({"recheck": "ref"}, False, 1.0, 1),
         ({"api": {"url": "http://127.0.0.1:1"}}, False, 1.0, 0),
     ],
 )

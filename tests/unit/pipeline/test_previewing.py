@@ -259,18 +259,6 @@ def test_other_line_ends_of_a_note_are_a_change(repository: Path) -> None:
     assert [change.note for change in preview.vault] == ["notes/n.md"]
 
 
-@pytest.mark.parametrize("out", ["golden.jsonl", "golden.jsonl/runs", "link", "link/runs"])
-def test_run_directories_that_cannot_be_made(repository: Path, out: str) -> None:
-    """A change that has run directories go to a file, or behind a link, would end every run after the merge."""
-    (repository / "link").symlink_to("vault")
-    (repository / "raggate.yml").write_text(f"{FILES['raggate.yml']}out: {out}\n")
-    git(repository, "add", ".")
-    git(repository, "commit", "-qm", "change")
-    review = previewed(repository, job=True)
-    assert review.verdict.outcome == "cannot tell"
-    assert "the run director" in review.verdict.reasons[0].message
-
-
 def becomes_a_submodule(root: Path, folder: str) -> None:
     """Commit a folder as a repository of its own, whose files lie there as before."""
     git(root, "rm", "-rq", "--cached", folder)

@@ -215,7 +215,7 @@ class TestCreate:
             UsageError, match=r"cannot make the run directory .*file/20260102_030405: Not a dir"
         ) as caught:
             run_directory.create(tmp_path / "file", "2026-01-02T03:04:05Z")
-        assert caught.value.hint == "Key 'out', or --out, names the directory that run directories are made in."
+        assert caught.value.hint == "Remove the file, or name another directory with --out."
 
 
 def rewritten(directory: Path, name: str, number: int, *path: str | int, value: object) -> None:
