@@ -199,7 +199,7 @@ def test_the_base_commit_judges(forge: Forge) -> None:
     told = visible(body).partition("If merged")[2]
     assert "gate.tolerance: 0.05 → 1.0" in told
     assert "loosens the gate" in told
-    assert "removed: after a merge there is nothing to compare with" in told
+    assert "removed: after the merge there is nothing to compare with" in told
     assert forge.fake.calls("git/get-tree")
 
 

@@ -104,7 +104,7 @@ def test_nothing_is_written_where_one_is_refused(stage: SuitesStage, capsys: pyt
     assert stage.rows()["three"] == ("cannot tell", ExitCode.CANNOT_TELL)
     assert (stage.rows()["small"], stage.rows()["two"]) == (("not promoted", 0), ("not promoted", 0))
     said = capsys.readouterr().err
-    assert "Nothing was written: of 3 suites, 1 cannot be promoted: three." in said
+    assert "Nothing was written: 1 of 3 suites cannot be promoted: three." in said
     assert "name these: raggate.two.yml, raggate.yml" in said
     assert "has no run of this suite" in stage.state.summary
     assert stage.step(run_id=number, config="raggate.yml\nraggate.two.yml") == 0

@@ -67,7 +67,8 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         fake.assert_clean()
 
 
-TITLE = "raggate: notes does not pass on main"
+TITLE = "raggate: 7 of 27 questions broke on main (suite notes)"
+BROKEN = "raggate: invariant broken on main (suite notes)"
 
 
 def test_opened_once_and_closed_by_a_pass(stage: Stage) -> None:
@@ -76,21 +77,25 @@ def test_opened_once_and_closed_by_a_pass(stage: Stage) -> None:
     assert stage.issues == []
     stage.run(2, "regression")
     assert stage.issues == [("open", TITLE)]
-    assert f"The first commit that was measured so is [`{COMMITS[2][:7]}`]" in stage.body(1)
+    assert f"**main** is red since [`{COMMITS[2][:7]}`]" in stage.body(1)
+    assert ", last at" not in stage.body(1)
     assert "Questions that broke" in stage.body(1)
+    assert stage.body(1).index("questions broke") < stage.body(1).index("is red since")
     stage.run(3, "invariant-broken")
-    assert stage.issues == [("open", TITLE)]
-    assert f"The first commit that was measured so is [`{COMMITS[2][:7]}`]" in stage.body(1)
-    assert f"The newest one is [`{COMMITS[3][:7]}`]" in stage.body(1)
+    assert stage.issues == [("open", BROKEN)]
+    assert f"is red since [`{COMMITS[2][:7]}`]" in stage.body(1)
+    assert f", last at [`{COMMITS[3][:7]}`]" in stage.body(1)
     stage.run(4, "pass")
-    assert stage.issues == [("closed", TITLE)]
+    assert stage.issues == [("closed", BROKEN)]
     (comment,) = stage.repository.comments_of(1)
+    assert f"✅ It passes again: [`{COMMITS[4][:7]}`]" in comment.body
+    assert f"✅ **main** passes again: [`{COMMITS[4][:7]}`]" in stage.body(1)
     for text in (comment.body, stage.body(1)):
-        assert f"✅ It passes again, at [`{COMMITS[4][:7]}`]" in text
-        assert f"measured not to was [`{COMMITS[2][:7]}`]" in text
+        assert f". Red since [`{COMMITS[2][:7]}`]" in text
+    assert "is red since" not in stage.body(1)
     stage.run(5, "regression")
-    assert stage.issues == [("closed", TITLE), ("open", TITLE)]
-    assert f"The first commit that was measured so is [`{COMMITS[5][:7]}`]" in stage.body(2)
+    assert stage.issues == [("closed", BROKEN), ("open", TITLE)]
+    assert f"is red since [`{COMMITS[5][:7]}`]" in stage.body(2)
     assert stage.said == []
 
 

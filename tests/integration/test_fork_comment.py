@@ -308,7 +308,7 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     assert told.failure is not None
     assert (told.code, told.suite) == (3, "raggate.yml")
     assert "first run" in " ".join(told.failure.lines)
-    assert "**Next:** What is above says why" in comment.render(told.failure, Publication())
+    assert "**Next:** The message above says why" in comment.render(told.failure, Publication())
 
 
 @pytest.mark.parametrize("measured", [True, False])
@@ -344,7 +344,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     (written,) = stage.repository.comments_of(7)
     assert done.url
     assert not done.failed
-    assert ("(suite small)" in written.body, "own policy" in written.body) == (True, measured)
+    assert ("(suite small)" in written.body, "own files" in written.body) == (True, measured)
     assert "Judged for a merge into main." in written.body
 
 

@@ -156,7 +156,7 @@ def test_one_comment_has_all_suites(stage: Stage, measured: Measured) -> None:
     assert stage.state.outputs["comment-url"]
     text = visible(stage.comment)
     assert "3 suites: 1 regression, 1 pass, 1 not run" in text
-    assert "judged here by this repository's own policy" in text
+    assert "judged here by this repository's own files" in text
     assert "nothing under services/docs/vault differs" in text
     assert text.index("poor") < text.index("good") < text.index("docs")
     assert "3 suites" in stage.state.summary

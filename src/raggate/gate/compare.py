@@ -129,10 +129,11 @@ def _config_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[tuple[str
     before, now = baseline.scorecard.fingerprint, scorecard.fingerprint
     if not before:
         return ()
+    # what the baseline did not record yet has not changed
     return tuple(
-        (key, _in_words(before.get(key, "not known")), _in_words(now.get(key, "not known")))
-        for key in sorted((set(before) | set(now)) - _NOT_CONFIGURATION)
-        if before.get(key) != now.get(key)
+        (key, _in_words(before[key]), _in_words(now.get(key, "not known")))
+        for key in sorted(set(before) - _NOT_CONFIGURATION)
+        if before[key] is not None and before[key] != now.get(key)
     )
 
 

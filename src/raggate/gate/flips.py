@@ -185,6 +185,9 @@ def _order(flip: Flip) -> tuple[object, ...]:
 def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, evidence: CauseEvidence) -> Flip | None:
     case = item.case
     before, after = old.rank, new.rank
+    flag = FALSE_ABSTENTION_RATE if case.answerable else ABSTENTION_ACCURACY
+    # an API that did not report yet whether it abstains has gained nothing by reporting it
+    newly_reported = old.values.get(flag) is None and new.values.get(flag) is not None
     if not case.answerable:
         metric = ABSTENTION_ACCURACY
         was, now = mostly(old.values.get(metric)), mostly(new.values.get(metric))
@@ -199,7 +202,7 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, ev
         # found as before, but refused: the user sees the refusal
         metric = FALSE_ABSTENTION_RATE
         was, now = map(_not_refused, (old, new))
-    if was == now:
+    if was == now or (metric in ABSTENTION and newly_reported):
         return None
     asked = Asked(item=item, metric=metric, before=before, after=after, old=old, evidence=evidence)
     return _described("broke" if was else "fixed", asked)

@@ -43,7 +43,7 @@ def weaker(
         if before.value is not None and (
             now.value is None or improvement(now.direction, before.value, now.value) < -EPSILON
         ):
-            yield name
+            yield figures.title(name)
     gone = {case.case_id for case in old.scorecard.cases} - {case.case_id for case in new.scorecard.cases}
     if gone:
         yield f"{counted(len(gone), 'question')} fewer"
@@ -97,7 +97,7 @@ def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
             less = kept.drops < entry.drops - EPSILON or improvement(now.direction, entry.best, kept.best) < -EPSILON
             recorded = kept.lowered not in {None, entry.lowered}
             if less and not recorded and improvement(now.direction, before.value, now.value) <= EPSILON:
-                yield metric if len(old.accepted) == 1 else f"{metric} ({cut(mode)})"
+                yield figures.title(metric) if len(old.accepted) == 1 else f"{figures.title(metric)} ({cut(mode)})"
 
 
 def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -> Preview:
@@ -179,11 +179,11 @@ def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
 def unmet(own: Sequence[Finding], counted: Sequence[Finding]) -> tuple[tuple[str, str, str], ...]:
     """What does not hold when the change's own questions are asked over its own notes, and held where it counted.
 
-    Each by its level, its name and an example, those that break the gate first.
+    Each by its level, its name, and the breach with an example, those that break the gate first.
     """
     before = {finding.invariant for finding in counted}
     return tuple(
-        (finding.level, finding.invariant, finding.examples[0] if finding.examples else finding.message)
+        (finding.level, finding.invariant, " ".join([finding.message, *finding.examples[:1]]))
         for finding in own
         if finding.invariant not in before
     )
@@ -356,10 +356,10 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
 
 def _warnings(preview: Preview) -> Iterator[Reason]:
     for problem in preview.problems:
-        yield Reason("preview", f"raggate does not know all effects of a merge: {problem}")
-    broken = [f"{name} ({example})" for level, name, example in preview.unmet if level == "error"]
+        yield Reason("preview", f"raggate could not look at everything that merging would change: {problem}")
+    broken = [f"{breach} ({name})" for level, name, breach in preview.unmet if level == "error"]
     if broken:
-        message = f"on this change's own questions and notes the API breaks invariants: {wording.some(broken)}"
+        message = f"with this change's own questions and notes the API breaks invariants: {wording.some(broken)}"
         yield Reason("breaks-gate", message)
     yield from (Reason(code, f"merging this change {effect}") for code, effect in _effects(preview))
 
@@ -375,7 +375,7 @@ def _effects(preview: Preview) -> Iterator[tuple[str, str]]:
         f"{len(names)} {how} ({wording.some(names)})" for how, names in (done | dict(preview.weakened)).items() if names
     ]
     if edits:
-        yield "edits-gate", f"edits the questions that judge: {'; '.join(edits)}"
+        yield "edits-gate", f"edits the questions that judge: {', '.join(edits)}"
     if preview.unmarked:
         yield "unmarks-notes", f"makes text of private notes public: {wording.some(preview.unmarked)}"
     if preview.baseline == "removed":

@@ -28,13 +28,14 @@ MOST = 500
 
 
 class BranchRun(Struct, frozen=True, kw_only=True):
-    """How a run of a branch was judged, and what gives the report of it as Markdown."""
+    """How a run of a branch was judged, the title of an issue about it, and its text by the first and this push."""
 
     branch: str
     suite: str
     push: Push
     links: Links
-    report: Callable[[], str]
+    title: str
+    report: Callable[[tuple[Push, ...]], str]
 
     @property
     def key(self) -> str:
@@ -66,7 +67,7 @@ def tell(repository: Repository, run: BranchRun) -> str:
     if newest.state.pushes[-1].order >= run.push.order:
         return newest.url
     if run.push.verdict in WORSE:
-        _change(repository, newest, run)
+        _change(repository, newest, run, title=encodable(run.title))
         return newest.url
     # two runs at the same time may have opened two; the newest remembers the pass, also if a person closed it
     for issue in own:
@@ -106,7 +107,7 @@ def _is_news(repository: Repository, run: BranchRun, newest: Issue | None) -> bo
 
 
 def _open(repository: Repository, run: BranchRun) -> str:
-    content = {"title": encodable(words.title(run.suite, run.branch)), "body": _body(run, (run.push,))}
+    content = {"title": encodable(run.title), "body": _body(run, (run.push,))}
 
     def find_existing() -> Issue | None:
         return next((issue for issue in _own(repository, run.key) if issue.state.pushes == (run.push,)), None)
@@ -138,8 +139,4 @@ def _close(repository: Repository, issue: Issue, run: BranchRun) -> None:
 
 
 def _body(run: BranchRun, pushes: tuple[Push, ...]) -> str:
-    if run.push.verdict == "pass":
-        first = words.closing(pushes[0], run.push, run.links) + "\n"
-    else:
-        first = words.opening(pushes[0], run.push, run.branch, run.links)
-    return encodable(marker.encode(State(suite=run.key, pushes=pushes)) + first + run.report())
+    return encodable(marker.encode(State(suite=run.key, pushes=pushes)) + run.report(pushes))

@@ -85,7 +85,8 @@ class StepReporter:
             suite=outcome.suite,
             push=self._push(name_of(outcome.code)),
             links=self._links_of(outcome),
-            report=lambda: self._report(outcome, limit=ISSUE_BYTES),
+            title=comment.issue_title(outcome.ended, self.event.head_ref),
+            report=lambda pushes: self._issue(outcome, pushes),
         )
         try:
             branch_issue.tell(self.repository, run)
@@ -158,6 +159,11 @@ class StepReporter:
     def _report(self, outcome: SuiteOutcome, *, limit: int) -> str:
         """Render the report of one suite, in at most `limit` bytes of UTF-8."""
         return self.clean(comment.render_summary(outcome.ended, self._publication(outcome), limit=limit))
+
+    def _issue(self, outcome: SuiteOutcome, pushes: Sequence[Push]) -> str:
+        """Render the issue about the branch that was pushed."""
+        publication, branch = self._publication(outcome), self.event.head_ref
+        return self.clean(comment.render_issue(outcome.ended, publication, pushes, branch, limit=ISSUE_BYTES))
 
     def _publication(self, outcome: SuiteOutcome | None = None) -> Publication:
         """What a page tells beside the verdict of a suite, or of all of them."""

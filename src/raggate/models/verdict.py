@@ -243,7 +243,7 @@ class Preview(Struct, frozen=True, kw_only=True):
             the baseline that the change leaves; empty where one can, or it leaves none.
         edited: other files that judge: what they hold, how many lines are gone or edited, and how many new.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
-            `unmet`: level, name and first example of each invariant that does not hold there, and did where it counted.
+            `unmet`: level, name and breach of each invariant that does not hold there, and did where it counted.
         breaks: why its files cannot be used: once it is merged, nothing is measured any more.
         unseen: what of its files could not be looked at, and why.
         retired: whether it takes the suite off the list that the step asks.

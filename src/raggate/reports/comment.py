@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from raggate.base.errors import ExitCode
@@ -19,6 +19,7 @@ from raggate.reports.parts.document import (
     Part,
     Span,
     bold,
+    commit,
     line,
     markdown_item,
     page,
@@ -35,27 +36,24 @@ SHOWN_LINES = 30
 
 _NEXT: Mapping[int, str] = {
     ExitCode.USAGE: "Correct what is named above, then push or run it again. Nothing was measured.",
-    ExitCode.CANNOT_TELL: "Find the cause in the log, then run the job again. Nothing is said about the quality of "
-    "this change: it could not be measured well enough.",
-    ExitCode.INTERRUPTED: "Run the job again for a verdict: it was cancelled before there was one.",
-    ExitCode.INTERNAL: "Please report it: this is a bug in raggate, not in this change. The traceback is in the log of "
-    "the job.",
+    ExitCode.CANNOT_TELL: "Find the cause in the log, then run the job again. This says nothing about your change: it "
+    "could not be measured.",
+    ExitCode.INTERRUPTED: "Run the job again: it was cancelled before it had a verdict.",
+    ExitCode.INTERNAL: "Please report this bug in raggate. Your change did not cause it. The traceback is in the log "
+    "of the job.",
 }
 _RELAYED: Mapping[int, str] = {
-    ExitCode.USAGE: "Correct what is named above in the files of the base branch, or in the workflow that judges: a "
-    "push to this change corrects neither. Nothing was judged.",
-    ExitCode.CANNOT_TELL: "What is above says why; the log of the workflow run may say more. Nothing is said about the "
-    "quality of this change: it could not be judged.",
+    ExitCode.USAGE: "Correct it in the files of the base branch, or in the workflow that judges. A push to this pull "
+    "request cannot correct it. Nothing was judged.",
+    ExitCode.CANNOT_TELL: "The message above says why, and the log of the workflow run may say more. This says nothing "
+    "about your change: it could not be judged.",
 }
 """Where a trusted workflow judges what an untrusted run has measured."""
 
-_CLAIMED = (
-    "Look into the log of the run: all that is known of it is its own word. Nothing is said about the quality of this "
-    "change."
-)
+_CLAIMED = "Read the log of that run: nothing else is known about it. This says nothing about your change."
 _KILLED = (
-    "Run the job again; if it ends so again, look at its log and at the memory of the runner. It ended without a word, "
-    "as when it is killed or out of memory."
+    "Run the job again. It stopped without output: it may have been killed, or have run out of memory. If it stops "
+    "again, read its log and check the memory of the runner."
 )
 TOP = 3
 """What a loud comment names."""
@@ -139,26 +137,38 @@ def paragraphs(*texts: str) -> str:
     return "\n\n".join(filter(None, texts)) + "\n"
 
 
-def title(suite: str, branch: str) -> str:
-    """Name the issue, in plain text."""
-    return f"raggate: {plain(suite, limit=80)} does not pass on {plain(branch, limit=80)}"
+def issue_title(ended: Ended, branch: str) -> str:
+    """Name the issue about a branch, in plain text: how many questions broke there, or the verdict."""
+    if isinstance(ended, RunFailure):
+        what, suite = ended.label, ended.suite or ""
+    else:
+        what, suite = header.heading(ended) or ended.verdict.outcome, ended.run.suite
+    return f"raggate: {what} on {plain(branch, limit=80)} (suite {plain(suite, limit=80)})"
 
 
-def opening(first: Push, newest: Push, branch: str, links: Links) -> str:
-    """Name the commit since which a branch does not pass. It is not blamed: unmeasured commits may be the cause."""
-    again = f" The newest one is {commit_link(links, newest.head)}." if newest.head != first.head else ""
-    return (
-        f"**{safe(branch, limit=100)} does not pass.** The first commit that was measured so is "
-        f"{commit_link(links, first.head)}.{again}\n\n"
-        "<sub>Commits that came with the first one, or before it without being measured, may be the cause too. raggate "
-        "writes this text anew after every run, and closes the issue when one passes.</sub>\n\n"
-    )
+def render_issue(ended: Ended, publication: Publication, pushes: Sequence[Push], branch: str, *, limit: int) -> str:
+    """Render the issue about a branch in at most `limit` bytes of UTF-8: the report, and since when it is red.
+
+    The first commit is not blamed: commits that were not measured may be the cause too. `pushes` begin with it.
+    """
+    links, name = publication.links, bold(branch, 100)
+    first, newest = (commit(push.head, links) for push in (pushes[0], pushes[-1]))
+    if pushes[-1].verdict == "pass":
+        blocks: tuple[Paragraph, ...] = (
+            Paragraph((line("✅ ", name, " passes again: ", newest, ". Red since ", first),)),
+        )
+    else:
+        last = (", last at ", newest) if len(pushes) > 1 else ()
+        about = "Commits merged together with the first one may be the cause too. A pass closes this issue."
+        blocks = (Paragraph((line(name, " is red since ", first, *last),)), Paragraph((line(about),), soft=True))
+    top, *rest = parts_of(ended, publication)
+    parts = [top, Part(name="since when", blocks=blocks, rank=KEPT), *rest]
+    return page(parts, utf8_bytes, limit, links=links, elsewhere=sections.elsewhere(publication))
 
 
 def closing(first: Push, passed: Push, links: Links) -> str:
     """The comment that closes the issue: it passes again, and which commit failed first."""
-    since = f"The first commit that was measured not to was {commit_link(links, first.head)}."
-    return f"✅ It passes again, at {commit_link(links, passed.head)}. {since}\n"
+    return f"✅ It passes again: {commit_link(links, passed.head)}. Red since {commit_link(links, first.head)}.\n"
 
 
 def render_whole(ended: Ended) -> str:

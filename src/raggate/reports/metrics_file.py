@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from raggate.base.jsonio import dumps
-from raggate.base.numbers import rounded, rounded_or_none
+from raggate.base.numbers import STORED_DECIMALS, rounded, rounded_or_none
 from raggate.models.judging import JudgingSummary
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Operations, Scorecard
@@ -92,7 +92,8 @@ def _mode(slices: dict[str, dict[str, MetricValue]], counts: dict[str, int]) -> 
 
 def _bucket(values: dict[str, MetricValue], count: int) -> dict[str, Any]:
     return {
-        **{metric: rounded_or_none(value.value) for metric, value in values.items()},
+        # a trend is read from here, and shown beside the values of baselines
+        **{metric: rounded_or_none(value.value, STORED_DECIMALS) for metric, value in values.items()},
         "count": count,
         "n": {metric: value.n for metric, value in values.items()},
         "unscored": {metric: value.unscored for metric, value in values.items() if value.unscored},

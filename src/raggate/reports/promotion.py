@@ -44,12 +44,12 @@ LONGEST_TITLE = 256
 """Characters; GitHub refuses a pull request with a longer title."""
 
 _CHECKS = (
-    "A workflow opened this pull request. With a workflow's own token such events start no workflows, or only after "
-    "somebody with write access has approved them. If required checks are missing below, do one of these:",
-    "press “Approve workflows to run”, where that is offered;",
-    "close this pull request and open it again;",
-    'push an empty commit to its branch: `git commit --allow-empty --message "Run the checks" && git push`;',
-    "let that workflow use the token of a GitHub App, whose pull requests start workflows like anybody's.",
+    "A workflow opened this pull request, so GitHub may not start its checks. If required checks are missing below, do "
+    "one of these:",
+    "press “Approve workflows to run”, if GitHub offers it",
+    "close this pull request and open it again",
+    'push an empty commit to its branch: `git commit --allow-empty --message "Run the checks" && git push`',
+    "give that workflow the token of a GitHub App: its pull requests start checks like yours",
 )
 
 
@@ -87,7 +87,7 @@ def unsigned_warning(why: str) -> str:
     """Warn that GitHub did not sign the commit of a pull request; `why` is the reason it gives."""
     return (
         f"GitHub did not sign the commit of this pull request ({why}). A rule that requires "
-        "signed commits will keep it from being merged."
+        "signed commits will block the merge."
     )
 
 
@@ -143,7 +143,7 @@ def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
     rows = [(card.suite, card.run_id, kind or "nothing") for card, kind in zip(cards, kinds, strict=True)]
     table = Table(("suite", "run", "accepted with it"), rows, whole=True)
     first = entries[0][0]
-    sentence = f"The baselines of {counted(len(entries), 'suite')} on {context.target} become others."
+    sentence = f"{counted(len(entries), 'suite')} get a new baseline on {context.target}."
     opening = _head("new baselines", sentence, first, context, accepts=any(kinds))
     text = _page([opening, Part(name="the suites", blocks=(table,), rank=KEPT), _checks(context)], context, limit)
     # what accepts a loss is read first
@@ -219,10 +219,10 @@ def _values(proposal: BaselineCandidate, context: PromotionContext) -> Part:
 
 
 def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
-    text = f'Values over all questions of each side; "before" is the baseline on {context.target}.'
+    text = f'Values over all questions. "Before" is the baseline on {context.target}.'
     if not any(row.shared and not row.same_cases for row in rows):
         return text
-    return f"{text} The change is over the shared questions; values differ also by those added, removed or relabelled."
+    return f"{text} The change is over shared questions only: others were added, removed or relabelled."
 
 
 def _row(row: MetricChange, *, several: bool) -> tuple[Cell, ...]:
@@ -285,7 +285,7 @@ def _ratchet(context: PromotionContext) -> Part:
     ]
     head = ("metric", "best accepted", "given up since", "since", "last lowered")
     total = sum(map(len, context.accepted.values()))
-    title = f"Given up in small drops since the best accepted value: {len(rows)} of {counted(total, 'value')}"
+    title = f"Below the best accepted value: {len(rows)} of {counted(total, 'value')}"
     blocks = (Table(head, rows, head[1:3], most=SHOWN),) if rows else ()
     return Part(name="ratchet", title=title, blocks=blocks, folded=True, rank=5)
 
@@ -344,7 +344,7 @@ def refusal(refused: Sequence[SuiteOutcome], passed: Sequence[str], *, between: 
 def _why(refused: Sequence[SuiteOutcome], passed: Sequence[str], between: str = ", ") -> list[str]:
     of = counted(len(refused) + len(passed), "suite")
     names = ", ".join(one.suite for one in refused)
-    lines = [f"Nothing was written: of {of}, {len(refused)} cannot be promoted: {names}."]
+    lines = [f"Nothing was written: {len(refused)} of {of} cannot be promoted: {names}."]
     if passed:
-        lines.append(f"The others pass their checks. To promote them alone, name these: {between.join(passed)}")
+        lines.append(f"To promote only the others, name these: {between.join(passed)}")
     return lines

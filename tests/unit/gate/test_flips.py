@@ -139,6 +139,15 @@ class TestAbstention:
     def answer(self, *chunks: Chunk, abstained: bool) -> LabelledResult:
         return answered(self.CASE, response=make_response(*chunks, abstained=abstained))
 
+    def test_reported_for_the_first_time(self) -> None:
+        """It gains nothing when a configuration begins to read whether the API abstains; it loses when that ends."""
+        old, new = (score(make_run(self.answer(abstained=True)), (5,)).cases[0] for _ in range(2))
+        unread_score = replace(old, values={**old.values, "abstention_accuracy": None})
+        item = self.answer(abstained=True)
+        assert find_flips(make_run(item), [(unread_score, new)], 5) == ()
+        (lost,) = find_flips(make_run(item), [(old, unread_score)], 5)
+        assert lost.kind == "broke"
+
     def test_answers_now(self) -> None:
         """It breaks when the API stops abstaining, and names what was retrieved first."""
         found = broke(self.answer(OTHERS[0], abstained=False), self.answer(abstained=True))

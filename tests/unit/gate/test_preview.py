@@ -201,7 +201,7 @@ def test_baseline(before: bytes | None, now: bytes | None, state: str, values: t
     """The baseline file is told with what it would change."""
     found = preview.changes(inputs(stored=before), inputs(stored=now), DIRECTIONS)
     assert (found.baseline, found.values) == (state, values)
-    assert found.lowered == (("hit_at_1",) if values else ())
+    assert found.lowered == (("hit@1",) if values else ())
 
 
 def test_a_baseline_that_holds_to_less() -> None:
@@ -209,8 +209,8 @@ def test_a_baseline_that_holds_to_less() -> None:
     old = make_scorecard(*(make_case_score(name, {"hit_at_5": 0.0, "precision_at_1": 1.0}) for name in ("q1", "q2")))
     new = make_scorecard(make_case_score("q1", {"hit_at_5": 1.0, "precision_at_1": 0.5}))
     before, now = (inputs(stored=baseline.write(side, {}), config=GATES_PRECISION) for side in (old, new))
-    assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1", "1 question fewer")
-    assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
+    assert preview.changes(before, now, DIRECTIONS).lowered == ("precision@1", "1 question fewer")
+    assert preview.changes(now, before, DIRECTIONS).lowered == ("hit@5",)
 
 
 def test_a_baseline_that_is_of_other_questions() -> None:
@@ -242,7 +242,7 @@ def test_a_baseline_that_forgets_what_was_given_up() -> None:
             sides.append(inputs(stored=baseline.write(card, {}, accepted)))
         return preview.changes(*sides, DIRECTIONS).lowered
 
-    forgotten = ("the record of what hit_at_5 lost",)
+    forgotten = ("the record of what hit@5 lost",)
     assert changed(RatchetEntry(best=1.0, drops=0.0, since="2026-01-01")) == forgotten
     assert changed(RatchetEntry(best=0.5, drops=0.04, since="2026-01-01")) == forgotten
     assert changed(None) == forgotten
@@ -454,7 +454,7 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
                 golden=GoldenChanges(removed=("q1", "q2"), relabelled=("q3",), added=("q5",)),
                 weakened={"asked in fewer modes": ("q4",)},
             ),
-            "merging this change edits the questions that judge: 2 removed (q1, q2); 1 relabelled (q3); "
+            "merging this change edits the questions that judge: 2 removed (q1, q2), 1 relabelled (q3), "
             "1 asked in fewer modes (q4)",
         ),
         (

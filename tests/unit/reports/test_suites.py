@@ -65,7 +65,7 @@ def test_links_to_an_untrusted_run(few: tuple[SuiteOutcome, ...]) -> None:
         page = suites.render(few, Publication(links=links_of(few[0]), relayed=relayed), links_of)
         assert words in page
         assert ("Workflow run with the" in page) != relayed
-        assert ("that run are its own word" in page) == relayed
+        assert ("verdict.json of that run" in page) == relayed
 
 
 def test_screen(screen: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:

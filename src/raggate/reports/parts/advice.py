@@ -16,34 +16,33 @@ RED = ("regression", "failed in part")
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 """Ids that need no quotes in a shell and are no options."""
 
+_ON_PURPOSE = "promote a run without it: `raggate promote latest --allow-regression --reason TEXT`."
 _BY_CODE = {
-    "stopped": "read the end of {log} for what the API says of it; `raggate probe` shows whether it starts, and what "
-    "an answer of it lacks. Then run the job again.",
+    "stopped": "read the end of {log}. `raggate probe` shows whether the API starts, and what its answer lacks. Then "
+    "run the job again.",
     "too-many-errors": "run `raggate probe` to see what an answer lacks, and read {log}. If calls time out, lower "
     "`ask.concurrency` or raise `ask.timeout`.",
-    "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "
-    "changed since the baseline, in it or around it: code, data, a model or a dependency.",
-    "not-confirmed": "measure how noisy the API is with `raggate calibrate` and promote that run, so that a loss is "
-    "told from noise; or find out why the same question gets other answers.",
-    "vanished": "ask and score it again; if it is gone on purpose, promote a run without it, with "
-    "`--allow-regression` and a reason.",
-    "vault-changed": "promote a run over the notes as they are now, or let such a change pass with a warning: "
+    "base-fails-too": "if the base branch answers as it should, promote a run of it. Otherwise find what changed since "
+    "the baseline: code, data, a model or a dependency.",
+    "not-confirmed": "measure how noisy the API is with `raggate calibrate`, and promote that run. Or find out why the "
+    "same question gets different answers.",
+    "vanished": f"ask and score it again. If it is gone on purpose, {_ON_PURPOSE}",
+    "vault-changed": "promote a run over today's notes. Or let changed notes pass with a warning: "
     "`gate.on_vault_change: warn`.",
-    "zero-cases": "`raggate lint` says whether `golden` names any question for the modes of `ask.modes`.",
-    "not-asked": "run the job again; the results in the run directory lack the questions that were left out.",
-    "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
-    "breaks-gate": "correct the file that is named; `raggate lint` checks it before you push.",
-    "retires-suite": "put the configuration back; if the suite is to end, it is merged against this check.",
-    "little-overlap": "run the version that the baseline is from on the questions as they are now, and promote that "
-    "run.",
-    "index-smaller": "find out what the index was built without, then run the job again; if notes are left out on "
-    "purpose, promote a run without them, with `--allow-regression` and a reason.",
-    "field-vanished": "let the API return it again; if it is gone on purpose, promote a run without it, with "
-    "`--allow-regression` and a reason.",
+    "zero-cases": "run `raggate lint`: it shows whether `golden` has questions for the modes in `ask.modes`.",
+    "not-asked": "run the job again: the results in the run directory lack some questions.",
+    "no-match": "make the API and the golden set name notes and headings in the same way. Until then nothing can be "
+    "scored.",
+    "breaks-gate": "correct the file that is named above. `raggate lint` checks it before you push.",
+    "retires-suite": "put the configuration back. If you want to end this suite, merge against this check.",
+    "little-overlap": "run the version of the baseline with today's questions, and promote that run.",
+    "index-smaller": f"find out what the index lacks, then run the job again. If you left out notes on purpose, "
+    f"{_ON_PURPOSE}",
+    "field-vanished": f"let the API return it again. If it is gone on purpose, {_ON_PURPOSE}",
 }
 """Code of the reason that comes first -> what to do; `{log}` stands for where the API's output is."""
 
-_NO_VERDICT = "settle what is named above, then run the job again; the check stays red until then."
+_NO_VERDICT = "correct what is named above, then run the job again. The check stays red until then."
 
 
 LOOK_FIRST = "Look at the numbers and at the questions that were not found. Later changes are compared with them."
@@ -61,9 +60,9 @@ def next_step(review: Review, lists: str = "in `report.html`") -> str:
     if verdict.outcome in RED:
         return _regression(review, lists)
     if verdict.outcome == "invariant broken":
-        return "correct what is named under each invariant, or set its level in `invariants`; then run it again."
+        return "correct what is named under each invariant, or set its level in `invariants`. Then run it again."
     if verdict.outcome == "interrupted":
-        return "run the job again: it was cancelled before there was a verdict."
+        return "run the job again: it was cancelled before it had a verdict."
     codes = [reason.code for reason in verdict.reasons]
     if set(codes) <= {"no-baseline"}:
         return ""
@@ -83,16 +82,18 @@ def log_place(run: Run) -> str:
 def _regression(review: Review, lists: str) -> str:
     codes = {reason.code for reason in review.verdict.reasons}
     if codes == {"waiver-expired"}:
-        return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
+        return "remove the expired entry from `waivers`, or give it a later `expires`. Then push again."
     # with --against the keys are those of the commit, not of the files here
-    merged = ", which counts once it is merged" if review.judged_by else ""
-    end = f"A loss that is meant takes an entry under `waivers`{merged}."
+    if review.judged_by:
+        end = "If you accept the loss, add it under `waivers`, which counts after the merge."
+    else:
+        end = "If you accept the loss, add it under `waivers`, or promote this run with `--allow-regression`."
     first = first_red(review)
     if first is None:
-        return f"run it again on your branch. {end}"
+        return f"run it again. {end}"
     # a backtick in an id would begin or end a key
     name = cut(first.case_id, limit=80).replace("`", "'")
-    return f"ask question {name} on your branch, then compare its two lists {lists}. {end}"
+    return f"ask question {name}, then compare its two lists {lists}. {end}"
 
 
 def command(review: Review) -> str:

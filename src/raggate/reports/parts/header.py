@@ -57,8 +57,8 @@ _ALERTS = {
     "internal error": "CAUTION",
 }
 _RELAYED = (
-    "Measured by an untrusted run, judged here by this repository's own policy. The report and the verdict.json of "
-    "that run are its own word."
+    "Measured by an untrusted run, and judged here by this repository's own files. Do not rely on the report and the "
+    "verdict.json of that run."
 )
 _WAIVED = ("expired", "active", "unused")
 _SOON_DAYS = 14

@@ -127,8 +127,8 @@ def offer(review: Review) -> Part:
     named = ", ".join(f"{figures.title(row.delta.metric)} {figures.change(row.delta)}" for row in better[:NAMED])
     more = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
     text = (
-        "Once this is merged, promote it (the promotion workflow, or `raggate promote <run directory>`): until then a "
-        "later change can lose this gain unnoticed."
+        "After the merge, promote it with the promotion workflow or `raggate promote latest`. Until then a later "
+        "change can lose this gain unnoticed."
     )
     blocks = (Paragraph((line(Span(text, "own")),)),)
     return Part(name="an offer to promote", title=f"📈 Better: {named}{more}", blocks=blocks, rank=3)
@@ -277,7 +277,7 @@ def if_merged(review: Review) -> list[Part]:
             )
             for delta in preview.rows[:60]
         ]
-        note = "Measured on this pull request's own questions and notes; it decides nothing."
+        note = "Measured with this pull request's own questions and notes. It decides nothing."
         head = ("metric", "change", "counted → its own", "questions")
         own += [Paragraph((line(note),), soft=True), Table(head, rows, head[1:])]
     return [
@@ -294,11 +294,11 @@ def _merged_lines(preview: Preview) -> list[str]:
         *_named_groups({"⚠️ text no longer private": preview.unmarked}),
         *_note_lines(preview.vault),
         *_replaced(preview),
-        *(f"⚠️ after a merge no run passes until one is promoted: {reason}" for reason in preview.outdated),
+        *(f"⚠️ after the merge every run fails until you promote a new baseline: {why}" for why in preview.outdated),
         *(f"⚠️ {what}: {gone} gone or edited, {new} new" for what, gone, new in preview.edited),
         *(
-            f"{'⛔' if level == 'error' else '⚠️'} invariant {name} is not met: {own}"
-            for level, name, own in preview.unmet
+            f"{'⛔' if level == 'error' else '⚠️'} {breach} ({'error' if level == 'error' else 'warning'}: {name})"
+            for level, name, breach in preview.unmet
         ),
     ]
 
@@ -313,7 +313,7 @@ def _settings(preview: Preview) -> Iterator[str]:
 
 def _replaced(preview: Preview) -> Iterator[str]:
     if preview.baseline == "removed":
-        yield "⚠️ baseline removed: after a merge there is nothing to compare with"
+        yield "⚠️ baseline removed: after the merge there is nothing to compare with"
     elif preview.baseline != "same":
         yield f"baseline {preview.baseline}"
     yield from _named_groups({"⚠️ baseline makes the gate weaker for later changes": preview.lowered})

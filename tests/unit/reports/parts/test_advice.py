@@ -26,17 +26,17 @@ def later(run: Run) -> Run:
 @each_row(
     ("run", "place", "step"),
     [
-        (RUN, "api.log in the run directory", "read the end of `api.log` in the run directory for what"),
+        (RUN, "api.log in the run directory", "read the end of `api.log` in the run directory."),
         (
             replace(RUN, config=make_config(api={"container": {"image": "api", "port": 80}})),
             "api.log in the run directory",
-            "read the end of `api.log` in the run directory for what",
+            "read the end of `api.log` in the run directory.",
         ),
-        (later(RUN), "api.log where the run was measured", "read the end of `api.log` where the run was measured for"),
-        (replace(RUN, config=make_config()), "", "read the end of the API's own log for what"),
-        (later(replace(RUN, config=make_config())), "", "read the end of the API's own log for what"),
-        (replace(RUN, config=PROGRAM), "", "read the end of the API's own log for what"),
-        (replace(RUN, config=ImportedConfig(system="kebab")), "", "read the end of the API's own log for what"),
+        (later(RUN), "api.log where the run was measured", "read the end of `api.log` where the run was measured."),
+        (replace(RUN, config=make_config()), "", "read the end of the API's own log."),
+        (later(replace(RUN, config=make_config())), "", "read the end of the API's own log."),
+        (replace(RUN, config=PROGRAM), "", "read the end of the API's own log."),
+        (replace(RUN, config=ImportedConfig(system="kebab")), "", "read the end of the API's own log."),
     ],
     ids=["a command", "a container", "judged later", "by address", "by address, later", "a program", "imported"],
 )
@@ -49,11 +49,9 @@ def test_where_the_output_of_the_api_is(run: Run, place: str, step: str) -> None
 def test_where_a_waiver_counts() -> None:
     """A waiver counts once it is merged if a commit judges, and at once otherwise."""
     found = regression()
-    assert next_step(found).endswith(
-        "A loss that is meant takes an entry under `waivers`, which counts once it is merged."
-    )
+    assert next_step(found).endswith("If you accept the loss, add it under `waivers`, which counts after the merge.")
     own = replace(found, run=replace(found.run, provenance=replace(found.run.provenance, against=None)))
-    assert next_step(own).endswith("A loss that is meant takes an entry under `waivers`.")
+    assert next_step(own).endswith("add it under `waivers`, or promote this run with `--allow-regression`.")
 
 
 def _lost(case_id: str, code: Any, **fields: Any) -> Flip:

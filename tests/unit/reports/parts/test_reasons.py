@@ -62,11 +62,11 @@ def test_numbers_name_what_is_waived() -> None:
 def test_a_regression_begins_with_its_first_question() -> None:
     """The command asks it alone; an id that could not be copied, or makes a mark of its own, is only named."""
     found = reproduced_by(review("regression"), "raggate check")
-    assert advice.next_step(found).startswith("ask question q07 on your branch, then compare its two lists")
+    assert advice.next_step(found).startswith("ask question q07, then compare its two lists")
     assert advice.command(found) == "raggate check --case q07"
     flips = (replace(found.comparison.flips[0], case_id="a`b`\nc"), *found.comparison.flips[1:])
     odd = replace(found, comparison=replace(found.comparison, flips=flips))
-    assert advice.next_step(odd).startswith("ask question a'b' c on your branch")
+    assert advice.next_step(odd).startswith("ask question a'b' c, then compare")
     assert advice.command(odd) == "raggate check"
     # a partial run has a choice already, to which a further id would add
     partial = reproduced_by(failed_in_part(), "raggate check --case q01 --case q03")
