@@ -68,6 +68,8 @@ Sort = Literal[
     "symptom",
 ]
 
+MOST_GONE = 0.05
+"""Share of the notes that come back which may be gone from all answers while other scores count as a cause."""
 _MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
 """Changes that explain a question by where its passage stands."""
 
@@ -146,7 +148,13 @@ class Change(Struct, frozen=True, kw_only=True):
 
 def overall_changes(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> list[Change]:
     """Return what changed as a whole: of the index first, then by mode."""
-    return [*_of_index(index, evidence, worse), *_of_modes(evidence, index.same_size)]
+    same_size = index.same_size or ("whose size is not reported" if _as_large(index, evidence) else "")
+    return [*_of_index(index, evidence, worse), *_of_modes(evidence, same_size)]
+
+
+def _as_large(index: IndexChange, evidence: CauseEvidence) -> bool:
+    """Return whether an index that reports no size still has its notes: hardly any is gone from all answers."""
+    return index.uncounted and count_notes(evidence.gone) <= MOST_GONE * len(evidence.retrieved)
 
 
 def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> Iterator[Change]:

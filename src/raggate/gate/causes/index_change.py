@@ -100,6 +100,11 @@ class IndexChange(Struct, frozen=True):
         return "of the same size" if len(nouns) > 1 else f"with as many {nouns[0]}"
 
     @property
+    def uncounted(self) -> bool:
+        """Whether neither side reports how many documents or chunks it has."""
+        return all(side.get(noun) is None for side in (self.before, self.now) for noun in ("documents", "chunks"))
+
+    @property
     def documents_words(self) -> str:
         """The sentence for an index with fewer or more documents; otherwise empty."""
         if not self.documents or not self.lost:

@@ -96,6 +96,20 @@ def test_the_questions_that_the_cause_explains(codes: tuple[CauseCode, ...], fie
     assert found.explains == {(flip.mode, flip.case_id) for n, flip in enumerate(flips) if n in explained}
 
 
+@each_row(
+    ("now", "gone", "named"),
+    [({}, 2, True), ({}, 3, False), ({"documents": 9}, 0, False), ({"chunks": 9}, 0, False)],
+)
+def test_scores_of_an_index_that_reports_no_size(now: dict[str, int], gone: int, named: bool) -> None:
+    """A function reports no size: other scores are the cause unless more than one note in twenty is gone."""
+    notes = {f"{number}.md": () for number in range(40)}
+    own = {"before": {"vault": "v"}, "now": now, "retrieved": notes, "gone": dict(list(notes.items())[:gone])}
+    words = likely("demoted", "demoted", lists=REWEIGHED, **own)
+    cause = "the same chunks have other final scores (in an index whose size is not reported); it fits all 2"
+    assert words.startswith(f"Most likely cause: {cause}") is named, words
+    assert ("other final scores" in words) is named
+
+
 def test_causes_are_counted() -> None:
     """Causes are counted, the most frequent first, over the questions that make it red."""
     found = diagnosis(broken("nothing-retrieved", "demoted", "nothing-retrieved", "api-error"))
