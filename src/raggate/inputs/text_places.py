@@ -145,7 +145,7 @@ def with_headings(result: Result, find: Finder) -> Result:
         return result
     found: dict[int, Chunk] = {}
     for position, chunk in enumerate(response.chunks[:JUDGED_CHUNKS]):
-        headings = find(chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text) if chunk.rel_path else None
+        headings = find(chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text)
         if headings is not None:
             found[position] = replace(chunk, heading_path=headings)
     if not found:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from raggate.inputs.notes import MAX_NOTE_CHARACTERS
+from raggate.inputs.notes import JUDGED_CHARACTERS, JUDGED_CHUNKS, MAX_NOTE_CHARACTERS
 from raggate.inputs.text_places import MOST_PLACES, finder, with_headings
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Response, Result
@@ -78,6 +78,7 @@ def vault_of(**texts: str) -> Vault:
         # other white space, no markup, other case
         ("", "let  the dough\t rest for eighteen\n\nhours in the cold cellar. Then shape it", SOURDOUGH),
         ("", "Use rye flour, always. Stored cold.", SOURDOUGH),
+        ("", "Let the [dough](https://b.example/dough) rest for eighteen hours in the cold cellar.", SOURDOUGH),
         # cut within words, and with an ellipsis
         ("", "…he [dough](dough.md) rest for **eighteen hours** in the cold cell…", SOURDOUGH),
         ("", "hape it.", None),
@@ -97,6 +98,7 @@ def vault_of(**texts: str) -> Vault:
         ("", "Yeast", "# Bread > ## Yeast"),
         # nowhere
         ("", "Before any heading stands a line of its own.", None),
+        ("", "Before any heading stands a line of its own.\n\n# Bread", None),
         ("", "Loaves", None),
         ("", "A text of another note, of which not a word stands here.", None),
         ("", "", None),
@@ -116,6 +118,8 @@ def test_the_place_of_a_text(told: str, text: str, headings: str | None) -> None
         ("b", "Same.md", "# Two"),
         # nobody knows of which vault it is
         (None, "Same.md", None),
+        (None, "Often.md", None),
+        ("a", "Often.md", "# Once > ### Deep"),
         (None, "Only.md", "# Only"),
         ("b", "Only.md", None),
         ("c", "Only.md", None),
@@ -126,6 +130,8 @@ def test_the_place_of_a_text(told: str, text: str, headings: str | None) -> None
 def test_the_note_of_a_text(vault: str | None, path: str, headings: str | None) -> None:
     """A text is looked up in the note that its passage names, in its vault or in all, and nowhere else."""
     notes = vault_of(a__Same="# One\n\ntext", b__Same="# Two\n\ntext", a__Only="# Only\n\ntext")
+    notes.texts["a", "Often.md"] = "# Once\n\n### Deep\n\ntext"
+    notes.texts["b", "Often.md"] = "# Often\n\n" + "text\n" * (MOST_PLACES + 1)
     assert finder(notes)(vault, path, "", "text") == headings
 
 
@@ -153,13 +159,27 @@ def test_a_text_that_stands_very_often_has_no_place() -> None:
     assert find("a", "Many.md", "", "same") is None
 
 
+def test_the_start_of_a_long_text_and_the_first_chunks_are_looked_up() -> None:
+    """What comes later of a text may stand nowhere, and what comes later of an answer stays as it is."""
+    long = " ".join(f"word{number}" for number in range(JUDGED_CHARACTERS // 5))
+    find = finder(vault_of(a__Long=f"# A\n\n{long}"))
+    assert find("a", "Long.md", "", f"{long} and more that is not there") == "# A"
+    chunk = Chunk(chunk_id="1", rel_path="Long.md", heading_path="", text="word7")
+    response = Response(chunks=(chunk,) * (JUDGED_CHUNKS + 1))
+    result = Result(case_id="q", mode="m", response=response, failure=None, retries=0, elapsed_ms=1)
+    found = with_headings(result, find).response
+    assert found is not None
+    assert found.found_headings == tuple(range(JUDGED_CHUNKS))
+    assert found.chunks[-1] == chunk
+
+
 def test_hostile_sizes_take_bounded_time() -> None:
     """A note above the bound is not looked at, the longest one below it and a text of a megabyte take seconds."""
     heading = "# A\n\n"
     body = "word " * ((MAX_NOTE_CHARACTERS - 40) // 5) + "here it stands once alone"
     longest = heading + body
     assert len(longest) <= MAX_NOTE_CHARACTERS
-    notes = vault_of(a__Longest=longest, a__Larger=longest + " " * MAX_NOTE_CHARACTERS, a__Headings="# A\n" * 200_000)
+    notes = vault_of(a__Longest=longest, a__Larger=longest + " " * MAX_NOTE_CHARACTERS, a__Headings="# A\n" * 50_000)
     find = finder(notes)
     begin = time.process_time()
     assert find("a", "Longest.md", "", "here it stands once alone") == "# A"

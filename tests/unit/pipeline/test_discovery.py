@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.base.yamlio import block
 from raggate.config import schema
+from raggate.inputs.text_places import finder
+from raggate.models.golden import Vault
 from raggate.pipeline.discovery import Wanted, discover, refuse_other_engine
 from raggate.service.engines import NO_WORDS
 from tables import each_row
@@ -129,6 +132,39 @@ def test_a_service_of_llama_index() -> None:
     assert mapped["body"] == {"query": "{question}", "similarity_top_k": "{k}"}
     chunks = mapped["response"]["chunks"]
     assert (chunks["heading_path"], chunks["heading_separator"]) == ("metadata.header_path", "/")
+
+
+@each_row(
+    ("told", "texts", "heading_path"),
+    [
+        # no headings, or parents alone
+        ([None, None], ["a key", "bread"], {"from": "text"}),
+        (["/Food/", "/Food/"], ["bread", "crust"], {"from": "text", "path": "meta.header_path"}),
+        # half of the passages are enough, a third is not
+        (["Food", "Food"], ["bread", "other"], {"from": "text", "path": "meta.header_path"}),
+        (["Food", "Food", "Food"], ["bread", "other", "another"], "meta.header_path"),
+        # what is told is all there is
+        (["/Food/Bread/", "/Food/Bread/"], ["bread", "bread"], "meta.header_path"),
+        ([None, None], ["other", "another"], None),
+        ([None, None], [None, None], None),
+    ],
+)
+def test_headings_that_the_text_tells_better(told: list[Any], texts: list[Any], heading_path: Any) -> None:
+    """`from: text` is proposed where headings are missing or fewer, and their texts stand in one section."""
+    notes = {
+        ("a", "Food.md"): "# Food\n\n## Bread\n\nbread\n\n### Crust\n\ncrust\n",
+        ("a", "Keys.md"): "# Keys\n\na key\n",
+    }
+    find = finder(Vault(directories={"a": Path("a")}, texts=notes, notes={}, hash=""))
+    hits = []
+    for above, text in zip(told, texts, strict=True):
+        meta = {"file": "/v/Keys.md" if text == "a key" else "/v/Food.md"}
+        meta |= {} if above is None else {"header_path": above}
+        hits.append({"meta": meta, **({} if text is None else {"text": text})})
+    api = Api({"/health": {}}, lambda _: {"nodes": hits})
+    chunks = discovered(api, url=f"{URL}/find", find=find)["ask"]["response"]["chunks"]
+    assert chunks.get("heading_path") == heading_path
+    assert chunks["path_prefix"] == "/v/"
 
 
 def test_a_folder_of_this_machine_is_not_written_down() -> None:
