@@ -55,14 +55,14 @@ def test_measured_by_what_is_committed(stage: Stage) -> None:
 @pytest.mark.parametrize("name", ["pull_request", "merge_group", "workflow_run", "issue_comment"])
 def test_events(stage: Stage, name: str) -> None:
     """An event that could bring code nobody has merged does not promote."""
-    with pytest.raises(UsageError, match=f"not promoted on the event {name}"):
+    with pytest.raises(UsageError, match=f"cannot be promoted on the event {name}"):
         stage.step(event={"name": name}, run_id=stage.ran())
     assert stage.unwritten()
 
 
 def test_another_branch(stage: Stage) -> None:
     """A dispatch on another branch, whose workflow somebody may have changed, does not promote."""
-    with pytest.raises(UsageError, match="started on 'feature'; a baseline is promoted on 'main' only"):
+    with pytest.raises(UsageError, match="started on 'feature', and a baseline can only be promoted on 'main'"):
         stage.step(event={"head_ref": "feature"}, run_id=stage.ran())
 
 

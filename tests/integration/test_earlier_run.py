@@ -127,7 +127,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         conclusion: ({"conclusion": conclusion}, f"it ended with '{conclusion}', not with 'success'")
         for conclusion in ("failure", "cancelled", "skipped")
     },
-    "old": (dict.fromkeys(("run_started_at", "created_at"), "2025-12-01T00:00:00Z"), "35.0 days old; at most 14 days"),
+    "old": (
+        dict.fromkeys(("run_started_at", "created_at"), "2025-12-01T00:00:00Z"),
+        "35.0 days old, and at most 14 days",
+    ),
 }
 
 
@@ -144,7 +147,7 @@ LEFT: dict[str, tuple[dict[str, Any] | None, str]] = {
     "no artifact": (None, "it left no artifact 'raggate-run'"),
     "expired": ({"expired": True}, "has expired"),
     "another digest": ({"digest": f"sha256:{'0' * 64}"}, "its sha256 digest differs"),
-    "no digest": ({"digest": ""}, "knows no digest of its artifact 'raggate-run'"),
+    "no digest": ({"digest": ""}, "has no digest of its artifact 'raggate-run'"),
 }
 
 
@@ -198,7 +201,7 @@ def test_a_workflow_file_that_was_merged_and_undone(stage: Stage) -> None:
     stage.repository.add_commit({file: "measured: true"}, [forged], branch="main")
     stage.record["head_sha"] = forged
     stage.files = edited(stage.measured.run, lambda config: config["config"]["checkout"].update(commit=forged))
-    stage.refused("its workflow 'rag-gate.yml' was another than main has now")
+    stage.refused("its workflow 'rag-gate.yml' differs from the one that main has now")
 
 
 def test_an_artifact_of_an_earlier_attempt(stage: Stage) -> None:
@@ -207,7 +210,7 @@ def test_an_artifact_of_an_earlier_attempt(stage: Stage) -> None:
     stage.repository.add_run(77, **first, conclusion="failure")
     stage.record["run_started_at"] = "2026-01-04T12:00:00Z"
     stage.wanted["attempt"] = 2
-    stage.refused("its attempt 2 left no artifact 'raggate-run', and what an earlier attempt left is not taken")
+    stage.refused("its attempt 2 left no artifact 'raggate-run', and those of earlier attempts do not count")
 
 
 @pytest.mark.parametrize(("name", "why"), [("verdict.json", "has no results"), ("config.json", "cannot be read")])
@@ -264,4 +267,4 @@ def test_other_questions_than_it_says(stage: Stage) -> None:
     """A run directory whose questions are not those of the hash in it is refused."""
     lines = stage.measured.run["golden.jsonl"].replace(b"anchovy matter", b"anchovy other")
     stage.files = {**stage.measured.run, "golden.jsonl": lines}
-    stage.refused("its questions are not those of the golden set it names")
+    stage.refused("its questions do not match the golden set that it names")

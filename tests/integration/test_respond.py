@@ -100,8 +100,7 @@ class TestRecheck:
         head, server = talk.repository.pulls[7].head_sha, talk.fake.server_url
         assert talk.replies == [
             f"[Run 9]({server}/{NAME}/actions/runs/9) for [`{head[:7]}`]({server}/{NAME}/commit/{head}) starts again, "
-            "as attempt 2. The base commit that judges stays that of its first attempt: for a newer one, update the "
-            "branch.\n"
+            "as attempt 2. The same base commit judges it. If a newer one should judge, update the branch.\n"
         ]
 
     @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_a_comment_that_never_rests(stage: Stage) -> None:
         comment.body += "."
 
     stage.fake.before(GET, edit, times=20)
-    with pytest.raises(GitHubError, match="does not come to rest") as error:
+    with pytest.raises(GitHubError, match="each time raggate is about to write it") as error:
         stage.publish(passed(2))
     assert "concurrency" in error.value.hint
 

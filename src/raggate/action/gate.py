@@ -39,8 +39,8 @@ def listed(step: Step) -> bool:
         return False
     if (command := step.inputs["command"]) not in _OF_LISTS:
         raise UsageError(
-            f"command: {command} is for one suite, and `config` names a list of them",
-            hint="Name the configuration of the suite. docs/suites.md says how to go about several.",
+            f"`command: {command}` works with one suite, and `config` lists several",
+            hint="Name one configuration. docs/suites.md explains several.",
         )
     return True
 

@@ -69,7 +69,7 @@ def step() -> int:
         console.say_error(error)
         return int(ExitCode.USAGE)
     except (OSError, ValueError) as error:
-        console.say(f"the runner's files for outputs and state cannot be written, nothing was started: {error}")
+        console.say(f"raggate cannot write the runner's files for outputs and state, so it started nothing: {error}")
         return int(ExitCode.INTERNAL)
     state = StepState()
     try:
@@ -97,7 +97,7 @@ def post() -> NoReturn:
             console.say_error(error)
             code = int(error.exit_code)
         except OSError as error:
-            console.say(f"the post step could not do all it should: {error}")
+            console.say(f"the post step could not finish: {error}")
             code = int(ExitCode.INTERNAL)
         except Exception as error:  # noqa: BLE001 - the next duty is done all the same
             _say_crash(error)
@@ -184,7 +184,7 @@ def _sweep(environment: Mapping[str, str]) -> None:
 def _report_a_killed_step(environment: Mapping[str, str]) -> None:
     if not environment.get("STATE_STARTED") or environment.get("STATE_FINISHED"):
         return
-    console.say("the step was killed before it had ended")
+    console.say("the step was killed before it ended")
     runner = Runner.of(environment)
     directory = environment.get("STATE_RUN_DIRECTORY")
     commands.append_summary(runner.summary, results.KILLED)

@@ -115,14 +115,15 @@ def _target(event: Event, repository: Repository) -> tuple[str, str]:
     """Find the branch and the commit it is at, on which alone a baseline is promoted."""
     if event.name not in STARTED_BY:
         raise UsageError(
-            f"a baseline is not promoted on the event {event.name}: it could be code that nobody has merged",
+            f"a baseline cannot be promoted on the event {event.name}, because its code may not be merged yet",
             hint="Use `on: workflow_dispatch`; docs/promotion.md has the whole workflow.",
         )
     target = event.default_branch or repository.default_branch()
     if event.head_ref != target:
         raise UsageError(
-            f"this workflow was started on {quoted(event.head_ref)}; a baseline is promoted on {quoted(target)} only",
-            hint=f"Choose the branch {cut(target)} where the workflow is started.",
+            f"this workflow was started on {quoted(event.head_ref)}, and a baseline can only be "
+            f"promoted on {quoted(target)}",
+            hint=f"Choose the branch {cut(target)} when you start the workflow.",
         )
     head = repository.head_of(target)
     if head is None:

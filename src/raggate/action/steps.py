@@ -49,8 +49,8 @@ def check_inside(name: str, files: Iterable[str | Path], workspace: Path) -> Non
         if not Path(os.path.realpath(workspace / file)).is_relative_to(workspace.resolve()):
             raise UsageError(
                 f"input {name!r}: {quoted(file)} lies outside the workspace",
-                hint="Give a path relative to the workspace: what lies elsewhere belongs to the action's own "
-                "container, whose paths are not those of the other steps.",
+                hint="Give a path relative to the workspace. The action's own container has other "
+                "paths than the other steps.",
             )
 
 
@@ -68,8 +68,8 @@ def check_authorities(event: str, workspace: Path, environment: Mapping[str, str
             there = workspace / file
             if any(Path(path(there)).is_relative_to(top) for path in (os.path.normpath, os.path.realpath)):
                 raise UsageError(
-                    f"{name}: {quoted(file)} lies in the workspace, where a change could say whose certificates are "
-                    "trusted",
+                    f"{name}: {quoted(file)} lies in the workspace, where a change could replace the certificates "
+                    "that are trusted",
                     hint="Let an earlier step write the file to `$RUNNER_TEMP/_github_home`, and name it as "
                     "`/github/home/FILE`. docs/other-ci.md shows it.",
                 )

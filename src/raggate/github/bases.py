@@ -22,11 +22,10 @@ def check(base: str, default: str, named: str) -> None:
         return
     shown = cut(base, limit=100)
     raise UsageError(
-        f"this change goes into {shown!r}, not into the default branch {quoted(default, limit=100)}, and the workflow "
-        "does not name it: another branch has its own configuration and baseline, and a weaker gate there would put "
-        "its check on the same commit",
-        hint=f"If {shown!r} has a gate of its own, name it in the step's input, `{INPUT}: {shown}`, and in "
-        "`branches:` of the workflow's events. Otherwise name only the default branch in `branches:`.",
+        f"this change goes into {shown!r}, which the workflow does not name in `{INPUT}`. A weaker gate on another "
+        "branch would put its check on the same commit",
+        hint=f"If {shown!r} has a gate of its own, add `{INPUT}: {shown}` to the step, and the branch to `branches:` "
+        f"of the workflow's events. Otherwise list only the default branch there, {quoted(default, limit=100)}.",
     )
 
 

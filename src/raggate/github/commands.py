@@ -38,16 +38,16 @@ TAKES = {"recheck": "", "explain": "q17", "help": ""}
 """Command -> an example of what follows it, empty for nothing."""
 
 _DOES = {
-    "recheck": "runs the gate again for the present commit of this pull request",
-    "explain": "shows where a question's passage stood and stands, why, and both lists",
+    "recheck": "runs the gate again for the newest commit of this pull request",
+    "explain": "shows where a question's passage was and is, why, and both lists",
     "help": "shows this list",
 }
 _ADDRESS = "/raggate"
 _ADDRESSED = re.compile(rf"{_ADDRESS}(?=\s|\Z)")
 _COMMAND = re.compile(rf"{_ADDRESS} +([a-z]{{1,20}})(?: +(\S.*))?")
 _MOST_SUITES = 20
-_DONE, _NOT_DONE = "the command was carried out", "the command was not carried out; the reply says why"
-_CLAIMED = "<sub>What was retrieved is what the run itself says. It was judged anew by the base commit's files.</sub>"
+_DONE, _NOT_DONE = "the command was carried out", "the command was not carried out: the reply says why"
+_CLAIMED = "<sub>The run itself says what it retrieved. The base commit's files judged that again.</sub>"
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -86,22 +86,22 @@ def respond(repository: Repository, gate: ForkRun, *, token: str) -> Response:
     """
     if gate.event.name != "issue_comment":
         raise UsageError(
-            f"a response to a comment needs the event issue_comment, not {gate.event.name}",
+            f"`command: respond` needs the event issue_comment, found {gate.event.name}",
             hint="docs/github.md has the whole workflow.",
         )
     comment = gate.event.comment
     command = None if comment is None else parse(comment.body)
     if comment is None or command is None:
-        return Response(message="not a new comment on a pull request that is addressed to raggate: nothing to do")
+        return Response(message="nothing to do: this is not a new comment on a pull request that begins with /raggate")
     if not comment.person:
-        return Response(message="the comment was not written by a person: nothing is done for it")
+        return Response(message="nothing to do: no person wrote the comment")
     thread = Thread(repository, number=comment.number)
     if not repository.may_write(comment.author):
         # no reply: whoever may not write makes raggate write nothing
         thread.react(comment.id, "-1")
-        return Response(message="the author of the comment may not write to the repository: nothing is done for it")
+        return Response(message="nothing to do: the author of the comment may not write to the repository")
     if (before := _reply_to(thread, comment.id)) is not None:
-        return Response(message="the comment was answered before: nothing is done again", url=before.url)
+        return Response(message="nothing to do: the comment was answered before", url=before.url)
     thread.react(comment.id, "eyes")
     code = ExitCode.PASS
     try:
@@ -156,13 +156,13 @@ def parse(body: str) -> Command | Unclear | None:
     if len(text) > MOST_CHARACTERS:
         return Unclear(why=f"A command has at most {MOST_CHARACTERS} characters.")
     if not text.isprintable():
-        return Unclear(why="A command is the whole comment, on one line without characters that do not show.")
+        return Unclear(why="Write the command alone, on one line of printable characters.")
     match = _COMMAND.fullmatch(text)
     if match is None or match[1] not in TAKES:
         return Unclear(why="There is no such command.")
     name, argument = match[1], match[2] or ""
     if bool(argument) != bool(TAKES[name]):
-        return Unclear(why=f"Nothing follows `{name}`." if argument else f"`{name}` is followed by what it is about.")
+        return Unclear(why=f"Write nothing after `{name}`." if argument else f"`{name}` needs the id of a question.")
     return Command(name=name, argument=argument)
 
 
@@ -199,7 +199,7 @@ def _choose(repository: Repository, gate: ForkRun, pull: Pull, command: Command)
 def _unclear_suite(command: Command, names: Sequence[str]) -> Reply:
     example = f"{_ADDRESS} {command.name} {inert(names[0], limit=80)}: {TAKES[command.name]}"
     known = listed(names, most=_MOST_SUITES)
-    return Reply(text=f"It is not clear which suite is meant: {known}. Begin with its name, as in: {example}")
+    return Reply(text=f"Which suite do you mean? Begin with its name: {known}. For example: {example}")
 
 
 def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) -> Reply:
@@ -215,8 +215,8 @@ def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) ->
         return Reply(text=f"{name} for {head} waits for approval. Approve it on its page.")
     attempt = pulls.rerun(repository, run)
     return Reply(
-        text=f"{name} for {head} starts again, as attempt {attempt}. The base commit that judges stays that of its "
-        "first attempt: for a newer one, update the branch.",
+        text=f"{name} for {head} starts again, as attempt {attempt}. The same base commit judges it. "
+        "If a newer one should judge, update the branch.",
         done=True,
     )
 

@@ -43,7 +43,7 @@ MOST_DAYS = 14
 
 _QUEUE = "gh-readonly-queue"
 _SAME = MEASURE_AGAIN
-_AGAIN = "Promote without `run-id`, which measures at the head of the branch, or name a run of that branch."
+_AGAIN = "Promote without `run-id` to measure the head of the branch, or name a run of that branch."
 
 
 class RunSelector(Struct, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ def _measured_by(run: Run, inputs: Inputs) -> Iterator[tuple[str, object, object
         inputs.golden.hash,
         lambda: _cases(golden_changes(run.golden, inputs.golden)),
     )
-    yield "its questions are not those of the golden set it names", run.golden.hash, inputs.golden.hash, tuple
+    yield "its questions do not match the golden set that it names", run.golden.hash, inputs.golden.hash, tuple
     yield (
         "the branch has other notes now",
         run.fingerprint.get("vault"),
@@ -197,7 +197,7 @@ def _record(repository: Repository, selector: RunSelector) -> dict[str, Any]:
         if error.status == 404:
             raise CannotTell(
                 f"there is no workflow run {selector.run} in {cut(repository.name)}",
-                hint="The number is in the address of the run; its permission is `actions: read`.",
+                hint="The number is in the address of the run. The job needs `actions: read`.",
             ) from error
         raise
     if record.get("id") != selector.run:
@@ -226,8 +226,8 @@ def _check_origin(record: Mapping[str, Any], selector: RunSelector, home: str) -
     if not workflow_files.is_of(path, selector.workflow, branch):
         raise _refusal(
             selector,
-            f"it is of the workflow {quoted(path)}, not of {quoted(selector.workflow)}: another workflow can leave "
-            f"an artifact of any content under the name {quoted(selector.artifact)}",
+            f"it is of the workflow {quoted(path)}, not of {quoted(selector.workflow)}. Another workflow can leave "
+            f"anything under the artifact's name {quoted(selector.artifact)}",
             hint=workflow_files.NAME_IT,
         )
 
@@ -249,7 +249,7 @@ def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
     age = days_between(begun, selector.now)
     if age is None or age > MOST_DAYS:
         shown = "of unknown age" if age is None else f"{fixed(age, 1)} days old"
-        raise _refusal(selector, f"it is {shown}; at most {MOST_DAYS} days are taken", hint=_SAME)
+        raise _refusal(selector, f"it is {shown}, and at most {MOST_DAYS} days are allowed", hint=_SAME)
 
 
 def _check_commit(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> None:
@@ -267,7 +267,7 @@ def _check_commit(repository: Repository, record: Mapping[str, Any], selector: R
     if ran != now:
         raise _refusal(
             selector,
-            f"its workflow {quoted(selector.workflow)} was another than {cut(selector.target)} has now",
+            f"its workflow {quoted(selector.workflow)} differs from the one that {cut(selector.target)} has now",
             hint=_SAME,
         )
 
@@ -283,7 +283,7 @@ def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSe
     if artifact is None and latest > 1:
         raise _refusal(
             selector,
-            f"its attempt {latest} left no artifact {name}, and what an earlier attempt left is not taken",
+            f"its attempt {latest} left no artifact {name}, and those of earlier attempts do not count",
             hint=f"Run all jobs of the workflow again, not only those that failed. {_AGAIN}",
         )
     if artifact is None:
@@ -291,7 +291,7 @@ def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSe
     if not artifact.digest:
         raise _refusal(
             selector,
-            f"GitHub knows no digest of its artifact {name}, so nothing vouches for what is downloaded",
+            f"GitHub has no digest of its artifact {name}, so the download cannot be verified",
             hint=f"Older versions of GitHub Enterprise Server and of actions/upload-artifact record none. {_SAME}",
         )
     return artifact

@@ -50,7 +50,7 @@ _ARTIFACT_S = 240.0
 _NOTES_S = 120.0
 """Seconds that reading the notes of a change may take, with holding questions and private text against them."""
 
-_UNREAD = "its notes were not looked at, neither for private text nor for whether they can be read"
+_UNREAD = "its notes were not checked for private text, or whether they can be read"
 
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
 
@@ -88,7 +88,7 @@ class ForkRun(Struct, frozen=True, kw_only=True):
         """The run that measured."""
         if self.event.source_run is None:
             raise UsageError(
-                f"a comment for a run that has ended needs the event workflow_run, not {self.event.name}",
+                f"`command: comment` needs the event workflow_run, found {self.event.name}",
                 hint="docs/github.md has the whole workflow.",
             )
         return self.event.source_run
@@ -140,8 +140,8 @@ def find(repository: Repository, fork: ForkRun) -> tuple[pulls.Pull, ...]:
     path = run.path or str(repository.workflow_run(run.id).get("path") or "")
     if not workflow_files.is_of(path, fork.workflow, run.head_branch):
         raise UsageError(
-            f"the run that ended is of the workflow {quoted(path)}, not of {quoted(fork.workflow)}: a change can "
-            "bring a second workflow of the same name, and what that one left is not judged",
+            f"the run that ended is of the workflow {quoted(path)}, not of {quoted(fork.workflow)}. A change can "
+            "bring a second workflow of the same name, so its artifact is not judged",
             hint=workflow_files.NAME_IT,
         )
     return pulls.find_all(
@@ -269,8 +269,8 @@ def _first_run(fork: ForkRun) -> RunFailure:
         label="cannot tell",
         exit_code=int(ExitCode.CANNOT_TELL),
         lines=(f"This is a first run: the base commit has no {name} yet, so there is nothing to judge this run by.",),
-        hint="Merge with this check not yet required, and promote a baseline. From then on it gates. If the change "
-        "does not bring that file, correct `config` in the workflow that judges.",
+        hint="Merge this while the check is not required yet, and promote a baseline. If the change "
+        "brings no such file, correct `config` in the workflow that judges.",
         suite=fork.config_file.name,
     )
 
@@ -294,14 +294,14 @@ def _reviewed(
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
-    late = f"the artifact could not be read within {fixed(_ARTIFACT_S, 0)} s: some row of it is made to take long"
+    late = f"the artifact could not be read within {fixed(_ARTIFACT_S, 0)} s"
     try:
         with within(_ARTIFACT_S, CannotTell(late)):
             return untrusted_run.read(files, trusted)
     except UsageError as error:
         raise CannotTell(
             f"the artifact cannot be read: {error.message}",
-            hint="Only a run directory is taken, as this version of raggate writes it.",
+            hint="raggate reads only a run directory that this version wrote.",
         ) from None
 
 

@@ -22,7 +22,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find, object_id
 
-_AGAIN = "Start the promotion again: it is then computed against the present state."
+_AGAIN = "Start the promotion again, from the branch as it is now."
 
 
 class ProposedFile(Struct, frozen=True, kw_only=True):
@@ -111,14 +111,14 @@ def _verified_head(repository: Repository, change: Change) -> tuple[str, tuple[s
         if (None if entry is None else entry.id) != expected:
             raise CannotTell(
                 f"the baseline on {cut(change.target)} changed meanwhile: {cut(file.path)} at {head[:12]} "
-                f"is not what this promotion started from at {change.head[:12]}; nothing was written",
+                f"differs from {change.head[:12]}, where this promotion began. Nothing was written",
                 hint=_AGAIN,
             )
     if head == change.head:
         return head, ()
     note = (
-        f"{change.target} moved from {change.head[:12]} to {head[:12]} meanwhile, with the same baseline: "
-        "the proposal was put on top of it."
+        f"{change.target} moved from {change.head[:12]} to {head[:12]} meanwhile, and has the same baseline. "
+        "The proposal is based on the new commit."
     )
     return head, (note,)
 
@@ -155,7 +155,7 @@ def _rewrite(
             change.branch,
             commit.sha,
             head if isinstance(head, str) else None,
-            hint=f"Another promotion followed this one at once, and its baseline is in the pull request. {_AGAIN}",
+            hint=f"Another promotion wrote to this pull request right after, and its baseline is there now. {_AGAIN}",
         )
     return _pull(repository.github.send("PATCH", path, {"title": change.title, "body": body}))
 

@@ -24,8 +24,8 @@ ISSUE_BYTES = 60_000
 """GitHub takes 65,535 characters."""
 
 _WHY_NOT: Mapping[str, str] = {
-    "stale": "a newer push is being judged, or has been",
-    "closed": "it is not open any more",
+    "stale": "a newer push is judged instead",
+    "closed": "it is closed",
 }
 
 

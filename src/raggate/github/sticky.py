@@ -123,8 +123,8 @@ class _Upsert:
         if self._wrote and last is not None:
             return self._done(last)
         raise GitHubError(
-            "the comment does not come to rest: it changes whenever it is about to be written",
-            hint="Let one run at a time publish for a pull request, by `concurrency:` in the workflow.",
+            "the comment changes each time raggate is about to write it",
+            hint="Let one run at a time publish for a pull request: add `concurrency:` to the workflow.",
         )
 
     def _look(self) -> _Conversation:

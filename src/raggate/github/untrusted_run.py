@@ -72,7 +72,7 @@ class UntrustedRuns:
         if len(runs) > 1:
             raise CannotTell(
                 f"the artifact has {len(runs)} runs of this suite, and nothing says which of them counts",
-                hint="One step leaves one run of each suite.",
+                hint="Upload the run directory of one step only.",
             )
         if not runs:
             raise CannotTell(

@@ -10,7 +10,7 @@ from raggate.base.quote import quoted
 INPUT = "workflow"
 """The action's input that names the file."""
 DEFAULT = "rag-gate.yml"
-NAME_IT = f"Where the gate's workflow is another file, name it in the input `{INPUT}`."
+NAME_IT = f"If the gate's workflow is another file, name it in the input `{INPUT}`."
 """What to do about a run of another workflow file."""
 FOLDER = ".github/workflows/"
 _FILE = re.compile(r"[^/\\\s]{1,200}\.ya?ml")

@@ -39,7 +39,7 @@ def test_bases_that_are_judged(base: str, named: str) -> None:
 )
 def test_bases_that_are_refused(base: str, named: str) -> None:
     """Another branch is refused by its name, with the input that would allow it."""
-    with pytest.raises(UsageError, match=f"goes into '{base}', not into the default branch 'main'") as caught:
+    with pytest.raises(UsageError, match=f"goes into '{base}', which the workflow does not name") as caught:
         bases.check(base, "main", named)
     assert f"`bases: {base}`" in caught.value.hint
     assert "branches:" in caught.value.hint

@@ -58,7 +58,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _NAME = re.compile(r"[^/\\\x00-\x1f\x7f]+(/[^/\\\x00-\x1f\x7f]+)*/?")
 _DRIVE = re.compile(r"[A-Za-z]:")
-_HINT = "Only a run directory is taken, as raggate wrote it and actions/upload-artifact packed it."
+_HINT = "raggate reads only a run directory as actions/upload-artifact packed it."
 # whatever zipfile may raise for bytes that are not what it expects
 _BROKEN = (
     zipfile.BadZipFile,

@@ -444,7 +444,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         if number > 1:
             parts.append(f"It was tried {often(number)}")
         if uncertain:
-            parts.append("It may have been done all the same")
+            parts.append("It may have been done anyway")
         return GitHubError(
             redact_cut(". ".join(parts), [self._token]),
             status=None if answer is None else answer.status,
@@ -525,11 +525,11 @@ def advice(method: str, path: str, status: int) -> str:
         )
     if line and method != "GET":
         parts.append(
-            "The token of a pull request from a fork or from Dependabot can only read, whatever the workflow says: "
-            "there the report is posted by the second stage."
+            "The token of a pull request from a fork or from Dependabot can only read, whatever "
+            "the workflow says. There the second stage posts the report."
         )
     if status == 404:
-        parts.append("If the token has the permission, it does not exist: GitHub hides what a token may not see.")
+        parts.append("If the token has the permission, then it does not exist. GitHub hides what a token may not see.")
     return " ".join(parts)
 
 

@@ -37,8 +37,8 @@ class Moved(CannotTell):
 
     def __init__(self, branch: str, expected: str | None, actual: str | None, *, hint: str = "") -> None:
         super().__init__(
-            f"the branch {quoted(branch)} moved meanwhile: expected {_named(expected)}, found {_named(actual)}; "
-            "nothing was written onto it",
+            f"the branch {quoted(branch)} moved meanwhile: expected {_named(expected)}, found {_named(actual)}. "
+            "Nothing was written",
             hint=hint or "Somebody else wrote at the same time. Look at what was written, then start again.",
         )
         self.expected = expected

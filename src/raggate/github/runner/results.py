@@ -17,7 +17,7 @@ from raggate.base.jsonio import fields, loads
 from raggate.models.answer import EXIT_CODES
 
 KILLED = (
-    "\n## ⏹️ raggate: killed\n\n> [!WARNING]\n> The step was killed before it had ended: nothing was decided. "
+    "\n## ⏹️ raggate: killed\n\n> [!WARNING]\n> The step was killed before it ended, so there is no verdict. "
     "What it had started was removed.\n"
 )
 
@@ -74,7 +74,7 @@ def summary(directory: Path | None, error: RaggateError | None, code: int) -> st
     elif not report:
         parts.append("There is no report. The log of the step says more.")
     else:
-        parts += ["It ended so after its report was made, which does not count:", report]
+        parts += ["It ended like this after it had written its report. That report does not count:", report]
     return "\n\n".join(parts) + "\n"
 
 
