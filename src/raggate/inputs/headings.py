@@ -41,6 +41,11 @@ _INLINE = re.compile(r"[\\`*_~\[\]!<>&\n]")
 """What CommonMark's inline rules begin at; a heading without any is shown as it is written."""
 _MARKUP = re.compile(r"[*_`~\\]|\[\[|\]\]")
 
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+
+LineKind = Literal["", "code", "table"]
+"""What a line of a note is: of a fenced block, of a table, or anything else."""
+
 Form = Literal["rendered", "entities", "source"]
 """How a heading is taken: as it is shown; so but with entities and escapes as they are written; or as it is written."""
 
@@ -161,6 +166,27 @@ def _bare(text: str) -> str:
 def lines_of(text: str) -> list[str]:
     """Split a note into its lines as CommonMark does."""
     return _LINE_ENDING.split(text) if "\r" in text else text.split("\n")
+
+
+def kinds_of(lines: Sequence[str]) -> list[LineKind]:
+    """Return for each line of a note whether it is code or of a table; fences are code, indented code is not known."""
+    kinds: list[LineKind] = []
+    fence = ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        kinds.append("code" if fence or mark else "table" if kinds and kinds[-1] == "table" and "|" in line else "")
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            fence = ""
+        elif not fence and "|" in line and len(kinds) > 1 and "|" in lines[len(kinds) - 2] and _is_rule(line):
+            # a table begins at the line above its rule
+            kinds[-2:] = "table", "table"
+    return kinds
+
+
+def _is_rule(line: str) -> bool:
+    return "-" in line and not line.strip("|-: \t>")
 
 
 def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, form: Form) -> list[_Mark]:

@@ -23,6 +23,9 @@ QUOTED_WORDS = 3
 ANSWER_WORDS = 4
 """Words in a row from which on a snippet does."""
 
+LONG_SECTION = 1_000
+"""Characters of a section from which on most chunkers cut it, so that any piece of it counts as found."""
+
 ALIKE = 0.8
 """Share of their words that two questions have in common from which on they are nearly the same."""
 
@@ -113,14 +116,16 @@ def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, i
             holders.setdefault(word, []).append(position)
 
 
-def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFinding]:
-    """Check where the answers stand."""
+def check_supports(golden: Golden, vault: Vault, path: str, *, snippets: bool) -> Iterator[LintFinding]:
+    """Check where the answers stand; `snippets`: whether they are read at all."""
     sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
     for case in golden.cases:
         for support in case.gold_supports:
             notes = vault.notes_at(support.rel_path, case.vaults_of(support))
             if message := _ambiguity(support, notes, vault, sections):
                 yield LintFinding("ambiguous-anchor", path, case.line, case.id, message)
+            if snippets and (message := _too_much(support, notes, vault, sections)):
+                yield LintFinding("missing-snippet", path, case.line, case.id, message)
 
 
 def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:
@@ -156,6 +161,28 @@ def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: _Se
     if len(lines) < 2:
         return ""
     return f"{quoted(support.rel_path)} has the heading {quoted(support.heading_path)} in lines {enumerated(lines)}"
+
+
+def _too_much(support: Support, notes: list[_Note], vault: Vault, sections: _Sections) -> str:
+    """Return why a place alone does not say which text answers; empty if it does, or a snippet does."""
+    if support.snippets or not notes:
+        return ""
+    text = vault.texts[notes[0]]
+    lines = headings.lines_of(text)
+    named = sections(notes[0]).named(support.heading_path) if support.heading_path else ()
+    begin, end = min(((section.begin, section.end) for section in named), default=(0, len(lines)))
+    own = lines[begin:end]
+    kinds = headings.kinds_of(lines)[begin:end]
+    of_kind = {
+        kind: sum(len(line) for line, its in zip(own, kinds, strict=True) if its == kind) for kind in ("code", "table")
+    }
+    length = sum(map(len, own))
+    what = [noun for kind, noun in (("code", "code"), ("table", "a table")) if 2 * of_kind[kind] > length]
+    if length <= LONG_SECTION and not what:
+        return ""
+    where = f"{quoted(support.rel_path)}{f' {quoted(support.heading_path)}' if support.heading_path else ''}"
+    why = f"is mostly {what[0]}" if what else f"has {length:,} characters"
+    return f"{where} {why}, and any piece of it counts as found, as no snippet says which text answers"
 
 
 def _holds(text: str, support: Support) -> bool:

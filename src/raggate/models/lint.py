@@ -107,6 +107,12 @@ CHECKS: dict[str, Check] = {
         "A gold support names several places at once, so that any of them counts as found.",
         "Add a snippet that occurs only in the intended place, name its vault, or rename a heading.",
     ),
+    "missing-snippet": Check(
+        "warning",
+        "A gold support names a long section, or one of code or a table, without a snippet: any piece of it counts as "
+        "found, also if the piece that answers is lost.",
+        "Add a snippet: some words of the text that answers, as `raggate golden add` proposes.",
+    ),
     "malformed-note": Check(
         "warning",
         "A note is not UTF-8, so raggate and the API may read its text differently.",

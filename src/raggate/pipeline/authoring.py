@@ -117,7 +117,7 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
     names = {case.id for case in added}
     findings = (
         *check_questions(whole, whole.name),
-        *check_supports(new, bench.vault, whole.name),
+        *check_supports(new, bench.vault, whole.name, snippets=bench.settings.score.reads_snippets),
         *check_headings(bench.settings, new, whole.name, _baseline(bench, new)),
         *check_abstentions(bench.settings, new, whole.name),
     )

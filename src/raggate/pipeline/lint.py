@@ -59,7 +59,7 @@ def _findings(
     settings, golden, at = inputs.config, inputs.golden, now()
     yield from check_waivers(settings, golden, config_name, at, lambda number: line_of(("waivers", number)))
     yield from check_questions(golden, settings.golden)
-    yield from check_supports(golden, inputs.vault, settings.golden)
+    yield from check_supports(golden, inputs.vault, settings.golden, snippets=settings.score.reads_snippets)
     yield from check_headings(settings, golden, settings.golden, baseline)
     yield from check_abstentions(settings, golden, settings.golden)
     yield from check_encoding(inputs.vault, settings.vault)

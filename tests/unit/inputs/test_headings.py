@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,39 @@ from builders import make_case, make_golden, make_support
 from raggate.base.errors import UsageError
 from raggate.base.headings import elements, written
 from raggate.inputs import headings
-from raggate.inputs.headings import SectionNames, check_anchors, heading_paths
+from raggate.inputs.headings import SectionNames, check_anchors, heading_paths, kinds_of, lines_of
 from raggate.models.golden import Support, Vault
 from tables import each_row
 
 Paths = set[tuple[str, ...]]
+
+
+KINDS = """text | with a bar
+
+| a | b |
+|---|:-:|
+| 1 | 2 |
+after
+a | b
+--- | ---
+1 | 2
+
+---
+``` sh
+| x |
+|---|
+````
+~~~
+```
+~~~
+end"""
+
+
+def test_lines_of_code_and_of_tables() -> None:
+    """A table is what has bars around its rule; a fence ends at one of its own marks, as long or longer."""
+    kinds = kinds_of(lines_of(KINDS))
+    assert [len([*same]) for _, same in groupby(kinds)] == [2, 3, 1, 3, 2, 7, 1]
+    assert [kind for kind, _ in groupby(kinds)] == ["", "table", "", "table", "", "code", ""]
 
 
 @each_row(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
 from raggate.inputs.lint import alike, check_notes, check_questions, check_supports
 from raggate.models.golden import Case, Support, Vault
+from tables import each_row
 from tries import tried
 
 OPEN = make_case("open", answerable=False, question="What is nowhere?", line=9)
@@ -84,7 +86,7 @@ def found_places(support: Support, notes: Vault, **fields: object) -> list[tuple
     """Return what is found of a case with one support: check, path, line and message."""
     golden = make_golden(make_case(gold_supports=(support,), line=4, **fields))
     folders = {name: f"vault/{name}" for name in notes.directories}
-    findings = [*check_supports(golden, notes, "g"), *check_notes(golden, notes, folders)]
+    findings = [*check_supports(golden, notes, "g", snippets=True), *check_notes(golden, notes, folders)]
     return [(item.check, item.path, item.line, item.message) for item in findings]
 
 
@@ -98,6 +100,38 @@ def test_a_heading_that_stands_twice() -> None:
     assert found_places(make_support("t.md", "# Trip > ## Day", snippets=("sun",)), notes) == []
     assert found_places(make_support("t.md", "# Trip"), notes) == []
     assert found_places(make_support("t.md", None), notes) == []
+
+
+CODE = "# Tools\n\n## Sync\nAs root:\n```sh\nrsync -a src dst --delete\n```\n\n"
+CODE += "## Ports\n| name | port |\n|--|--|\n| web | 80 |\n"
+
+
+@each_row(
+    ("heading_path", "fields", "why"),
+    [
+        ("# Tools > ## Sync", {}, "is mostly code"),
+        ("# Tools > ## Ports", {}, "is mostly a table"),
+        ("# Tools > ## Sync", {"snippets": ("--delete",)}, None),
+        ("# Long", {}, "has 1,006 characters"),
+        ("# Short", {}, None),
+        (None, {}, "has 2,095 characters"),
+    ],
+)
+def test_a_place_that_does_not_say_which_text_answers(
+    heading_path: str | None, fields: dict[str, Any], why: str | None
+) -> None:
+    """A long section, or one of code or a table, asks for a snippet; a snippet is one, and a short text needs none."""
+    text = f"{CODE}# Long\n{'word ' * 200}\n# Short\n{'word ' * 197}\n"
+    found = found_places(make_support("t.md", heading_path, **fields), vault(a={"t.md": text}))
+    name = "'t.md'" if heading_path is None else f"'t.md' '{heading_path}'"
+    message = f"{name} {why}, and any piece of it counts as found, as no snippet says which text answers"
+    assert found == ([("missing-snippet", "g", 4, message)] if why else [])
+
+
+def test_snippets_that_are_not_read_are_not_asked_for() -> None:
+    """With `score.snippets: off` a place is all that counts."""
+    golden = make_golden(make_case(gold_supports=(make_support("t.md", "# Tools > ## Sync"),)))
+    assert [*check_supports(golden, vault(a={"t.md": CODE}), "g", snippets=False)] == []
 
 
 def test_a_note_of_several_vaults() -> None:

@@ -97,26 +97,37 @@ def heading_starts(text: str, rel_path: str) -> dict[int, Elements]:
 
 
 def snippet_of(question: str, text: str) -> str:
-    """Return the sentence of a passage that shares most words with a question; empty if none can be copied.
+    """Return the sentence, line of code or cell of a table that shares most words with a question; empty without any.
 
-    Chunkers drop markup and join lines, so a sentence with markup, or over two lines, is none. A long one is cut
-    between words: its beginning stands in the passage all the same.
+    Chunkers drop markup and join lines, so a sentence with markup, or over two lines, is none. Of the row of a table
+    it is the longest cell. A long one is cut between words: its beginning stands in the passage all the same.
     """
-    wanted, sentences = set(words(question)), [*_sentences(text)]
-    if not sentences:
+    wanted, candidates = set(words(question)), [*_candidates(text)]
+    if not candidates:
         return ""
-    best = max(sentences, key=lambda sentence: len(wanted & set(words(sentence))))
+    best, _ = max(candidates, key=lambda candidate: len(wanted & set(words(candidate[1]))))
     return best if len(best) <= MOST_SNIPPET else best[: MOST_SNIPPET + 1].rpartition(" ")[0]
 
 
-def _sentences(text: str) -> Iterator[str]:
-    fenced = False
-    for line in headings.lines_of(text):
-        fence = line.lstrip().startswith(("```", "~~~"))
-        fenced ^= fence
-        if not fenced and not fence:
-            pieces = _SENTENCE_END.split(_LINE_MARK.sub("", line[:_LONGEST_LINE]))
-            yield from (piece.strip() for piece in pieces if has_text(piece) and not _MARKUP & set(piece))
+def _candidates(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what can be copied, each with the text whose words it is chosen by."""
+    lines = headings.lines_of(text)
+    rows = 0
+    for line, kind in zip(lines, headings.kinds_of(lines), strict=True):
+        rows = rows + 1 if kind == "table" else 0
+        whole = line[:_LONGEST_LINE].strip()
+        pieces = _SENTENCE_END.split(_LINE_MARK.sub("", line[:_LONGEST_LINE]))
+        if kind == "code":
+            pieces = [] if whole.startswith(("```", "~~~")) else [whole]
+        elif rows in (1, 2):
+            # the head of a table and its rule
+            continue
+        elif rows:
+            cells = [cell.strip() for cell in whole.split("|")]
+            pieces = [max((cell for cell in cells if not _MARKUP & set(cell)), key=len, default="")]
+        for piece in pieces:
+            if has_text(piece) and (kind == "code" or not _MARKUP & set(piece)):
+                yield piece.strip(), whole if kind else piece
 
 
 class WordSearch:

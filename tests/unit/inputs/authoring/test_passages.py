@@ -36,14 +36,20 @@ LONG = "The dough rests " + "very " * 40 + "long"
         pytest.param("- dough: rest it\n1. [x] bake", "dough: rest it", id="item of a list"),
         pytest.param("The `dough` must rest long.\nBake it.", "Bake it.", id="markup is dropped by chunkers"),
         pytest.param("The dough must\nrest long.", "The dough must", id="lines are joined by chunkers"),
-        pytest.param("```\nlong dough rest\n```\nBake it.", "Bake it.", id="code is dropped by chunkers"),
-        pytest.param("| dough | rest |\n|---|---|\n", "", id="table"),
+        pytest.param("```sh\nrest --long $DOUGH\n```\nBake it.", "rest --long $DOUGH", id="a line of code"),
+        pytest.param("```\nbake\n```\nThe dough rests.", "The dough rests.", id="a sentence beside code"),
+        pytest.param(
+            "| dough | **rest** | 3 h |\n|---|---|--|\n| a dough | `x` | two long hours |",
+            "two long hours",
+            id="the longest cell of a row",
+        ),
+        pytest.param("| dough |\n|---|\n| `x` |\n", "", id="a row of markup"),
         pytest.param("", "", id="nothing"),
         pytest.param(LONG, "The dough rests " + "very " * 16 + "very", id="cut between words"),
     ],
 )
 def test_a_snippet_is_a_sentence_that_can_be_copied(text: str, snippet: str) -> None:
-    """It is the sentence nearest to the question, without markup, within a line, and stands in the passage."""
+    """It is the sentence, line of code or cell nearest to the question, and stands in the passage."""
     proposed = snippet_of(QUESTION, text)
     assert proposed == snippet
     assert len(proposed) <= MOST_SNIPPET
