@@ -158,7 +158,7 @@ def foreign_texts(comparison: Comparison) -> Iterator[Reason]:
     now, before = (score.passage_shares(side.fingerprint.get("passages")) for side in sides)
     for mode in (mode for mode in now if mode in before):
         of_mode = _of_mode(comparison, mode)
-        foreign, copies = zip(before[mode], now[mode], strict=True)
+        foreign, copies, _ = zip(before[mode], now[mode], strict=True)
         if foreign[1] - foreign[0] > MORE_FOREIGN + EPSILON:
             shares = f"{percent(foreign[0])} → {percent(foreign[1])}"
             message = f"passages hold text that is not of the note they name: {shares} of all text{of_mode}"

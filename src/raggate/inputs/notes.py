@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from math import ceil
 from operator import eq
 from statistics import fmean
@@ -32,9 +32,9 @@ from raggate.base.headings import (
 )
 from raggate.base.numbers import rounded
 from raggate.base.unicode import stream_safe, words as ascii_words
-from raggate.inputs.headings import SectionNames, heading_paths
+from raggate.inputs.headings import LineKind, SectionNames, heading_paths, kinds_of, lines_of
 from raggate.models.golden import Case, Support, Vault
-from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference, Response
+from raggate.models.run import Chunk, Expected, LabelledResult, ProbeAnswer, Reference, Response
 
 SHINGLE = 3
 """Words in a row that must stand in the note to count."""
@@ -329,6 +329,21 @@ def _hashed(text: str) -> Iterator[tuple[str, ...]]:
         yield tuple(title for _, title in stack)
 
 
+def _in_one_line(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _filed_lines(text: str) -> Iterator[tuple[str, LineKind, int]]:
+    """Yield the lines of a note as snippets are looked for, each with its kind and the characters of its section."""
+    lines = lines_of(text)
+    kinds = kinds_of(lines)
+    starts = [place for place, line in enumerate(lines) if kinds[place] == "" and _HASHED_LINE.match(line)]
+    for begin, end in pairwise([0, *starts, len(lines)]):
+        section = sum(map(len, lines[begin:end]))
+        for place in range(begin, end):
+            yield _in_one_line(lines[place]), kinds[place], section
+
+
 class Notes:
     """The notes of a vault, to look answers up in. A note is indexed when the first chunk says it is from there.
 
@@ -346,6 +361,8 @@ class Notes:
         self._strange = remembered(self._find_strange)
         self._titles = cache(lambda note: NoteTitles(vault.texts[note], *note))
         self._sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
+        self._lines = cache(lambda note: [*_filed_lines(vault.texts[note])])
+        self._expected = cache(self._find_expected)
         self._words = cache(lambda note: NoteWords(vault.texts[note], self._titles(note).names()))
 
     def label(self, item: LabelledResult) -> LabelledResult:
@@ -371,8 +388,25 @@ class Notes:
             strange_texts=tuple(position for position, (_, text, _) in enumerate(strange) if text),
             partly=tuple((position, share) for position, (_, _, share) in enumerate(strange) if share < 1),
             unclear_citations=tuple(self._unclear_citations(response, item.case)) if response else (),
+            expected=self._expected(
+                tuple((support, item.case.vaults_of(support)) for support in item.case.gold_supports)
+            ),
         )
         return replace(item, labels=labels)
+
+    def _find_expected(self, supports: Sequence[tuple[Support, Sequence[str]]]) -> Expected:
+        """Return where the snippets of gold supports, each with its vaults, stand."""
+        standing = [
+            (kind, section)
+            for support, vaults in supports
+            for snippet in map(_in_one_line, support.snippets)
+            for note in self._vault.notes_at(support.rel_path, vaults)
+            for line, kind, section in self._lines(note)
+            if snippet in line
+        ]
+        kinds = {kind for kind, _ in standing}
+        longest = max((section for _, section in standing), default=0)
+        return Expected(code="code" in kinds, table="table" in kinds, section=longest)
 
     def _unclear_citations(self, response: Response, case: Case) -> Iterator[tuple[int, int]]:
         """Yield the cited places, each with a support that it reads like and that it may as well not be of."""

@@ -189,6 +189,17 @@ class Leak(Struct, frozen=True):
     part: LeakPart = ""
 
 
+class Expected(Struct, frozen=True):
+    """Where the snippets of a question stand in their notes: in code, in a table, in a section of so many characters.
+
+    The section is the longest one; 0 where no snippet stands within a line of a note.
+    """
+
+    code: bool = False
+    table: bool = False
+    section: int = 0
+
+
 class Labels(Struct, frozen=True):
     """What golden set and vault say of one result's chunks, decided on their full text.
 
@@ -212,6 +223,7 @@ class Labels(Struct, frozen=True):
             share of the words that is.
         unclear_citations: pairs of a place that the answer cites and a gold support, whose headings read alike though
             the place could as well be another section of the note. Places are the references, then those of the text.
+        expected: where the snippets of its question stand.
     """
 
     matches: tuple[tuple[int, ...], ...]
@@ -230,6 +242,7 @@ class Labels(Struct, frozen=True):
     judged: tuple[int, ...] = ()
     lengths: tuple[Length, ...] = ()
     partly: tuple[tuple[int, Share], ...] = ()
+    expected: Expected = Expected()
 
 
 class LabelledResult(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from math import fsum
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from msgspec import Struct
@@ -195,14 +195,22 @@ def found_headings(stored: object) -> dict[str, tuple[int, int]]:
     return found
 
 
-def passage_shares(stored: object) -> dict[str, tuple[float, float]]:
-    """Read by mode which share of the text is of other notes, and of the passages copies, from counts of a file."""
+class PassageShares(NamedTuple):
+    """Which share of the text is of other notes, which of the passages are copies, and their mean characters."""
+
+    foreign: float
+    copies: float
+    length: float
+
+
+def passage_shares(stored: object) -> dict[str, PassageShares]:
+    """Read by mode what the passages of a run were like, from counts of a file."""
     shares = {}
     for mode, counts in stored.items() if isinstance(stored, dict) else ():
         numbers = [counts.get(key) if isinstance(counts, dict) else None for key in _PASSAGE_COUNTS]
         passages, copies, characters, own = (number if type(number) is int else 0 for number in numbers)
         if 0 <= copies <= passages and 0 <= own <= characters and passages and characters:
-            shares[str(mode)] = (1 - own / characters, copies / passages)
+            shares[str(mode)] = PassageShares(1 - own / characters, copies / passages, characters / passages)
     return shares
 
 

@@ -19,7 +19,7 @@ from raggate.inputs.notes import (
     has_text,
 )
 from raggate.models.golden import Vault
-from raggate.models.run import Chunk, Labels, Reference
+from raggate.models.run import Chunk, Expected, Labels, Reference
 from raggate.scoring.metrics.citations import cited_supports
 from tables import each_row
 
@@ -210,6 +210,28 @@ def test_how_much_of_a_text_is_of_its_note_is_kept(text: str, share: float | Non
     """Passages that hold other text, too, are told by position with the share of their words that is the note's."""
     expected = () if share is None else ((1, share),)
     assert labels(make_chunk(), make_chunk("c2", rel_path="b.md", text=text)).partly == expected
+
+
+SYNC = "# Sync\n```\n# rsync -a --delete src dst\n```\n\n"
+SYNC += "# Parts\n| Part | Spare |\n|---|---|\n| pump | 2 of them |\n\nIn the cellar.\n"
+
+
+@each_row(
+    ("snippets", "expected"),
+    [
+        (("pump",), Expected(table=True, section=66)),
+        (("in the  CELLAR",), Expected(section=66)),
+        (("--delete",), Expected(code=True, section=39)),
+        (("--delete", "pump"), Expected(code=True, table=True, section=66)),
+        (("nowhere",), Expected()),
+        ((), Expected()),
+    ],
+)
+def test_where_snippets_stand_is_kept(snippets: tuple[str, ...], expected: Expected) -> None:
+    """Whether it is code or a row of a table, and how long its section is, is told of the line that holds each."""
+    notes = Notes(Vault(directories={"work": Path("w")}, texts={("work", "sync.md"): SYNC}, notes={}, hash=""))
+    support = make_support("sync.md", None, snippets=snippets)
+    assert notes.label(make_labelled(make_case(gold_supports=(support,)))).labels.expected == expected
 
 
 OWN = "Every morning the caretaker looks at the pressure of the boiler in the cellar. " * 110

@@ -319,7 +319,7 @@ def test_passages_are_counted_within_the_deepest_cut_off() -> None:
     counted = {"passages": 3, "copies": 1, "characters": 14, "own": 11}
     assert card.fingerprint["passages"] == {"hybrid": counted}
     shares = scoring.passage_shares(card.fingerprint["passages"])
-    assert shares == {"hybrid": (pytest.approx(3 / 14), pytest.approx(1 / 3))}
+    assert shares == {"hybrid": (pytest.approx(3 / 14), pytest.approx(1 / 3), pytest.approx(14 / 3))}
 
 
 def test_matches_that_rest_on_found_headings_are_counted() -> None:

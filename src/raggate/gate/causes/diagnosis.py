@@ -20,7 +20,7 @@ from raggate.gate.causes.cause_wording import between, number, threshold_change,
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
 from raggate.gate.causes.passages import count_notes, vaults_by_path, vaults_named
-from raggate.gate.causes.signs import Lists, find_signs, in_common, lists_by_mode
+from raggate.gate.causes.signs import Lists, find_signs, in_common, lists_by_mode, signs_without_loss
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Comparison, Diagnosis, Flip, ListEvidence
 from raggate.models.run import Run
 from raggate.models.verdict import Verdict
@@ -115,13 +115,15 @@ Named = tuple[str, Sequence[Flip]]
 class Change(Struct, frozen=True, kw_only=True):
     """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
 
-    Changes of one sort in several modes are one. `facts` are the numbers of one mode, empty where there are none.
-    `by_score`: it is one that only scores decide. `cases` are the questions that it can explain, None for all.
+    Changes of one sort, and of one `kind` if it is a sign, are one. `facts` are the numbers of one mode, empty where
+    there are none. `by_score`: it is one that only scores decide. `cases` are the questions that it can explain, None
+    for all.
     """
 
     what: str
     fits: Collection[CauseCode]
     sort: Sort
+    kind: str = ""
     facts: str = ""
     mode: str | None = None
     by_score: bool = False
@@ -305,11 +307,11 @@ def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequenc
     index = IndexChange(comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint)
     changes = overall_changes(index, comparison.evidence, worse)
     modes = len(comparison.evidence.lists)
+    lists = lists_by_mode(run, comparison.baseline.scorecard, comparison.scorecard)
+    changes = [*_of_signs(lists, worse), *changes]
     if not worse:
         told = [change for change in changes if change.sort not in _UNTOLD]
         return Diagnosis(questions=0, counts=(), changes=tuple(_in_words(told, modes)), likely="") if told else None
-    lists = lists_by_mode(run, comparison.baseline.scorecard, comparison.scorecard)
-    changes = [*_of_signs(lists, worse), *changes]
     counts = Counter(GROUPS[flip.cause.code] for flip in worse if flip.cause is not None)
     these = _these(worse, red=decided.outcome in {"regression", "failed in part"})
     likely, explained = _likely_change(worse, changes, modes, these)
@@ -327,9 +329,10 @@ def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequenc
 def _of_signs(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> Iterator[Change]:
     for mode, both in lists.items():
         lost = {flip.case_id: flip.cause.code for flip in worse if flip.mode == mode and flip.cause is not None}
-        for sign in find_signs(both, lost) if lost else ():
+        for sign in find_signs(both, lost) if lost else () if worse else signs_without_loss(both):
             sort: Sort = "symptom" if sign.symptom else "sign"
-            yield Change(what=sign.what, facts=sign.facts, fits=(), sort=sort, mode=mode, cases=sign.cases)
+            same = {"what": sign.what, "kind": sign.kind, "facts": sign.facts}
+            yield Change(**same, fits=(), sort=sort, mode=mode, cases=sign.cases)
 
 
 def _alike(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> str:
@@ -369,47 +372,49 @@ def _as_one(changes: Sequence[Change], modes: int) -> str:
 
 
 def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int, these: str) -> Named:
-    """Name the change that most questions fit, and more than fit any other; empty where most fit none.
+    """Name the change that most questions fit, and more than fit any rival; empty where most fit none.
 
     A sign that most fit comes before all others: it is a rule over whole lists, and they are often its by-products.
-    A symptom comes after them.
+    A symptom comes after them. Changes of one such rank are rivals.
     """
     total = len(worse)
-    sorts: dict[Sort, list[Change]] = {}
+    rivals: dict[tuple[Sort, str], list[Change]] = {}
     for change in changes:
         if any(map(change.fit, worse)):
-            sorts.setdefault(change.sort, []).append(change)
-    fits = {sort: sum(_explains(sort, sorts, flip) for flip in worse) for sort in sorts}
-    most = sorted(
-        (sort for sort in fits if 2 * fits[sort] > total), key=lambda sort: (_ORDER.get(sort, 1), -fits[sort])
-    )
+            rivals.setdefault((change.sort, change.kind), []).append(change)
+    fits = {key: sum(_explains(key, rivals, flip) for flip in worse) for key in rivals}
+    ranks = {key: _ORDER.get(key[0], 1) for key in rivals}
+    most = sorted((key for key in fits if 2 * fits[key] > total), key=lambda key: (ranks[key], -fits[key]))
     if not most:
         return "", ()
-    named = {sort: _as_one(sorts[sort], modes) for sort in most}
-    equal = [sort for sort in most if fits[sort] == fits[most[0]] and sort not in _ORDER]
-    if len(equal) > 1 and most[0] != "sign":
-        return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}.", ()
-    also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:] if sort != "symptom")
-    explained = [flip for flip in worse if _explains(most[0], sorts, flip)]
-    return f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}", explained
+    first, named = most[0], {key: _as_one(rivals[key], modes) for key in most}
+    equal = [key for key in most if (ranks[key], fits[key]) == (ranks[first], fits[first])]
+    if len(equal) > 1:
+        return f"No single cause shows, as several changes fit equally: {'; '.join(named[key] for key in equal)}.", ()
+    also = (f" Also changed: {named[key]}, which fits {fits[key]} of them." for key in most[1:] if key[0] != "symptom")
+    explained = [flip for flip in worse if _explains(first, rivals, flip)]
+    return f"Most likely cause: {named[first]}; it {_share(fits[first], total)} {these}.{''.join(also)}", explained
 
 
-def _explains(sort: Sort, sorts: Mapping[Sort, Sequence[Change]], flip: Flip) -> bool:
-    """Return whether changes of a sort explain a question; scores explain no absence that folders explain."""
+def _explains(key: tuple[Sort, str], rivals: Mapping[tuple[Sort, str], Sequence[Change]], flip: Flip) -> bool:
+    """Return whether changes of one key explain a question; scores explain no absence that folders explain."""
     gone = flip.cause is not None and flip.cause.code != "demoted"
-    by_product = gone and sort in {"scores", "weights"}
-    if by_product and any(_explains(other, sorts, flip) for other in _FOLDERS & sorts.keys()):
+    by_product = gone and key[0] in {"scores", "weights"}
+    if by_product and any(_explains(other, rivals, flip) for other in rivals if other[0] in _FOLDERS):
         return False
-    return any(change.fit(flip) for change in sorts[sort])
+    return any(change.fit(flip) for change in rivals[key])
 
 
 def _likely_cause(worse: Sequence[Flip], these: str) -> Named:
     causes = [flip.cause for flip in worse if flip.cause is not None]
     total = len(causes)
     (code, number_of), *_ = Counter(cause.code for cause in causes).most_common(1)
-    risen = Counter(words for cause in causes for words in _risen(cause))
+    risen = Counter(words for cause in causes for words in _risen(cause)).most_common()
     words = GROUPS[code] if code in _NAMED else ""
-    for above, times in risen.most_common(1):
+    equal = [above for above, times in risen if times == risen[0][1] and 2 * times > total > 1]
+    if len(equal) > 1:
+        return f"No single cause shows, as several changes fit equally: {'; '.join(equal)}.", ()
+    for above, times in risen[:1]:
         words, number_of = (above, times) if 2 * times > total else (words, number_of)
     if words and 2 * number_of > total:
         explained = [

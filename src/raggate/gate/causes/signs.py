@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from math import comb
+from math import ceil, comb
+from operator import itemgetter
+from pathlib import PurePath
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from raggate.base.numbers import counted
+from raggate.base.numbers import counted, fixed
+from raggate.inputs.notes import words
 from raggate.models.comparison import CauseCode, same_score
+from raggate.models.golden import Case
 from raggate.models.provenance import notes_of
-from raggate.models.run import LabelledResult, Run
+from raggate.models.run import Expected, LabelledResult, Labels, Run
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, same_questions
-from raggate.scoring.score import short_hash
+from raggate.scoring.score import passage_shares, short_hash
 
 NEARLY_ALL = 0.8
 """Share of the lists that must agree."""
@@ -29,8 +34,14 @@ FEWEST_PLACES = 5
 """Places that a folder or note had in the baseline's lists, so that it is no accident that it has none now."""
 STEPS = range(1, 6)
 """Places by which a list can begin too late."""
-SURE = 1e-3
-"""Probability that the questions of a kind are lost by chance, below which that is said."""
+SHORTER = 0.1
+"""Share by which passages must be shorter on average; other ranks make less of a difference."""
+SURE = 1e-4
+"""Probability that the questions of a kind are lost by chance, below which that is said: one of some 15 kinds."""
+FREQUENT = 0.1
+"""Share of the questions that hold a word which tells none of them apart."""
+SIZE_STEP = 10
+"""Characters to which a size is rounded."""
 
 Pair = tuple[CaseScore, CaseScore]
 """A question in the baseline and now."""
@@ -39,9 +50,11 @@ Pair = tuple[CaseScore, CaseScore]
 class Sign(Struct, frozen=True, kw_only=True):
     """What changed, with its numbers; `cases` are the questions it explains, None for all.
 
-    One that is a `symptom` follows from many changes: it is named if nothing else is.
+    Signs of one `kind` are parts of one change, such as two folders that are gone. Others are rivals. One that is a
+    `symptom` follows from many changes: it is named if nothing else is.
     """
 
+    kind: str
     what: str
     facts: str = ""
     cases: frozenset[str] | None = None
@@ -49,11 +62,15 @@ class Sign(Struct, frozen=True, kw_only=True):
 
 
 class Lists(Struct, frozen=True, kw_only=True):
-    """The lists of one mode: questions on both sides, the answers of now by case id, and paths by their hashes."""
+    """The lists of one mode: questions on both sides, the answers of now by case id, and paths by their hashes.
+
+    `lengths` are the mean characters of a passage on both sides, None where a side does not tell them.
+    """
 
     pairs: Sequence[Pair]
     answers: Mapping[str, LabelledResult]
     notes: Mapping[str, str]
+    lengths: tuple[float, float] | None = None
 
 
 def lists_by_mode(run: Run, before: Scorecard, now: Scorecard) -> dict[str, Lists]:
@@ -66,7 +83,12 @@ def lists_by_mode(run: Run, before: Scorecard, now: Scorecard) -> dict[str, List
         answers.setdefault(item.result.mode, {})[item.case.id] = item
     paths = [name.partition("/")[2] for name in notes_of(run.fingerprint)]
     notes = {short_hash(path): path for path in paths}
-    return {mode: Lists(pairs=both, answers=answers.get(mode, {}), notes=notes) for mode, both in pairs.items()}
+    old, new = (passage_shares(side.fingerprint.get("passages")) for side in (before, now))
+    lengths = {mode: (old[mode].length, new[mode].length) for mode in old.keys() & new.keys()}
+    return {
+        mode: Lists(pairs=both, answers=answers.get(mode, {}), notes=notes, lengths=lengths.get(mode))
+        for mode, both in pairs.items()
+    }
 
 
 def find_signs(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
@@ -79,6 +101,13 @@ def find_signs(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
     yield from _gone(lists)
     yield from _gone_passages(lists)
     yield from _cut_texts(lists, lost)
+    yield from _shorter(lists, lost)
+
+
+def signs_without_loss(lists: Lists) -> Iterator[Sign]:
+    """Yield what is worth saying of a mode in which no question that counts got worse."""
+    yield from (sign for sign in _gone(lists) if not sign.symptom)
+    yield from _shorter(lists, {})
 
 
 def _places(entries: Sequence[ListEntry]) -> list[str]:
@@ -101,7 +130,7 @@ def _shifted(pairs: Sequence[Pair]) -> Sign | None:
         if _agree(late, len(lists)):
             start = "its first result" if step == 1 else f"its first {step} results"
             facts = f"{late} of {len(lists)} lists begin with the baseline's rank {step + 1}"
-            return Sign(what=f"each list lacks {start}", facts=facts)
+            return Sign(kind="late", what=f"each list lacks {start}", facts=facts)
     return None
 
 
@@ -115,7 +144,7 @@ def _next_page(pairs: Sequence[Pair]) -> Sign | None:
     if not _agree(below, len(lists)):
         return None
     facts = f"{below} of {len(lists)} lists hold nothing that the baseline's did, and begin below their last score"
-    return Sign(what="the first page of results is skipped", facts=facts)
+    return Sign(kind="page", what="the first page of results is skipped", facts=facts)
 
 
 def _reversed(pairs: Sequence[Pair]) -> Sign | None:
@@ -128,7 +157,7 @@ def _reversed(pairs: Sequence[Pair]) -> Sign | None:
             turned += all(upper > lower for upper, lower in pairwise(ranks))
     if not _agree(turned, total):
         return None
-    return Sign(what="the lists are in reverse order", facts=f"{turned} of {total}")
+    return Sign(kind="order", what="the lists are in reverse order", facts=f"{turned} of {total}")
 
 
 def _one_a_note(pairs: Sequence[Pair]) -> Sign | None:
@@ -137,7 +166,7 @@ def _one_a_note(pairs: Sequence[Pair]) -> Sign | None:
     if now or before < FEWEST_LISTS or not _agree(long, len(pairs)):
         return None
     facts = f"{before} lists had several passages of one note, none has now"
-    return Sign(what="each note comes back once", facts=facts)
+    return Sign(kind="notes", what="each note comes back once", facts=facts)
 
 
 def _repeats_note(entries: Sequence[ListEntry]) -> bool:
@@ -155,9 +184,8 @@ def _copies(pairs: Sequence[Pair]) -> Sign | None:
     (before, _), (now, places) = counts
     if places < FEWEST_LISTS or now < places / 3 or before > now / 4:
         return None
-    return Sign(
-        what="passages come back several times", facts=f"{now} of {places} repeat the one above, {before} before"
-    )
+    facts = f"{now} of {places} repeat the one above, {before} before"
+    return Sign(kind="copies", what="passages come back several times", facts=facts)
 
 
 def _same_passage(upper: ListEntry, lower: ListEntry) -> bool:
@@ -173,7 +201,7 @@ def _few_scores(pairs: Sequence[Pair]) -> Sign | None:
     if not now or different[1] > len(now) / 20 or different[0] < len(before) / 4:
         return None
     facts = f"{different[1]} different scores for {counted(len(now), 'passage')}, {different[0]} before"
-    return Sign(what="scores are rounded", facts=facts)
+    return Sign(kind="scores", what="scores are rounded", facts=facts)
 
 
 def _shared_lists(pairs: Sequence[Pair]) -> Iterator[Sign]:
@@ -183,7 +211,9 @@ def _shared_lists(pairs: Sequence[Pair]) -> Iterator[Sign]:
     shared = {new.case_id for _, new in lists if now[tuple(_places(new.entries))] > 1} & {*own}
     if len(shared) >= FEWEST_PLACES:
         facts = f"{len(now)} different lists for {len(lists)} questions, {len(before)} before"
-        yield Sign(what="questions get the answers of other questions", facts=facts, cases=frozenset(shared))
+        yield Sign(
+            kind="answers", what="questions get the answers of other questions", facts=facts, cases=frozenset(shared)
+        )
 
 
 def _gone(lists: Lists) -> Iterator[Sign]:
@@ -200,13 +230,14 @@ def _gone(lists: Lists) -> Iterator[Sign]:
         places = sum(count for note, count in missing.items() if note.startswith(f"{folder}/"))
         facts = f"{places} came from it before"
         what = f"nothing comes from the folder {folder} any more"
-        yield Sign(what=what, facts=facts, cases=_expecting(lists, partial(_is_in, folder)))
+        yield Sign(kind="folders", what=what, facts=facts, cases=_expecting(lists, partial(_is_in, folder)))
     rest = {note for note in missing if not note.startswith(tuple(f"{folder}/" for folder in folders))}
     often = [note for note in rest if missing[note] >= FEWEST_PLACES]
     if len(often) >= 2:
         facts = f"they had {sum(missing[note] for note in often)} places before"
         what = f"{counted(len(often), 'note')} come back for no question any more"
-        yield Sign(what=what, facts=facts, cases=_expecting(lists, lambda path: path in rest), symptom=True)
+        cases = _expecting(lists, lambda path: path in rest)
+        yield Sign(kind="gone", what=what, facts=facts, cases=cases, symptom=True)
 
 
 def _gone_passages(lists: Lists) -> Iterator[Sign]:
@@ -227,7 +258,8 @@ def _gone_passages(lists: Lists) -> Iterator[Sign]:
     before = {place for old, _ in lists.pairs for place in _places(old.entries)}
     if len(gone) >= FEWEST_PLACES and len(gone) < NEARLY_ALL * len(before):
         what = f"{len(gone)} of {counted(len(before), 'passage')} come back for no question any more"
-        yield Sign(what=what, facts="by their scores they would still rank", cases=frozenset(cases), symptom=True)
+        facts = "by their scores they would still rank"
+        yield Sign(kind="gone", what=what, facts=facts, cases=frozenset(cases), symptom=True)
 
 
 def _scores_alike(old: CaseScore, new: CaseScore) -> bool:
@@ -282,38 +314,123 @@ def _cut_texts(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
             continue
         facts = f"{lengths[longest]} of {len(texts)} have just so many"
         snippets = frozenset(name for name, code in lost.items() if code == "snippet-gone")
-        yield Sign(what=f"texts are cut to {counted(longest, unit)}", facts=facts, cases=snippets)
+        yield Sign(kind="texts", what=f"texts are cut to {counted(longest, unit)}", facts=facts, cases=snippets)
         return
 
 
-IN_QUESTIONS: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    ("hold a digit", lambda text: bool(re.search(r"\d", text))),
-    ("hold letters beyond ASCII", lambda text: not text.isascii()),
-    ("hold a quotation mark or an apostrophe", lambda text: any(mark in text for mark in "\"'’“”«»")),
-    ("hold a capital letter after the first word", lambda text: bool(re.search(r"\s[^\W\d_a-zà-ÿ]", text))),
-    ("have more than 80 characters", lambda text: len(text) > 80),
-)
-"""What questions can have in common that a change of tokenizer or limit would lose."""
-IN_PASSAGES: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    ("expect code", lambda text: "`" in text),
-    ("expect a row of a table", lambda text: "|" in text),
-    ("expect a number", lambda text: bool(re.search(r"\d\d", text))),
-)
-"""What gold snippets can have in common that another chunker or index would lose."""
+def _shorter(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
+    """Find passages that hold less text: a chunker leaves some out, or cuts sections into more pieces."""
+    before, now = lists.lengths or (0.0, 0.0)
+    if now < (1 - SHORTER) * before:
+        facts = f"mean length {fixed(before, 0)} → {fixed(now, 0)} characters"
+        snippets = frozenset(name for name, code in lost.items() if code == "snippet-gone")
+        yield Sign(kind="shorter", what="passages are shorter", facts=facts, cases=snippets, symptom=True)
 
 
-def in_common(lists: Lists, lost: frozenset[str]) -> Iterator[str]:
-    """Yield what nearly all lost questions have in common, and few others."""
-    cases = [item.case for item in lists.answers.values() if item.case.gold_supports]
-    questions = {case.id: case.question for case in cases}
-    passages = {case.id: " ".join(text for s in case.gold_supports for text in s.snippets) for case in cases}
-    for features, texts in ((IN_QUESTIONS, questions), (IN_PASSAGES, passages)):
-        losers = [texts[name] for name in lost if name in texts]
-        for words, holds in features:
-            having, those = sum(map(holds, texts.values())), sum(map(holds, losers))
-            if losers and those >= NEARLY_ALL * len(losers) and _chance(those, len(losers), having, len(texts)) < SURE:
-                others = len(texts) - len(losers)
-                yield f"{those} of the {len(losers)} lost questions {words}, {having - those} of the {others} others do"
+class _Question(NamedTuple):
+    """A question beside what is expected of it, and the words that many questions of the suite hold."""
+
+    text: str
+    passages: str
+    headings: str
+    expected: Expected
+    frequent: Collection[str]
+
+    @property
+    def rare(self) -> set[str]:
+        """The words of the question that few others hold."""
+        return {*words(self.text)} - {*self.frequent}
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether all the words that it shares with its passage are written in another case there."""
+        own, there = (set(re.findall(r"\w+", text)) for text in (self.text, f"{self.headings} {self.passages}"))
+        shared = self.rare & {*words(" ".join(there))}
+        return bool(shared) and not any(word.casefold() in shared for word in own & there)
+
+
+IN_COMMON: tuple[tuple[str, Callable[[_Question], bool]], ...] = (
+    ("hold a digit", lambda question: bool(re.search(r"\d", question.text))),
+    ("hold letters beyond ASCII", lambda question: not question.text.isascii()),
+    ("hold a quotation mark or an apostrophe", lambda question: any(mark in question.text for mark in "\"'’“”«»")),
+    (
+        "hold a capital letter after the first word",
+        lambda question: bool(re.search(r"\s[^\W\d_a-zà-ÿ]", question.text)),
+    ),
+    ("hold no word but those of many questions", lambda question: len(question.rare) < 2),
+    ("expect code", lambda question: question.expected.code or "`" in question.passages),
+    ("expect a row of a table", lambda question: question.expected.table or "|" in question.passages),
+    ("expect a number", lambda question: bool(re.search(r"\d\d", question.passages))),
+    ("expect letters beyond ASCII", lambda question: not question.passages.isascii()),
+    (
+        "share a word with the headings of their passage",
+        lambda question: not question.rare.isdisjoint(words(question.headings)),
+    ),
+    (
+        "share no word with the headings of their passage",
+        lambda question: question.rare.isdisjoint(words(question.headings)),
+    ),
+    ("write their words in another case than their passage", lambda question: question.rewritten),
+)
+"""What lost questions can have in common if a tokenizer, a limit, a chunker or an index treats their kind otherwise."""
+SIZES: tuple[tuple[str, Callable[[_Question], int]], ...] = (
+    ("have more than {} characters", lambda question: len(question.text)),
+    ("have fewer than {} characters", lambda question: -len(question.text)),
+    ("expect a passage of a section of more than {} characters", lambda question: question.expected.section),
+)
+"""Likewise by a size, of which the lost questions themselves say where it begins; a negative one is an upper limit."""
+SHOWN_ALIKE = 2
+
+
+def in_common(lists: Lists, lost: frozenset[str]) -> list[str]:
+    """Return what nearly all lost questions have in common, and few others: first what chance explains least.
+
+    Questions of one group count once, as they are lost together.
+    """
+    cases = [(item.case, item.labels) for item in lists.answers.values() if item.case.gold_supports]
+    told = [{*words(case.question)} for case, _ in cases]
+    holding = Counter(word for own in told for word in own)
+    frequent = frozenset(word for word, times in holding.items() if times > len(cases) * FREQUENT)
+    groups = {case.id: case.group or case.id for case, _ in cases}
+    of_case = {case.id: _question(case, labels, frequent) for case, labels in cases}
+    gone = [of_case[name] for name in lost if name in of_case]
+    if not gone:
+        return []
+    features = [*IN_COMMON, *(feature for size in SIZES if (feature := _sized(*size, gone)) is not None)]
+    shown = []
+    for sentence, holds in features:
+        having = {name for name, question in of_case.items() if holds(question)}
+        those = len(having & lost)
+        if those < NEARLY_ALL * len(gone):
+            continue
+        units = {groups[name] for name in lost if name in groups}, {groups[name] for name in having}
+        odd = {groups[name] for name in lost - having if name in groups}
+        chance = _chance(len((units[0] & units[1]) - odd), len(units[0]), len(units[1]), len({*groups.values()}))
+        others = len(of_case) - len(gone)
+        if chance < SURE:
+            facts = (
+                f"{those} of the {len(gone)} lost questions {sentence}, {len(having) - those} of the {others} others do"
+            )
+            shown.append((chance, facts))
+    return [facts for _, facts in sorted(shown, key=itemgetter(0))[:SHOWN_ALIKE]]
+
+
+def _question(case: Case, labels: Labels, frequent: Collection[str]) -> _Question:
+    supports = case.gold_supports
+    passages = " ".join(text for support in supports for text in support.snippets)
+    headings = " ".join(f"{PurePath(support.rel_path).stem} {support.heading_path or ''}" for support in supports)
+    return _Question(case.question, passages, headings, labels.expected, frequent)
+
+
+def _sized(
+    sentence: str, size: Callable[[_Question], int], gone: Sequence[_Question]
+) -> tuple[str, Callable[[_Question], bool]] | None:
+    """Return the feature of a size that nearly all lost questions have; None where it says nothing."""
+    sizes = sorted(map(size, gone))
+    limit = (sizes[len(sizes) - ceil(NEARLY_ALL * len(sizes))] - 1) // SIZE_STEP * SIZE_STEP
+    if not limit:
+        return None
+    return sentence.format(f"{abs(limit):,}"), lambda question: size(question) > limit
 
 
 def _chance(those: int, drawn: int, having: int, total: int) -> float:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from builders import make_baseline, make_case_score, make_comparison, make_flip, make_run, make_scorecard, make_support
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_comparison,
+    make_flip,
+    make_labelled,
+    make_run,
+    make_scorecard,
+    make_support,
+)
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.models.answer import VerdictKind
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, Flip, ListEvidence
+from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Verdict
+from raggate.scoring.score import short_hash
 from tables import each_row
 
 INDEX = {
@@ -362,6 +374,67 @@ def test_what_rose_above_the_passages() -> None:
     assert found is not None
     words = "notes added since the baseline rose above the passages (3 of 4 questions that make it red)"
     assert found.likely == f"Most likely cause: {words}."
+
+
+def test_copies_and_new_notes_that_rose_alike_are_rivals() -> None:
+    """If each of two things rose above as many passages, neither is called the most likely cause."""
+    flips = [make_flip(f"q{number}", cause=Cause(code="demoted", newer="added", copy=True)) for number in range(3)]
+    found = diagnosis(flips)
+    assert found is not None
+    assert found.likely == (
+        "No single cause shows, as several changes fit equally: notes added since the baseline rose above the "
+        "passages; what rose above the passages says nearly the same."
+    )
+
+
+def of_lists(now: Callable[[list[ListEntry]], list[ListEntry]], flips: Sequence[Flip], **fingerprint: Any) -> str:
+    """Return the likely cause where 16 lists of 8 places, of notes in four folders, became others."""
+    sides: tuple[list[CaseScore], list[CaseScore]] = ([], [])
+    for number in range(16):
+        old = [
+            ListEntry(
+                note=short_hash(f"F{number % 4}/{rank // 2}.md"),
+                chunk=f"{number}-{rank}",
+                final=1 - rank / 10 - number / 999,
+            )
+            for rank in range(8)
+        ]
+        for side, entries in zip(sides, (old, now(old)), strict=True):
+            side.append(make_case_score(f"q{number}", entries=tuple(entries)))
+    notes = {f"work/F{folder}/{note}.md": "1" for folder in range(4) for note in range(4)}
+    cards = [make_scorecard(*cases, fingerprint={"notes": notes}) for cases in sides]
+    comparison = make_comparison(
+        baseline=make_baseline(cards[0]), scorecard=cards[1], flips=tuple(flips), evidence=CauseEvidence()
+    )
+    red = {("hybrid", flip.case_id): ("hit_at_5",) for flip in flips}
+    expected = [make_case(f"q{number}", gold_supports=(make_support(f"F{number % 4}/0.md"),)) for number in range(16)]
+    run = make_run(*map(make_labelled, expected), fingerprint={"notes": notes})
+    found = diagnose(run, comparison, Verdict(outcome="regression", sentences=(), fell=red), ())
+    assert found is not None
+    return found.likely
+
+
+LOST = [make_flip(f"q{number}", cause=Cause(code="not-listed")) for number in range(16)]
+
+
+def test_two_signs_that_explain_as_much_are_rivals() -> None:
+    """Signs of different changes that fit equally are both possible, and neither is called the most likely cause."""
+    rounded = of_lists(lambda old: [replace(entry, final=1.0) for entry in old[1:]], LOST)
+    assert rounded.startswith(
+        "No single cause shows, as several changes fit equally: each list lacks its first result ("
+    )
+    assert "; scores are rounded (" in rounded
+
+
+def test_parts_of_one_change_are_one_cause() -> None:
+    """Two folders of which each explains half of the questions explain all of them together."""
+    folders = [short_hash(f"F{folder}/{note}.md") for folder in (0, 1) for note in range(4)]
+    lost = of_lists(
+        lambda old: [entry for entry in old if entry.note not in folders],
+        [flip for flip in LOST if int(flip.case_id[1:]) % 4 < 2],
+    )
+    assert lost.startswith("Most likely cause: nothing comes from the folder F0 any more (32 came from it before) and ")
+    assert "it fits all 8 questions that make it red." in lost
 
 
 def test_a_change_of_one_mode_is_said_of_that_mode() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from builders import make_case, make_case_score, make_chunk, make_labelled, make_result, make_support
-from raggate.gate.causes.signs import Lists, find_signs, in_common
+from raggate.gate.causes.signs import Lists, find_signs, in_common, signs_without_loss
 from raggate.models.comparison import CauseCode
-from raggate.models.run import LabelledResult
+from raggate.models.run import Expected, LabelledResult
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.score import short_hash
 from tables import each_row
@@ -47,12 +49,19 @@ def lists(
 
 
 def answered(
-    number: int, *, text: str = "", question: str = "Where is the key?", text_hash: str | None = None
+    number: int,
+    *,
+    text: str = "",
+    question: str = "Where is the key?",
+    snippet: str = "under the mat",
+    heading_path: str = "# A",
+    text_hash: str | None = None,
+    **labels: Any,
 ) -> LabelledResult:
-    support = make_support(f"Folder{number % 3}/n{number % 10}.md", snippets=("under the mat",))
+    support = make_support(f"Folder{number % 3}/n{number % 10}.md", heading_path, snippets=(snippet,))
     case = make_case(f"q{number}", question=question, gold_supports=(support,))
     chunk = make_chunk(text=text or f"text {'x' * number}", text_hash=text_hash)
-    return make_labelled(case, make_result(case.id, chunk))
+    return make_labelled(case, make_result(case.id, chunk), **labels)
 
 
 def named(sides: Lists) -> list[str]:
@@ -175,21 +184,117 @@ def test_texts_that_raggate_cut_itself_are_no_sign() -> None:
     assert named(lists(lambda _, old: old, answer=stored)) == []
 
 
-def test_what_lost_questions_have_in_common_is_named() -> None:
-    """If all lost questions hold a digit and hardly another one does, that is said."""
-    sides = lists(lambda _, old: old, answer=with_a_digit)
-    assert list(in_common(sides, lost_to(8))) == ["8 of the 8 lost questions hold a digit, 0 of the 8 others do"]
+@each_row(
+    ("before", "now", "words"),
+    [
+        (400.0, 350.0, ["passages are shorter (mean length 400 → 350 characters)"]),
+        (400.0, 361.0, []),
+        (350.0, 400.0, []),
+        (None, None, []),
+    ],
+)
+def test_shorter_passages_are_named(before: float | None, now: float | None, words: list[str]) -> None:
+    """If passages are shorter by more than a tenth, they explain snippets that are gone; longer ones explain none."""
+    sides = lists(lambda _, old: old)
+    if before is not None and now is not None:
+        sides = replace(sides, lengths=(before, now))
+    assert named(sides) == words
+    lost: dict[str, CauseCode] = {"q1": "snippet-gone", "q2": "demoted"}
+    assert [sign.cases for sign in find_signs(sides, lost)] == [{"q1"}] * len(words)
 
 
-def test_what_chance_may_give_is_not_in_common() -> None:
-    """Three lost questions that hold a digit, of eight that do, may be chance."""
-    assert list(in_common(lists(lambda _, old: old, answer=with_a_digit), lost_to(3))) == []
+def test_what_is_worth_saying_without_a_loss() -> None:
+    """Folders that are gone and shorter passages are told below a pass too; what only explains a loss is not."""
+    sides = replace(lists(lambda number, old: [] if number % 3 == 0 else old[1:]), lengths=(40.0, 30.0))
+    told = ["nothing comes from the folder Folder0 any more", "passages are shorter"]
+    assert [sign.what for sign in signs_without_loss(sides)] == told
 
 
-def with_a_digit(number: int) -> LabelledResult:
-    """Build an answer; the first eight questions hold a digit."""
-    return answered(number, question=f"Where is key {number}?" if number < 8 else "Where is the key?")
+CODE = Expected(code=True, section=900)
+PLAIN = {"question": "Where is the key?"}
 
 
-def lost_to(number: int) -> frozenset[str]:
-    return frozenset(f"q{index}" for index in range(number))
+@each_row(
+    ("kind", "others", "words"),
+    [
+        ({"question": "Where is key 1?"}, PLAIN, "hold a digit"),
+        ({"question": "Wo ist der Schlüssel?"}, {"question": "Wo ist der Hut?"}, "hold letters beyond ASCII"),
+        (
+            {"question": "Where is Ann's key?"},
+            {"question": "Where is our key?"},
+            "hold a quotation mark or an apostrophe",
+        ),
+        ({"question": "Where is the Key?"}, PLAIN, "hold a capital letter after the first word"),
+        ({"question": f"Where is the {'big ' * 30}key?"}, PLAIN, "have more than 130 characters"),
+        ({"question": "Key?"}, {"question": "Where is the key of the house in town?"}, "have fewer than 10 characters"),
+        ({"expected": Expected(code=True)}, {}, "expect code"),
+        ({"expected": Expected(table=True)}, {}, "expect a row of a table"),
+        ({"snippet": "at 12:30"}, {}, "expect a number"),
+        ({"snippet": "unter der Fußmatte"}, {}, "expect letters beyond ASCII"),
+        (
+            {"expected": Expected(section=900)},
+            {"expected": Expected(section=200)},
+            "expect a passage of a section of more than 890 characters",
+        ),
+    ],
+)
+def test_what_lost_questions_have_in_common(kind: dict[str, Any], others: dict[str, Any], words: str) -> None:
+    """If all lost questions are of a kind, and hardly another one is, that is said; of half of that kind it is not."""
+    sides = lists(
+        lambda _, old: old, answer=lambda number: answered(number, **{**PLAIN, **(kind if number < 8 else others)})
+    )
+    told = f"8 of the 8 lost questions {words}, 0 of the 8 others do"
+    assert told in in_common(sides, lost_to(range(8)))
+    assert in_common(sides, lost_to(range(3))) == in_common(sides, lost_to(range(4, 12))) == []
+
+
+@each_row(
+    ("kind", "others", "words"),
+    [
+        ("# The lamp{}", "# A", "share a word with the headings of their passage"),
+        ("# A", "# The lamp{}", "share no word with the headings of their passage"),
+        ("# LAMP{}", "# lamp{}", "write their words in another case than their passage"),
+    ],
+)
+def test_words_that_lost_questions_share_with_headings_are_in_common(kind: str, others: str, words: str) -> None:
+    """Questions are lost for their headings if these are not indexed, or nothing else is, or not in this case."""
+
+    def asked(number: int) -> LabelledResult:
+        heading = (kind if number < 8 else others).format(number)
+        return answered(number, question=f"Where is the lamp{number}?", heading_path=heading)
+
+    told = in_common(lists(lambda _, old: old, answer=asked), lost_to(range(8)))
+    assert told == [f"8 of the 8 lost questions {words}, 0 of the 8 others do"]
+
+
+def test_questions_of_few_own_words_are_in_common() -> None:
+    """Questions of words that many others hold are lost if stop words are left out."""
+
+    def asked(number: int) -> LabelledResult:
+        return answered(
+            number, question="Who is it of?" if number < 8 else f"Who is it of {'abcdefgh'[number - 8]}x y{number}?"
+        )
+
+    words = "8 of the 8 lost questions hold no word but those of many questions, 0 of the 8 others do"
+    assert words in in_common(lists(lambda _, old: old, answer=asked), lost_to(range(8)))
+
+
+def test_two_kinds_at_most_are_in_common() -> None:
+    """Of several things that lost questions have in common, the two are told that chance explains least."""
+    kind = {"question": "Where is Ann's Key 1?", "snippet": "at 12:30"}
+    sides = lists(lambda _, old: old, answer=lambda number: answered(number, **(kind if number < 8 else PLAIN)))
+    assert len(in_common(sides, lost_to(range(8)))) == 2
+
+
+def test_questions_of_one_group_are_one_piece_of_evidence() -> None:
+    """Eight lost questions of two notes show no more than two would."""
+
+    def grouped(number: int) -> LabelledResult:
+        item = answered(number, **({"question": f"Where is key {number}?"} if number < 8 else PLAIN))
+        return replace(item, case=replace(item.case, group=f"g{number // 4}"))
+
+    assert in_common(lists(lambda _, old: old, answer=grouped), lost_to(range(8))) == []
+
+
+def lost_to(numbers: Iterable[int]) -> frozenset[str]:
+    return frozenset(f"q{number}" for number in numbers)
