@@ -48,9 +48,12 @@ _ANSWERED: frozenset[CauseCode] = frozenset(("did-not-abstain",))
 _CROWDED: frozenset[CauseCode] = frozenset(("demoted", "not-listed"))
 _REFUSED: frozenset[CauseCode] = frozenset(("below-threshold", "abstained", "nothing-retrieved"))
 _RANKED: frozenset[CauseCode] = frozenset(
-    ("demoted", "not-listed", "nothing-retrieved", "below-threshold", "abstained", "did-not-abstain", "other-section")
+    (
+        *("demoted", "not-listed", "nothing-retrieved", "below-threshold", "abstained", "did-not-abstain"),
+        *("other-section", "heading-first"),
+    )
 )
-_CUT: frozenset[CauseCode] = _RANKED | {"snippet-gone", "anchor-gone", "heading-first", "not-explained"}
+_CUT: frozenset[CauseCode] = _RANKED | {"snippet-gone", "anchor-gone", "not-explained"}
 
 Sort = Literal[
     "documents",
@@ -173,7 +176,12 @@ def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]
 
 
 def _recut(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
-    """Return the causes that another number of chunks explains: of no more notes than it differs by."""
+    """Return the causes that another number of chunks explains: of no more notes than it differs by.
+
+    As many chunks that hold other text explain that a text is gone.
+    """
+    if not index.other_chunks:
+        return {"snippet-gone"}
     cut = [flip for flip in worse if flip.cause is not None and flip.cause.code in _CUT]
     places = ((flip.support.rel_path, flip.support.vault) if flip.support else (flip.case_id, None) for flip in cut)
     return _CUT if count_notes(vaults_named(places)) <= index.other_chunks else frozenset()
@@ -331,8 +339,8 @@ def _of_signs(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> Iterator[Cha
         lost = {flip.case_id: flip.cause.code for flip in worse if flip.mode == mode and flip.cause is not None}
         for sign in find_signs(both, lost) if lost else () if worse else signs_without_loss(both):
             sort: Sort = "symptom" if sign.symptom else "sign"
-            same = {"what": sign.what, "kind": sign.kind, "facts": sign.facts}
-            yield Change(**same, fits=(), sort=sort, mode=mode, cases=sign.cases)
+            change = Change(what=sign.what, kind=sign.kind, facts=sign.facts, fits=(), sort=sort, cases=sign.cases)
+            yield replace(change, mode=mode)
 
 
 def _alike(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> str:

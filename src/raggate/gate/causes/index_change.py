@@ -19,6 +19,9 @@ from raggate.models.verdict import Reason
 WHOLE = 0.9
 """Share of the text, in tokens, that must still be there for other chunks to be another cut of the same notes."""
 
+OTHER_LENGTH = 0.005
+"""Share by which as many chunks must hold another number of tokens."""
+
 _LARGEST = 1e9
 
 
@@ -119,13 +122,24 @@ class IndexChange(Struct, frozen=True):
         """
         chunks, tokens = self._both("chunks"), self._both("chunk_tokens")
         expected = self.lost > 0 and chunks is not None and chunks[1] < chunks[0]
-        if not chunks or chunks[0] == chunks[1] or self.lost < 0 or expected:
+        if not chunks or self.lost < 0 or expected:
             return ""
+        if chunks[0] == chunks[1]:
+            return self._other_length
         length = f", mean length {number(tokens[0])} → {number(tokens[1])} tokens" if tokens else ""
         if self.is_whole or (self.text_left or 0.0) >= WHOLE:
             return f"the same notes are cut into other chunks ({number(chunks[0])} → {number(chunks[1])}{length})"
         now = f"{number(chunks[1])} {'chunk' if chunks[1] == 1 else 'chunks'}"
         return f"the index has {now} of the same notes, {number(chunks[0])} before{length}"
+
+    @property
+    def _other_length(self) -> str:
+        """The sentence for as many chunks of another length; empty if that is known of no text."""
+        chunks, tokens, left = self._both("chunks"), self._both("chunk_tokens"), self.text_left
+        if not chunks or not tokens or left is None or abs(1 - left) < OTHER_LENGTH:
+            return ""
+        text = f"{'less' if left < 1 else 'more'} text (mean length {number(tokens[0])} → {number(tokens[1])} tokens)"
+        return f"the index has {number(chunks[1])} chunks of the same notes, as before, with {text}"
 
     @property
     def versions(self) -> Iterator[str]:

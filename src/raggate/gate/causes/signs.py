@@ -13,7 +13,6 @@ from functools import partial
 from itertools import pairwise
 from math import ceil, comb
 from operator import itemgetter
-from pathlib import PurePath
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -83,8 +82,8 @@ def lists_by_mode(run: Run, before: Scorecard, now: Scorecard) -> dict[str, List
         answers.setdefault(item.result.mode, {})[item.case.id] = item
     paths = [name.partition("/")[2] for name in notes_of(run.fingerprint)]
     notes = {short_hash(path): path for path in paths}
-    old, new = (passage_shares(side.fingerprint.get("passages")) for side in (before, now))
-    lengths = {mode: (old[mode].length, new[mode].length) for mode in old.keys() & new.keys()}
+    was, is_now = (passage_shares(side.fingerprint.get("passages")) for side in (before, now))
+    lengths = {mode: (was[mode].length, is_now[mode].length) for mode in was.keys() & is_now.keys()}
     return {
         mode: Lists(pairs=both, answers=answers.get(mode, {}), notes=notes, lengths=lengths.get(mode))
         for mode, both in pairs.items()
@@ -418,7 +417,7 @@ def in_common(lists: Lists, lost: frozenset[str]) -> list[str]:
 def _question(case: Case, labels: Labels, frequent: Collection[str]) -> _Question:
     supports = case.gold_supports
     passages = " ".join(text for support in supports for text in support.snippets)
-    headings = " ".join(f"{PurePath(support.rel_path).stem} {support.heading_path or ''}" for support in supports)
+    headings = " ".join(f"{support.rel_path.rpartition('/')[2]} {support.heading_path or ''}" for support in supports)
     return _Question(case.question, passages, headings, labels.expected, frequent)
 
 

@@ -188,7 +188,7 @@ def test_what_changed_without_a_loss(fields: dict[str, Any], changes: tuple[str,
             id="other-weights",
         ),
         pytest.param(
-            ("demoted", "demoted"),
+            ("demoted", "heading-first"),
             {"lists": {"rescored": {"final": True, "vector": True, "lexical": False}}},
             "the same chunks have other vector scores (in an index of the same size); it fits all 2",
             id="another-model",
@@ -205,6 +205,13 @@ def test_what_changed_without_a_loss(fields: dict[str, Any], changes: tuple[str,
             {"now": {"chunks": 200, "chunk_tokens": 25.5, "index_version": "i2"}},
             "the same notes are cut into other chunks (90 → 200, mean length 50 → 25.5 tokens); it fits all 2",
             id="chunk-size",
+        ),
+        pytest.param(
+            ("snippet-gone", "snippet-gone", "demoted"),
+            {"now": {"chunk_tokens": 48.0}},
+            "the index has 90 chunks of the same notes, as before, with less text (mean length 50 → 48 tokens); it "
+            "fits 2 of the 3",
+            id="text-left-out-of-chunks",
         ),
         pytest.param(
             ("folder-not-indexed", "note-not-indexed"),

@@ -48,6 +48,20 @@ def change(**now: Any) -> IndexChange:
             id="longer-chunks",
         ),
         pytest.param(
+            {"chunk_tokens": 48.0},
+            "",
+            "the index has 90 chunks of the same notes, as before, with less text (mean length 50 → 48 tokens)",
+            id="text-left-out-of-chunks",
+        ),
+        pytest.param(
+            {"chunk_tokens": 52.0},
+            "",
+            "the index has 90 chunks of the same notes, as before, with more text (mean length 50 → 52 tokens)",
+            id="text-put-into-chunks",
+        ),
+        pytest.param({"chunk_tokens": 50.2}, "", "", id="a-rounded-mean"),
+        pytest.param({"vault": "w", "chunk_tokens": 48.0}, "", "", id="less-text-of-other-notes"),
+        pytest.param(
             {"chunks": 60},
             "",
             "the index has 60 chunks of the same notes, 90 before, mean length 50 → 50 tokens",
