@@ -4,7 +4,7 @@ The example API is asked the golden set once. A small server then gives these an
 in them, and `raggate check` judges it against a baseline of the answers without a fault. What the report says is read
 from verdict.json: the cause is named (in the sentence about the likely cause), half named (beside it, or by its
 symptom), vague ("does not show"), wrong (another cause is called the most likely), or the fault makes nothing red and
-nothing is said. Run as `python -m benchmarks.causes [--only WORDS]`; it takes some minutes.
+nothing is said. Run as `python -m benchmarks.causes [--only PATTERN]`; it takes some minutes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,11 +24,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,16 +46,24 @@ Chunk = dict[str, Any]
 Answer = dict[str, Any]
 Answers = dict[str, Answer]
 Fault = Callable[[Answers], None]
+Edit = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A fault, and the words by which a report names it."""
+    """A fault, and the words by which a report names it.
+
+    `apply` puts it into recorded answers, those of an API that tells no folders and no counts if `untold`. `env` and
+    `edits` (file, text, its replacement) put it into the example API itself, which is built and asked.
+    """
 
     name: str
-    apply: Fault
+    apply: Fault | None
     named: str
     half: str = ""
+    untold: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    edits: Sequence[Edit] = ()
 
 
 def chunks_of(answer: Answer) -> list[Chunk]:
@@ -111,8 +121,8 @@ def share(size: float) -> Callable[[str], bool]:
     return lambda question: lot("question", question) < size
 
 
-def lost(gone: Callable[[Chunk], bool], *, counted: bool = True) -> Fault:
-    """Take chunks out of the index, and out of its counts if the API tells them."""
+def lost(gone: Callable[[Chunk], bool]) -> Fault:
+    """Take chunks out of the index, and out of its counts."""
 
     def apply(answers: Answers) -> None:
         notes: dict[str, list[bool]] = {}
@@ -126,7 +136,7 @@ def lost(gone: Callable[[Chunk], bool], *, counted: bool = True) -> Fault:
         whole = sum(all(states) for states in notes.values())
         for answer in answers.values():
             put(answer, [chunk for chunk in chunks_of(answer) if not gone(chunk)])
-            recount(answer, -whole if counted else None, -sum(chunks.values()) if counted else None)
+            recount(answer, -whole, -sum(chunks.values()))
 
     return apply
 
@@ -280,17 +290,14 @@ def but_one(fault: Fault) -> Fault:
     return apply
 
 
-def folder_gone(name: str, *, told: bool, counted: bool) -> Fault:
-    """Leave a folder out of the index, and out of what the API tells of folders unless it tells none."""
-    drop = lost(lambda chunk: folder(chunk) == name or folder(chunk).startswith(f"{name}/"), counted=counted)
+def folder_gone(name: str) -> Fault:
+    """Leave a folder out of the index, and out of what the API tells of folders."""
+    drop = lost(lambda chunk: folder(chunk) == name or folder(chunk).startswith(f"{name}/"))
 
     def apply(answers: Answers) -> None:
         drop(answers)
         for answer in answers.values():
             selection = answer["debug"]["folder_selection"]
-            if not told:
-                selection.clear()
-                continue
             for key in ("selected_folders", "available_folders"):
                 kept = [one for one in selection.get(key, []) if one.partition("/")[2].partition("/")[0] != name]
                 selection[key] = kept
@@ -298,16 +305,11 @@ def folder_gone(name: str, *, told: bool, counted: bool) -> Fault:
     return apply
 
 
-def untold(fault: Fault) -> Fault:
-    """Let an API that tells no folders and no counts have a fault."""
-
-    def apply(answers: Answers) -> None:
-        fault(answers)
-        for answer in answers.values():
-            answer["debug"]["folder_selection"].clear()
-            recount(answer, None, None)
-
-    return apply
+def untell(answers: Answers) -> None:
+    """Take folders and counts out of all answers."""
+    for answer in answers.values():
+        answer["debug"]["folder_selection"].clear()
+        recount(answer, None, None)
 
 
 def words(chunk: Chunk, count: int) -> str:
@@ -393,8 +395,8 @@ def _index() -> Iterator[Row]:
         r"notes?[^.]*(no|not|any) (longer|more|come|in any)|no answer (contains|holds)|gone from all|come back for no"
     )
     for size in (0.05, 0.1, 0.2):
-        drop = lost(lambda c, s=size: lot("note", c["rel_path"]) < s, counted=False)
-        yield Row(f"{size:.0%} of notes dropped, not counted", untold(drop), gone, "not among")
+        drop = lost(lambda c, s=size: lot("note", c["rel_path"]) < s)
+        yield Row(f"{size:.0%} of notes dropped, not counted", drop, gone, "not among", untold=True)
     for nth in (2, 3, 5):
         drop = lost(lambda c, n=nth: lot("chunk", c["chunk_id"]) < 1 / n)
         yield Row(f"a chunk in {nth} dropped", drop, rf"(fewer )?chunks[^.]*(→|before|cut into)|{LEFT_OUT}")
@@ -409,16 +411,15 @@ def _index() -> Iterator[Row]:
     for what, holds in parts.items():
         kind = what.split()[0].removesuffix("s")
         for counted in (True, False):
-            drop = lost(lambda c, h=holds: h(c["text"]), counted=counted)
-            kept = drop if counted else untold(drop)
+            drop = lost(lambda c, h=holds: h(c["text"]))
             name = f"chunks with {what} dropped{'' if counted else ', not counted'}"
-            yield Row(
-                name, kept, rf"chunks[^.]*(→|before|cut into|fewer)|{kind}|{LEFT_OUT}", "shorter|longer|not among"
-            )
+            named = rf"chunks[^.]*(→|before|cut into|fewer)|{kind}|{LEFT_OUT}"
+            yield Row(name, drop, named, "shorter|longer|not among", untold=not counted)
     for name in ("Recipes", "Runbooks", "Home", "Incidents", "docs", "Data"):
         words = rf"{name}"
-        yield Row(f"folder {name} not indexed", folder_gone(name, told=True, counted=True), rf"{words}|folder", fewer)
-        yield Row(f"folder {name} not indexed, nothing told", folder_gone(name, told=False, counted=False), words, gone)
+        drop = folder_gone(name)
+        yield Row(f"folder {name} not indexed", drop, rf"{words}|folder", fewer)
+        yield Row(f"folder {name} not indexed, nothing told", drop, words, gone, untold=True)
 
 
 def _scores() -> Iterator[Row]:
@@ -490,7 +491,7 @@ def _folders() -> Iterator[Row]:
     yield Row(
         "folder filter inverted", outside_selection, r"outside (of )?(the )?select|not selected|inverted", "folder"
     )
-    yield Row("first folder skipped, not told", untold(first_folder_skipped), r"folder|rank|not among", "show")
+    yield Row("first folder skipped, not told", first_folder_skipped, r"folder|rank|not among", "show", untold=True)
 
 
 def _texts() -> Iterator[Row]:
@@ -561,20 +562,99 @@ def _questions() -> Iterator[Row]:
     yield Row("cache key: length", partial(of_one_cache_key, lambda q: str(len(q))), other, "show")
 
 
+def _switched() -> Iterator[Row]:
+    """Yield what the example API is told by its variables, and its patch."""
+    weights, folders = r"weights?|no longer counts|no chunk has a", "fewer folders|folder selection|selects? first"
+    switches = {
+        "NOTES_DISABLE=vector": weights,
+        "NOTES_DISABLE=lexical": weights,
+        "NOTES_VECTOR_WEIGHT=2": weights,
+        "NOTES_FOLDER_COUNT=1": folders,
+        "NOTES_FOLDERS=off": "folder",
+        "NOTES_CHUNK_MAX=120": "other chunks|cut into",
+        "NOTES_CHUNK_MAX=5000": "other chunks|cut into",
+        "NOTES_MIN_SCORE=0.5": "scores? below|below which",
+        "NOTES_DROP_FOLDERS=work/Runbooks": "Runbooks|fewer documents|documents of the same notes",
+    }
+    for switch, named in switches.items():
+        yield Row(switch, None, named, "scores", env=dict([switch.split("=")]))
+    told = ("\treturn selected\n}\n\nfunc rank", "\treturn selected[min(1, len(selected)-1):]\n}\n\nfunc rank")
+    yield Row("first-folder-skipped.patch", None, f"{folders}|first folder", "folder", edits=[("folders.go", *told)])
+
+
+def kept_lines(condition: str, before: str = "") -> Edit:
+    """Let the chunker keep the lines of a section for which a condition of Go holds."""
+    begin = "\tfor len(lines) > 0 && isBlank(lines[0]) {"
+    keep = f"if {condition} {{\n\t\t\tkept = append(kept, line)\n\t\t}}"
+    loop = f"for _, line := range lines {{\n\t\t{before}\n\t\t{keep}\n\t}}"
+    return ("chunk.go", begin, f"\tkept, fenced := []string{{}}, false\n\t{loop}\n\tlines, _ = kept, fenced\n{begin}")
+
+
+def _edited() -> Iterator[Row]:
+    """Yield faults in the source of the example API: of its chunker, its words and its embeddings."""
+    embedded, fence = (
+        'features(p.headingPath + "\\n" + p.text)',
+        'if strings.HasPrefix(line, "```") {\n\t\t\tfenced = !fenced\n\t\t}',
+    )
+    scores = "other [^.]*scores"
+    faults: dict[str, tuple[str, list[Edit]]] = {
+        "headings not indexed": (
+            f"headings|{scores}",
+            [("index.go", embedded, "features(p.text)"), ("index.go", "\tcount(p.headingPath, headingBoost)\n", "")],
+        ),
+        "embeddings of headings": (f"headings|{scores}", [("index.go", embedded, "features(p.headingPath)")]),
+        "embeddings of the first 60 bytes": (
+            f"section|{scores}",
+            [("index.go", embedded, "features(p.text[:min(60, len(p.text))])")],
+        ),
+        "case of words kept": (f"case|capital|{scores}", [("terms.go", "strings.ToLower(text)", "text")]),
+        "stop words kept": (f"hold no word|{scores}", [("terms.go", "if !stopWords[w] {", "if len(w) > 0 {")]),
+        "digits not indexed": (
+            f"digit|number|{scores}",
+            [("terms.go", "!unicode.IsLetter(r) && !unicode.IsDigit(r)", "!unicode.IsLetter(r)")],
+        ),
+        "ASCII letters alone": (
+            f"ASCII|{scores}",
+            [("terms.go", "!unicode.IsLetter(r) &&", "(r > 127 || !unicode.IsLetter(r)) &&")],
+        ),
+        "words not stemmed": (scores, [("terms.go", "list[i] = stem(w)", "list[i] = w")]),
+        "scores of one digit": (
+            "round|different scores",
+            [("retrieve.go", "math.Round(x*1e6) / 1e6", "math.Round(x*10) / 10")],
+        ),
+        "code left out of chunks": ("code|chunks|shorter", [kept_lines("!fenced", fence)]),
+        "tables left out of chunks": ("table|chunks|shorter", [kept_lines('!strings.HasPrefix(line, "|")')]),
+    }
+    for name, (named, edits) in faults.items():
+        yield Row(name, None, named, "ranking|rank", edits=edits)
+
+
 def rows() -> list[Row]:
     """Return all faults."""
-    return [*_lists(), *_index(), *_scores(), *_folders(), *_texts(), *_questions()]
+    recorded = [*_lists(), *_index(), *_scores(), *_folders(), *_texts(), *_questions()]
+    return [*recorded, *_switched(), *_edited()]
 
 
 @contextmanager
-def example() -> Iterator[str]:
-    """Build and start the example API."""
+def example(env: Mapping[str, str] = MappingProxyType({}), edits: Sequence[Edit] = ()) -> Iterator[str]:
+    """Build and start the example API, with other variables and another source."""
     binary = Path(tempfile.mkdtemp()) / "notes-api"
-    subprocess.run(["go", "build", "-o", binary, "."], cwd=ROOT / "examples/notes-api", check=True)
+    source = ROOT / "examples/notes-api"
+    if edits:
+        source = shutil.copytree(source, binary.parent / "source")
+    for name, text, other in edits:
+        before = (source / name).read_text()
+        assert before.count(text) == 1, (name, text)
+        (source / name).write_text(before.replace(text, other))
+    subprocess.run(["go", "build", "-o", binary, "."], cwd=source, check=True)
     vaults = {f"VAULT_{name.upper()}_PATH": str(ROOT / "golden/vault" / name) for name in ("personal", "work")}
-    with subprocess.Popen([binary], env={**os.environ, **vaults, "API_PORT": "9377"}, stderr=subprocess.DEVNULL) as api:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen(
+        [binary], env={**os.environ, **vaults, **env, "API_PORT": str(port)}, stderr=subprocess.DEVNULL
+    ) as api:
         try:
-            yield "http://127.0.0.1:9377"
+            yield f"http://127.0.0.1:{port}"
         finally:
             api.kill()
             shutil.rmtree(binary.parent)
@@ -592,11 +672,21 @@ class Server(ThreadingHTTPServer):
         self.spoilt: Answers = {}
         self.lock = threading.Lock()
 
-    def spoil(self, fault: Fault | None) -> None:
-        """Put a fault into all that was heard."""
+    def spoil(self, *faults: Fault | None) -> None:
+        """Put faults into all that was heard."""
         self.spoilt = deepcopy(self.heard)
-        if fault is not None:
+        for fault in filter(None, faults):
             fault(self.spoilt)
+
+    @contextmanager
+    def asking(self, api: str) -> Iterator[None]:
+        """Ask another API in place of what was heard."""
+        kept = self.api, self.heard
+        self.api, self.heard, self.spoilt = api, {}, {}
+        try:
+            yield
+        finally:
+            self.api, self.heard = kept
 
     def answer(self, path: str, body: bytes) -> bytes:
         """Return a body: of a question the kept one, as deep as lists are."""
@@ -651,6 +741,7 @@ def fetched(url: str, body: bytes | None) -> bytes:
 
 def project(folder_path: Path, url: str) -> Path:
     """Write a configuration that asks the server."""
+    folder_path.mkdir()
     golden = ROOT / "golden"
     (folder_path / "golden").symlink_to(golden)
     config = folder_path / "raggate.yml"
@@ -703,24 +794,36 @@ def judged(row: Row, verdict: Mapping[str, Any]) -> tuple[str, str]:
 def main() -> None:
     """Try all faults, and print a table."""
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="faults whose name has these words")
+    parser.add_argument("--only", default="", help="faults whose name a pattern finds")
     parser.add_argument("--all", action="store_true", help="print those that are named too")
     options = parser.parse_args()
-    chosen = [row for row in rows() if options.only in row.name]
+    chosen = [row for row in rows() if re.search(options.only, row.name)]
     counts: Counter[str] = Counter()
     with example() as api, tempfile.TemporaryDirectory() as folder_name:
         server = Server(api)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        config = project(Path(folder_name), f"http://127.0.0.1:{server.server_address[1]}")
-        command(config, "check")
-        done = command(config, "promote", "latest", "--reason", "the answers without a fault")
-        if done.returncode != 0:
-            sys.exit(done.stderr)
-        shutil.rmtree(config.parent / ".raggate/runs")
+        configs = {}
+        for untold in (False, True):
+            url = f"http://127.0.0.1:{server.server_address[1]}"
+            config = configs[untold] = project(Path(folder_name) / str(untold), url)
+            command(config, "check")
+            if untold:
+                # what was not heard yet is told as the API tells it
+                server.spoil(untell)
+                command(config, "check")
+            done = command(config, "promote", "latest", "--reason", "the answers without a fault")
+            if done.returncode != 0:
+                sys.exit(done.stderr)
+            shutil.rmtree(config.parent / ".raggate/runs")
         print("| fault | verdict | cause | what is said |\n|---|---|---|---|")
         for row in chosen:
-            server.spoil(row.apply)
-            done = command(config, "check")
+            config = configs[row.untold]
+            if row.apply is None:
+                with example(row.env, row.edits) as other, server.asking(other):
+                    command(config, "check")
+            else:
+                server.spoil(row.apply, untell if row.untold else None)
+                command(config, "check")
             verdict = newest(config)
             kind, sentence = judged(row, verdict)
             counts[kind] += 1
