@@ -7,6 +7,7 @@ one of which nothing can be told, never a pass: the base answered other question
 What flipped is asked again of the change too, started anew, as two starts of one build may rank otherwise. Of a noisy
 API what came back as good as before each time was no loss, as far as the noise of the baseline's own run explains it.
 If as much of a loss came back as noise brings back, it is neither red nor green, unless it is larger than that noise.
+So is a question that must pass and comes and goes.
 """
 
 from __future__ import annotations
@@ -165,6 +166,14 @@ class Check:
                     f"{message}. {len(stayed)} of them stayed lost each time, which noise alone often does to so many"
                 )
                 return _undecided(checked, outcome, f"{cause}{noise.steadier(self._baseline.scorecard)}")
+            coming = self._coming_and_going(left - stayed)
+            if coming and not self._red_without(coming, now, today):
+                must = counted(len(coming), "question") + " that must pass"
+                cause = (
+                    f"{message}. {must} came back at least once, and without {'it' if len(coming) == 1 else 'these'}"
+                )
+                steadier = noise.steadier(self._baseline.scorecard)
+                return _undecided(checked, outcome, f"{cause} nothing would be red{steadier}")
             shared = fails & left if len(left) < len(asked.asked) else frozenset()
             if shared and not self._red_without(shared, now, today):
                 return _undecided(checked, outcome, f"{message}, and without these nothing would be red")
@@ -200,6 +209,11 @@ class Check:
             for name in names
             for score in later
         )
+
+    def _coming_and_going(self, back: AbstractSet[Key]) -> AbstractSet[Key]:
+        """Return those that must pass among questions that came back at least once; none of a steady API."""
+        noisy = repeats.noisy(self._baseline.scorecard.fingerprint)
+        return back & self._first.missed.keys() if noisy else frozenset()
 
     def _like_noise(self, stayed: AbstractSet[Key]) -> bool:
         """Return whether so many questions may have stayed lost by nothing but noise.
