@@ -13,6 +13,7 @@ from functools import partial
 from itertools import pairwise
 from math import ceil, comb
 from operator import itemgetter
+from statistics import median
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -39,6 +40,8 @@ SURE = 1e-4
 """Probability that the questions of a kind are lost by chance, below which that is said: one of some 15 kinds."""
 FREQUENT = 0.1
 """Share of the questions that hold a word which tells none of them apart."""
+OTHER_SIZE = 0.8
+"""How much less the smaller of two sizes must be for the larger one to be called so."""
 SIZE_STEP = 10
 """Characters to which a size is rounded."""
 
@@ -395,7 +398,8 @@ def in_common(lists: Lists, lost: frozenset[str]) -> list[str]:
     gone = [of_case[name] for name in lost if name in of_case]
     if not gone:
         return []
-    features = [*IN_COMMON, *(feature for size in SIZES if (feature := _sized(*size, gone)) is not None)]
+    others = [question for name, question in of_case.items() if name not in lost]
+    features = [*IN_COMMON, *(feature for size in SIZES if (feature := _sized(*size, gone, others)) is not None)]
     shown = []
     for sentence, holds in features:
         having = {name for name, question in of_case.items() if holds(question)}
@@ -405,11 +409,9 @@ def in_common(lists: Lists, lost: frozenset[str]) -> list[str]:
         units = {groups[name] for name in lost if name in groups}, {groups[name] for name in having}
         odd = {groups[name] for name in lost - having if name in groups}
         chance = _chance(len((units[0] & units[1]) - odd), len(units[0]), len(units[1]), len({*groups.values()}))
-        others = len(of_case) - len(gone)
         if chance < SURE:
-            facts = (
-                f"{those} of the {len(gone)} lost questions {sentence}, {len(having) - those} of the {others} others do"
-            )
+            rest = f"{len(having) - those} of the {len(others)} others do"
+            facts = f"{those} of the {len(gone)} lost questions {sentence}, {rest}"
             shown.append((chance, facts))
     return [facts for _, facts in sorted(shown, key=itemgetter(0))[:SHOWN_ALIKE]]
 
@@ -422,12 +424,13 @@ def _question(case: Case, labels: Labels, frequent: Collection[str]) -> _Questio
 
 
 def _sized(
-    sentence: str, size: Callable[[_Question], int], gone: Sequence[_Question]
+    sentence: str, size: Callable[[_Question], int], gone: Sequence[_Question], others: Sequence[_Question]
 ) -> tuple[str, Callable[[_Question], bool]] | None:
-    """Return the feature of a size that nearly all lost questions have; None where it says nothing."""
+    """Return the feature of a size that nearly all lost questions have; None unless most others are far from it."""
     sizes = sorted(map(size, gone))
     limit = (sizes[len(sizes) - ceil(NEARLY_ALL * len(sizes))] - 1) // SIZE_STEP * SIZE_STEP
-    if not limit:
+    middle = median(map(size, others)) if others else 0
+    if not limit or (abs(middle) > OTHER_SIZE * limit if limit > 0 else abs(limit) > OTHER_SIZE * abs(middle)):
         return None
     return sentence.format(f"{abs(limit):,}"), lambda question: size(question) > limit
 

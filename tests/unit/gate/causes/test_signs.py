@@ -279,6 +279,15 @@ def test_questions_of_few_own_words_are_in_common() -> None:
     assert words in in_common(lists(lambda _, old: old, answer=asked), lost_to(range(8)))
 
 
+def test_a_little_longer_is_not_in_common() -> None:
+    """Questions that are longer than the others by a few letters are of no other size."""
+    sides = lists(
+        lambda _, old: old,
+        answer=lambda number: answered(number, question=f"Where is the {'dog' if number < 8 else 'd'} of the house?"),
+    )
+    assert in_common(sides, lost_to(range(8))) == []
+
+
 def test_two_kinds_at_most_are_in_common() -> None:
     """Of several things that lost questions have in common, the two are told that chance explains least."""
     kind = {"question": "Where is Ann's Key 1?", "snippet": "at 12:30"}
