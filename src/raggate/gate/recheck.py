@@ -161,22 +161,9 @@ class Check:
         today = replace(self._baseline, scorecard=_with_cases(self._baseline.scorecard, before))
         again = self._decide(now, today, self._gate)
         if again.outcome == "regression" or len(left) == len(asked.asked):
-            if not left & checked.missed.keys() and self._like_noise(stayed):
-                cause = (
-                    f"{message}. {len(stayed)} of them stayed lost each time, which noise alone often does to so many"
-                )
-                return _undecided(checked, outcome, f"{cause}{noise.steadier(self._baseline.scorecard)}")
-            coming = self._coming_and_going(left - stayed)
-            if coming and not self._red_without(coming, now, today):
-                must = counted(len(coming), "question") + " that must pass"
-                cause = (
-                    f"{message}. {must} came back at least once, and without {'it' if len(coming) == 1 else 'these'}"
-                )
-                steadier = noise.steadier(self._baseline.scorecard)
-                return _undecided(checked, outcome, f"{cause} nothing would be red{steadier}")
-            shared = fails & left if len(left) < len(asked.asked) else frozenset()
-            if shared and not self._red_without(shared, now, today):
-                return _undecided(checked, outcome, f"{message}, and without these nothing would be red")
+            doubt = self._doubt(left, stayed, now, today)
+            if doubt:
+                return _undecided(checked, outcome, f"{message}{doubt}")
             back = set(asked.asked) - left
             came = len({case for _, case in back} - {case for _, case in left})
             less = f", except {counted(came, 'question')} that recovered" if came else ""
@@ -208,6 +195,22 @@ class Check:
             _moved(self._way(name), own.values.get(name), score.values.get(name)) > EPSILON
             for name in names
             for score in later
+        )
+
+    def _doubt(self, left: AbstractSet[Key], stayed: AbstractSet[Key], scorecard: Scorecard, today: Baseline) -> str:
+        """Return why a loss that was met again shows nothing, behind what was seen; empty if it is confirmed."""
+        steadier = noise.steadier(self._baseline.scorecard)
+        if not left & self._first.missed.keys() and self._like_noise(stayed):
+            return f". {len(stayed)} of them stayed lost each time, which noise alone often does to so many{steadier}"
+        coming = self._coming_and_going(left - stayed)
+        if coming and not self._red_without(coming, scorecard, today):
+            must, them = counted(len(coming), "question"), "it" if len(coming) == 1 else "these"
+            return f". {must} that must pass came back at least once, and without {them} nothing would be red{steadier}"
+        shared = self._failing() & left if len(left) < len(self._asked.asked) else frozenset()
+        return (
+            ", and without these nothing would be red"
+            if shared and not self._red_without(shared, scorecard, today)
+            else ""
         )
 
     def _coming_and_going(self, back: AbstractSet[Key]) -> AbstractSet[Key]:
