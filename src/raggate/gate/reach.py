@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache, partial
 
 from raggate.base.errors import UsageError
 from raggate.base.headings import covers, elements, is_end_of, same_letters
 from raggate.base.numbers import counted
 from raggate.base.quote import cut, quoted
 from raggate.config.gate_settings import Gate
+from raggate.config.schema import Config
 from raggate.gate.causes.passages import Ranked, of_path, ranked
 from raggate.gate.headings import ends_alike, unsplit
 from raggate.models.comparison import Comparison, Reach
@@ -24,7 +25,11 @@ from raggate.models.verdict import Reason
 Stage = tuple[LabelledResult, Support, Ranked]
 """An answer, a support that it does not match, and the chunk that comes nearest to it."""
 
+_Why = Callable[[Sequence[LabelledResult], Sequence[LabelledResult]], str]
+"""Takes the answers that come no further than a step, and all; returns what stops them."""
+
 _NAMED = 3
+_BY_TEXT = "`heading_path: {from: text}`"
 
 
 def new_modes(comparison: Comparison) -> tuple[str, ...]:
@@ -83,15 +88,17 @@ def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:
         called = item.result.failure is None or item.result.failure.kind != "aborted"
         if called and item.result.mode in asked and item.case.gold_supports:
             asked[item.result.mode].append(item)
-    return tuple(_reach(mode, items) for mode, items in asked.items() if items)
+    mapped = isinstance(run.config, Config) and run.config.ask.response is not None
+    return tuple(_reach(mode, items, mapped=mapped) for mode, items in asked.items() if items)
 
 
-def _reach(mode: str, items: Sequence[LabelledResult]) -> Reach:
+def _reach(mode: str, items: Sequence[LabelledResult], *, mapped: bool) -> Reach:
     """Return the steps of a mode, and what the largest loss has in common if it is half of what came so far or more."""
     noted = [item for item in items if matched(item) or any(_of_note(item))]
     placed = [item for item in noted if matched(item) or any(_of_section(item))]
     right = [item for item in placed if matched(item)]
-    steps = ((items, noted, _why_no_note), (noted, placed, _why_no_section), (placed, right, _why_no_match))
+    no_section: _Why = partial(_why_no_section, mapped=mapped)
+    steps = ((items, noted, _why_no_note), (noted, placed, no_section), (placed, right, _why_no_match))
     before, after, find = max(steps, key=lambda step: len(step[0]) - len(step[1]))
     kept = {id(item) for item in after}
     left = [item for item in before if id(item) not in kept]
@@ -177,18 +184,27 @@ def _tails(gold: str, path: str) -> bool:
     return first != "/" != second and (first.endswith(second) or second.endswith(first))
 
 
-def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResult], *, mapped: bool) -> str:
     if not any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item)):
+        by_text = f", find them by the text ({_BY_TEXT})" if mapped else ""
         return (
-            "the API returns no heading_path: let it return the headings above each chunk, or leave heading_path "
-            "out of the golden set, and whole notes count"
+            f"the API returns no heading_path: let it return the headings above each chunk{by_text}, or leave "
+            "heading_path out of the golden set, and whole notes count"
         )
     nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
     headings = [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
     apart = unsplit((returned, [elements(gold)]) for gold, returned in headings)
     if not _most(headings, left):
         return "other sections of these notes come back, or the API writes their headings differently"
+    if mapped and not apart and _most([pair for pair in headings if _is_part(*pair)], left):
+        return f"the API returns some of the headings alone{_example(*headings[0])}; {_BY_TEXT} finds the others"
     return (apart or "the API writes headings differently") + _example(*headings[0])
+
+
+def _is_part(gold: str, returned: str) -> bool:
+    """Return whether returned headings are the outer or the inner ones of a section, and not all."""
+    wanted, told = elements(gold), elements(returned)
+    return len(told) < len(wanted) and (covers(returned, gold, same_letters) or is_end_of(gold, returned, same_letters))
 
 
 def _told_otherwise(stage: Stage) -> bool:

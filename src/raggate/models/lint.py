@@ -148,7 +148,8 @@ CHECKS: dict[str, Check] = {
         "warning",
         "A gold support names a heading, and the configuration reads no `heading_path` from answers, or no answer of "
         "the baseline has one: it never matches.",
-        "Map `chunks.heading_path`, let the API return it, or name the note alone, with a snippet where part answers.",
+        "Map `chunks.heading_path`, let the API return it, find it by the text (`{from: text}`), or name the note "
+        "alone, with a snippet where part answers.",
     ),
     "unread-abstention": Check(
         "note",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import (
     make_baseline,
@@ -12,6 +13,7 @@ from builders import (
     make_case_score,
     make_chunk,
     make_comparison,
+    make_config,
     make_failure,
     make_labelled,
     make_result,
@@ -142,6 +144,26 @@ def test_the_same_heading_below_another_one(told: str, why: str) -> None:
     """A section of the same name below another heading is another section, and no other spelling of the same one."""
     case = make_case(gold_supports=(make_support("log.md", "# Log > ## Monday > ### Actions"),))
     assert why in reach(item(case, chunk(0, rel_path="log.md", heading_path=told))).why
+
+
+@each_row(
+    ("told", "why"),
+    [
+        ("", "let it return the headings above each chunk, find them by the text (`heading_path: {from: text}`), or"),
+        ("# Log > ## Monday", "some of the headings alone: golden set '# Log > ## Monday > ### Actions', API '# Log"),
+        ("### Actions", "API '### Actions'; `heading_path: {from: text}` finds the others"),
+        ("# Log > ## mon-day > ### actions!", "the API writes headings differently"),
+    ],
+)
+def test_headings_that_the_text_would_find(told: str, why: str) -> None:
+    """Where fields are mapped, the way to find missing headings by the text is named."""
+    mapping: dict[str, Any] = {"chunks": {"list": "hits", "rel_path": "path", "text": "text"}}
+    config = make_config(ask={"adapter": "mapped", "path": "/s?q={question}", "response": mapping})
+    case = make_case(gold_supports=(make_support("log.md", "# Log > ## Monday > ### Actions"),))
+    answer = item(case, chunk(0, rel_path="log.md", heading_path=told, text="### Actions\n\nbuy flour"))
+    run = replace(make_run(answer), config=config)
+    assert why in reaches(run, ["hybrid"])[0].why
+    assert "{from: text}" not in reach(answer).why
 
 
 def scores(hits: str, mode: str = "hybrid", name: str = "tag=a") -> list[CaseScore]:
