@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -89,14 +90,31 @@ def test_it_answers_as_the_program_does(gated: Project, search: Callable[..., An
     """Scores are those of the same function as a program, and the run says that it was none."""
     assert gated.command("check").code == 0
     by_program = json.loads((gated.last_run() / "metrics.json").read_text())
-    verdict = raggate.check(gated.config, retriever=search)
+    heard: list[str] = []
+    verdict = raggate.check(gated.config, retriever=search, say=heard.append)
     assert verdict.passed, str(verdict)
+    assert heard[0] == "asking a function in raggate's own process, which could change the verdict"
     assert [reason.code for reason in verdict.warnings][:1] == ["same-process"]
     assert "this is no trusted gate" in str(verdict)
     own = json.loads((verdict.run_directory / "metrics.json").read_text())
     assert own["by_retriever"] == by_program["by_retriever"]
     assert own["build"] == "a function in raggate's own process"
     assert "versions" in (verdict.run_directory / "api.log").read_text()
+
+
+def test_an_event_loop_is_asked_in_a_thread(gated: Project, search: Callable[..., Any]) -> None:
+    """Where one runs, another one cannot; the hint says what can."""
+
+    async def check(*, threaded: bool) -> raggate.Verdict:
+        if threaded:
+            return await asyncio.to_thread(raggate.check, gated.config, retriever=search)
+        return raggate.check(gated.config, retriever=search)
+
+    with pytest.raises(raggate.RunFailed, match="cannot be called where an event loop runs") as refused:
+        asyncio.run(check(threaded=False))
+    assert refused.value.exit_code == 2
+    assert "asyncio.to_thread" in refused.value.hint
+    assert asyncio.run(check(threaded=True)).passed
 
 
 def test_such_a_run_is_never_the_latest(gated: Project, search: Callable[..., Any]) -> None:

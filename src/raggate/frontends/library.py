@@ -44,6 +44,7 @@ def check(
     from raggate.pipeline.request import Request, Voice, unheard
     from raggate.reports.verdict_file import verdict_of
 
+    _refuse_event_loop()
     _refuse_no_names({"config": config, "against": against, "baseline": baseline, "out": out})
     request = Request(
         config_file=Path(config),
@@ -57,6 +58,25 @@ def check(
     )
     done = pipeline.check(request)
     return verdict_of(done.review, done.directory)
+
+
+def _refuse_event_loop() -> None:
+    """Refuse to be called by what an event loop runs.
+
+    Raises:
+        RunFailed: naming what to call instead.
+    """
+    import asyncio
+
+    from raggate.base.errors import UsageError
+    from raggate.pipeline.request import RunFailed
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    hint = "Call it from a plain function, or in a thread: `await asyncio.to_thread(raggate.check)`."
+    raise RunFailed(UsageError("raggate.check cannot be called where an event loop runs", hint=hint), suite="")
 
 
 def _refuse_no_names(arguments: Mapping[str, str | Path | None]) -> None:

@@ -200,7 +200,6 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
         workspace.say(f"waiting for the API at {api.url}")
         yield Elsewhere(api.url)
         return
-    workspace.say(f"starting the API ({'command' if api.command is not None else 'container'})")
     with (start or backend(api))(api, workspace) as started:
         yield started
 

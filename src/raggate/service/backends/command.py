@@ -109,6 +109,7 @@ def prepared(api: Api, workspace: Workspace, port: int | None = None) -> Iterato
     """
     settings = api.command
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
+    workspace.say("starting the API (command)")
     # before anything is started, so that a mistake costs nobody the time
     names = {f"service.{name}": name for name in api.services}
     if not _plan(settings, workspace, port, names).cwd.is_dir():

@@ -105,6 +105,7 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
     """
     settings = api.container
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
+    workspace.say("starting the API (container)")
     with group.opened(_parts(api, workspace), api, workspace) as made:
         # who is spoken to by the engine's stream needs no address
         if api.services or not api.stdio:

@@ -12,6 +12,7 @@ from typing import IO
 from raggate.base.quote import cut
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api
+from raggate.models.provenance import IN_PROCESS
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.adapters.program import ProgramAdapter
 from raggate.service.backends.processes import Log
@@ -33,6 +34,7 @@ class FunctionAdapter(ProgramAdapter):
     @contextmanager
     def start(self, _api: Api, workspace: Workspace) -> Iterator[Started]:
         """Serve it in a thread of its own. On leaving the thread ends, unless the function never returns."""
+        workspace.say(f"asking {IN_PROCESS}, which could change the verdict")
         vaults = {name: str(path) for name, path in workspace.vaults.items()}
         with Log(workspace.out / "api.log", workspace.secrets) as log:
             served = _Served(self._retriever, vaults, log)
