@@ -387,7 +387,7 @@ def previewed() -> Review:
         remeasured=("api.container.image",),
         weakened={"put into another group": ("q08", "q09")},
         unmarked=("work/n00.md",),
-        lowered=("hit_at_5", "mrr_at_10"),
+        lowered=("hit@5", "MRR@10"),
         outdated=("the number of chunks asked for (ask.k) changed: 5 in the baseline, 10 now",),
         edited=(("replies of judges", 1, 2),),
         golden=GoldenChanges(added=("q50", "q51", "q52"), removed=("q03",), relabelled=("q05",), released=("q07",)),
@@ -400,8 +400,16 @@ def previewed() -> Review:
         values=(("hit_at_5", 0.96, 0.9286), ("mrr_at_10", 0.9423, 0.9048)),
         rows=rows,
         unmet=(
-            ("error", "notes_exist", "q50 (hybrid): rank 1, no note drafts/new.md"),
-            ("warn", "list_deep_enough", "q51 (hybrid): 3 chunks, scored to depth 10"),
+            (
+                "error",
+                "notes_exist",
+                "1 answer returned a chunk of no note in the fixture vault. q50: rank 1, no note drafts/new.md",
+            ),
+            (
+                "warn",
+                "list_deep_enough",
+                "No list reached the largest cut-off that is scored, in 1 mode. q51 (hybrid): 3 chunks",
+            ),
         ),
         problems=("the API was killed by SIGKILL after 3 of 27 calls",),
     )

@@ -77,13 +77,13 @@ def test_opened_once_and_closed_by_a_pass(stage: Stage) -> None:
     assert stage.issues == []
     stage.run(2, "regression")
     assert stage.issues == [("open", TITLE)]
-    assert f"**main** is red since [`{COMMITS[2][:7]}`]" in stage.body(1)
+    assert f"**main** has been red since [`{COMMITS[2][:7]}`]" in stage.body(1)
     assert ", last at" not in stage.body(1)
     assert "Questions that broke" in stage.body(1)
-    assert stage.body(1).index("questions broke") < stage.body(1).index("is red since")
+    assert stage.body(1).index("questions broke") < stage.body(1).index("has been red since")
     stage.run(3, "invariant-broken")
     assert stage.issues == [("open", BROKEN)]
-    assert f"is red since [`{COMMITS[2][:7]}`]" in stage.body(1)
+    assert f"has been red since [`{COMMITS[2][:7]}`]" in stage.body(1)
     assert f", last at [`{COMMITS[3][:7]}`]" in stage.body(1)
     stage.run(4, "pass")
     assert stage.issues == [("closed", BROKEN)]
@@ -92,10 +92,10 @@ def test_opened_once_and_closed_by_a_pass(stage: Stage) -> None:
     assert f"✅ **main** passes again: [`{COMMITS[4][:7]}`]" in stage.body(1)
     for text in (comment.body, stage.body(1)):
         assert f". Red since [`{COMMITS[2][:7]}`]" in text
-    assert "is red since" not in stage.body(1)
+    assert "has been red since" not in stage.body(1)
     stage.run(5, "regression")
     assert stage.issues == [("closed", BROKEN), ("open", TITLE)]
-    assert f"is red since [`{COMMITS[5][:7]}`]" in stage.body(2)
+    assert f"has been red since [`{COMMITS[5][:7]}`]" in stage.body(2)
     assert stage.said == []
 
 

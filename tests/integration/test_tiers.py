@@ -68,7 +68,7 @@ def test_reports_say_what_was_asked(tiers: Project) -> None:
     assert done.code == 0, done.err
     assert f"suite smoke · {ASKED} · hybrid" in done.out
     told = (tiers.last_run() / "summary.md").read_text()
-    assert f"> **This suite asks {ASKED}; its result says nothing of the others.**" in told
+    assert f"> **This suite asks {ASKED}. Its result says nothing about the others.**" in told
     assert ASKED in (tiers.last_run() / "report.html").read_text()
     lint = tiers.command("lint", "-c", "raggate.smoke.yml")
     assert "suite smoke: 12 of 24 questions, gate.policy threshold" in lint.out

@@ -58,11 +58,11 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
         promote.propose(run, review.scorecard, baseline, run.config.gate, promote.Terms())
     assert review.lowers
     assert all(reason.message in refused.value.message for reason in review.lowers)
-    record = "A loss that the gate lets pass may be promoted with its record"
+    record = "The gate lets this loss pass, but its promotion keeps a record"
     for page in shown(review):
         assert record in page
         unescaped = page.replace("&#64;&#8288;", "@")
-        assert "promoting this run takes --allow-regression and a --reason: hit@1 (hybrid) 100.0 → 98.0%" in unescaped
+        assert "you need --allow-regression and a --reason: hit@1 (hybrid) 100.0 → 98.0%" in unescaped
 
 
 def test_a_pass_that_can_be_promoted_says_nothing() -> None:
@@ -123,6 +123,7 @@ def test_what_others_judged_is_no_loss_that_passes() -> None:
     others = Reason("other-judges", "who judged the baseline is not known")
     for page in shown(replace(review, lowers=(*review.lowers, others))):
         assert (
-            "Promoting this run takes --allow-regression and a --reason: who judged the baseline is not known; " in page
+            "To promote this run you need --allow-regression and a --reason: who judged the baseline is not known; "
+            in page
         )
         assert "may be promoted with its record" not in page

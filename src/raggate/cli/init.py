@@ -135,7 +135,7 @@ def init(
     _advise(directory, action, api, config)
     for name in first_config.sent_variables(config) if config is not None else ():
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
-        click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
+        click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}. Runs of forks have no secrets.")
     if api.tried:
         _try_out(directory, api)
     return Answer(Initialised(written=tuple(written)))
@@ -251,7 +251,7 @@ def check_terms(
     if action and not _ACTION.fullmatch(action):
         raise UsageError(
             f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found {one_line(action, limit=80)}",
-            hint="A tag can be moved to other code; the commit of the release you trust cannot.",
+            hint="A tag can be moved to other code. The commit of the release you trust cannot.",
         )
     _check_owners(owners)
     names = (*(() if force else _targets(there).values()), *(_CODEOWNERS if owners else ()))

@@ -356,7 +356,7 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
 
 def _warnings(preview: Preview) -> Iterator[Reason]:
     for problem in preview.problems:
-        yield Reason("preview", f"raggate could not look at everything that merging would change: {problem}")
+        yield Reason("preview", f"the preview of the merge is incomplete: {problem}")
     broken = [f"{breach} ({name})" for level, name, breach in preview.unmet if level == "error"]
     if broken:
         message = f"with this change's own questions and notes the API breaks invariants: {wording.some(broken)}"

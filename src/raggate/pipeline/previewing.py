@@ -24,8 +24,7 @@ from raggate.scoring import score
 _NOT_ASKED = "the change's own questions and notes were not measured: the run was read, not asked"
 
 _NOT_COMMITTED = (
-    "what was measured is of a checkout with files otherwise than its commit has them, as a change's attributes or a "
-    "step before the gate can have it"
+    "files of the measured checkout differ from its commit, for example by .gitattributes or a step before the gate"
 )
 
 
@@ -110,7 +109,7 @@ def _at_work(request: Request) -> bool:
 
 
 def _not_looked_at(names: Sequence[str]) -> str:
-    return f"the commit that is checked out has {wording.some(names)} otherwise than the working tree"
+    return f"the checked-out commit and the working tree differ in {wording.some(names)}"
 
 
 def _committed(

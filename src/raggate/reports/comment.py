@@ -160,7 +160,7 @@ def render_issue(ended: Ended, publication: Publication, pushes: Sequence[Push],
     else:
         last = (", last at ", newest) if len(pushes) > 1 else ()
         about = "Commits merged together with the first one may be the cause too. A pass closes this issue."
-        blocks = (Paragraph((line(name, " is red since ", first, *last),)), Paragraph((line(about),), soft=True))
+        blocks = (Paragraph((line(name, " has been red since ", first, *last),)), Paragraph((line(about),), soft=True))
     top, *rest = parts_of(ended, publication)
     parts = [top, Part(name="since when", blocks=blocks, rank=KEPT), *rest]
     return page(parts, utf8_bytes, limit, links=links, elsewhere=sections.elsewhere(publication))

@@ -132,7 +132,7 @@ def _legend(history: History, changed: Collection[str]) -> list[str]:
     if changed:
         lines.append(f"{OTHER} Another golden set than in the version before: the two were not asked the same.")
     if history.more:
-        lines.append("There are older versions; --limit shows more.")
+        lines.append("There are older versions: --limit shows more.")
     if history.shallow:
         lines.append("The clone is shallow: older versions are not in it, and the oldest one shown may be older still.")
     return lines

@@ -228,7 +228,7 @@ def _head(review: Review, screen: Screen) -> None:
         lines.append(f"{source}, {formatting.compared(review.comparison)}")
     if ignored := run.provenance.ignored:
         lines.append(
-            f"judged by commit {str(run.provenance.against)[:12]}; not used: {sections.named(ignored, most=8)}"
+            f"judged by commit {str(run.provenance.against)[:12]}, not by your {sections.named(ignored, most=8)}"
         )
     for text in filter(None, (*lines, *evidence.judging_sentences(run))):
         screen.line(text, limit=500)

@@ -201,7 +201,7 @@ def test_log_metric_and_limit() -> None:
     assert lines == output("log", "--metric", "MRR@5", "--limit", "1").splitlines(), "as reports write it"
     assert lines[0].split()[-1] == "MRR@5"
     assert lines[1].split()[-1] == "0.500"
-    assert "There are older versions; --limit shows more." in lines
+    assert "There are older versions: --limit shows more." in lines
 
 
 @pytest.mark.usefixtures("repository")

@@ -158,7 +158,7 @@ def test_what_lies_on_somebody_s_disk(repository: Path) -> None:
     commit(repository, "golden.jsonl", "?")
     review = previewed(repository, job=False)
     assert (review.verdict.outcome, review.verdict.warnings[0].code) == ("pass", "preview")
-    assert "has golden.jsonl otherwise than the working tree" in review.verdict.warnings[0].message
+    assert "the checked-out commit and the working tree differ in golden.jsonl" in review.verdict.warnings[0].message
 
 
 def test_a_file_that_changes_while_it_is_looked_at(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ def test_a_dirty_checkout_of_a_job_is_nobodys_work(repository: Path, variables: 
     warnings = previewed(repository, job=False, environment=variables, dirty=True).verdict.warnings
     messages = {item.message for item in warnings}
     assert "merging this change loosens the gate: gate.tolerance" in messages
-    assert sum("a checkout with files otherwise than its commit" in text for text in messages) == 1
+    assert sum("files of the measured checkout differ from its commit" in text for text in messages) == 1
     for nowhere in ({}, {"CI": "false"}):
         review = previewed(repository, job=False, environment=nowhere, dirty=True)
         assert "loosens the gate" not in str(review.verdict.warnings)
@@ -217,7 +217,7 @@ def test_a_dirty_checkout_is_told_where_no_file_that_judges_differs(repository: 
     """What the API was built of counts as well; on a person's own machine it is what they are at."""
     git(repository, "commit", "-q", "--allow-empty", "-m", "change")
     review = previewed(repository, job=job, dirty=True)
-    assert ("a checkout with files otherwise" in str(review.verdict.warnings)) == told
+    assert ("files of the measured checkout differ" in str(review.verdict.warnings)) == told
     assert previewed(repository, job=job).verdict.warnings == ()
 
 
@@ -230,8 +230,8 @@ def test_what_a_step_of_the_job_has_edited_is_named(repository: Path, asking: bo
     (repository / "version.txt").write_text("1.2.3")
     head = git(repository, "rev-parse", "HEAD")
     warnings = previewed(repository, job=True, dirty=True, measured=head, asking=asking).verdict.warnings
-    (message,) = (item.message for item in warnings if "a checkout with files otherwise" in item.message)
-    assert message.endswith("before the gate can have it: version.txt") == named
+    (message,) = (item.message for item in warnings if "files of the measured checkout differ" in item.message)
+    assert message.endswith("a step before the gate: version.txt") == named
 
 
 @pytest.mark.parametrize("job", [True, False])
@@ -293,4 +293,4 @@ def test_line_ends_are_none_of_it(repository: Path, job: bool) -> None:
     review = previewed(repository, job=job)
     assert [warning.code for warning in review.verdict.warnings[:2]] != ["preview"]
     assert "edits-gate" in {warning.code for warning in review.verdict.warnings}
-    assert "otherwise than" not in str(review.verdict.warnings)
+    assert "differ in" not in str(review.verdict.warnings)

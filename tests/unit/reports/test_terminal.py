@@ -90,7 +90,7 @@ def test_files_that_were_not_used() -> None:
     review = regression()
     ignored = replace(review, run=from_elsewhere(review.run, ignored=("golden.jsonl", "notes/a.md")))
     text = terminal.render(ignored, width=100, color=False)
-    assert "judged by commit 0123456789ab; not used: golden.jsonl, notes/a.md\n" in text
+    assert "judged by commit 0123456789ab, not by your golden.jsonl, notes/a.md\n" in text
     assert "not used" not in terminal.render(review, width=100, color=False)
 
 

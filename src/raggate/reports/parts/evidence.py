@@ -21,7 +21,7 @@ def sentence(scorecard: Scorecard) -> str:
     parts = [part for mode in scorecard.slices if (part := _of_mode(scorecard, mode))]
     if not parts:
         return ""
-    return f"{'; '.join(parts)}: passages that nobody judged count as misses."
+    return f"{'; '.join(parts)}: passages without a label count as misses (`raggate label` adds labels)."
 
 
 def _of_mode(scorecard: Scorecard, mode: str) -> str:
@@ -83,7 +83,7 @@ def _resolution(evidence: CompositeEvidence) -> str:
     odds = f"1 of {round(1 / evidence.harmless_red)} runs" if evidence.harmless_red else ""
     often = f" A harmless change is red in {odds} under `gate.policy: threshold`." if odds else ""
     seen = f"a drop of {points(worst.told_drop)} is seen 4 times in 5, as a warning or red"
-    return f"With {_units(worst)} {seen}; one of {points(worst.visible_drop)} is red.{often}"
+    return f"With {_units(worst)} {seen}, and one of {points(worst.visible_drop)} is red.{often}"
 
 
 def _units(test: CompositeTest) -> str:
@@ -138,9 +138,9 @@ def _canary(canary: Canary) -> str:
     if not canary.scores:
         return "The canary set has no case of what was judged."
     agreements = ", ".join(f"{name} {_agreement(agreement)}" for name, agreement in canary.scores.items())
-    replayed = "; answered by the cassette" if canary.replayed else ""
+    replayed = ", answered by the cassette" if canary.replayed else ""
     floor = setting(canary.floor)
-    return f"Agreement with people, as kappa with quadratic weights: {agreements}; floor {floor}{replayed}."
+    return f"Agreement with people, as kappa with quadratic weights: {agreements}, floor {floor}{replayed}."
 
 
 def _agreement(agreement: CanaryAgreement) -> str:

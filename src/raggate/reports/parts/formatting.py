@@ -146,9 +146,9 @@ def promotion_note(review: Review) -> str:
     reasons = sorted(review.lowers, key=lambda reason: reason.code != "other-judges")
     more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
     only_losses = {reason.code for reason in reasons} == {"metric-down"}
-    lead = "A loss that the gate lets pass may be promoted with its record; promoting" if only_losses else "Promoting"
+    lead = "The gate lets this loss pass, but its promotion keeps a record. " if only_losses else ""
     what = "; ".join(reason.message for reason in reasons[:3])
-    return f"{lead} this run takes --allow-regression and a --reason: {what}{more}"
+    return f"{lead}To promote this run you need --allow-regression and a --reason: {what}{more}"
 
 
 def how_many(flips: Sequence[Flip]) -> str:

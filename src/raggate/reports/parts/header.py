@@ -127,7 +127,7 @@ def _before_all(review: Review) -> Iterator[str]:
     yield from (f"⛔ {reasons.sentence(reason)}" for reason in reasons.merging(review))
     golden = review.run.golden
     if golden.part_of is not None:
-        yield f"This suite asks {golden.asked}; its result says nothing of the others."
+        yield f"This suite asks {golden.asked}. Its result says nothing about the others."
 
 
 def verdict_lines(review: Review) -> list[Line]:

@@ -239,4 +239,4 @@ def repair(finding: Finding) -> str:
     if known is None:
         return f"{advice}."
     level = "warn" if finding.level == "error" else "off"
-    return f"{advice}; or, if that is how it should be, set `invariants.{finding.invariant}: {level}`."
+    return f"{advice}. If you accept this, set `invariants.{finding.invariant}: {level}`."

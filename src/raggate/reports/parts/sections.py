@@ -93,7 +93,7 @@ def first_steps(review: Review) -> Part:
     """Explain a first run, and what to do to have a gate after it."""
     if not (review.context.first_run or greeted(review)):
         return Part(name="what to do next", blocks=())
-    measured = f"{counted(review.scorecard.questions, 'question')} asked and scored"
+    measured = f"{counted(review.scorecard.questions, 'question')} were asked and scored"
     end = "merge it with its baseline" if review.context.brings else "promote a baseline"
     until = f"The verdict stays “{review.verdict.outcome}” (exit {review.verdict.exit_code}) until you {end}."
     if not review.context.first_run:

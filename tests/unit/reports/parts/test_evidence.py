@@ -31,7 +31,7 @@ MOVED = (
     "hit@5, MRR@10 and nDCG@10 together: 1.0000 → 0.9250, 3 of 40 questions worse, 0 better. That "
     "questions like these got worse: p = 0.0498 (exact unconditional McNemar)."
 )
-SEEN = "With 40 questions a drop of 7 points is seen 4 times in 5, as a warning or red; one of 16 points is red."
+SEEN = "With 40 questions a drop of 7 points is seen 4 times in 5, as a warning or red, and one of 16 points is red."
 
 
 def compared(old: Run, new: Run, **gate: Any) -> Review:
@@ -55,7 +55,7 @@ def test_a_policy_that_is_often_red() -> None:
     old, _ = sides()
     (sentence,) = evidence.sentences(compared(old, old, policy="threshold"))
     assert sentence == (
-        "With 40 questions a drop of 7 points is seen 4 times in 5, as a warning or red; one of 9 points is red. A "
+        "With 40 questions a drop of 7 points is seen 4 times in 5, as a warning or red, and one of 9 points is red. A "
         "harmless change is red in 1 of 3 runs under `gate.policy: threshold`."
     )
 
@@ -65,7 +65,7 @@ def test_groups() -> None:
     old, _ = sides(groups=[f"note {n // 2}" for n in range(40)])
     (sentence,) = evidence.sentences(compared(old, old, tolerance=1))
     assert sentence == (
-        "With 40 questions in 20 groups a drop of 14 points is seen 4 times in 5, as a warning or red; one of 31 "
+        "With 40 questions in 20 groups a drop of 14 points is seen 4 times in 5, as a warning or red, and one of 31 "
         "points is red."
     )
 
@@ -137,7 +137,7 @@ def test_every_number_of_judging_is_told() -> None:
     assert [*evidence.judging_sentences(judged())] == [
         "Judged by small (b1): groundedness 10 of 12 (not judged: 1 budget, 1 timeout), faithfulness 10 of 10.",
         "Agreement with people, as kappa with quadratic weights: groundedness 0.8000 [0.7000, 0.9000] on 23 of 24 "
-        "cases; floor 0.4.",
+        "cases, floor 0.4.",
         "Judged once more by second: 10% disagree, of 20 answers.",
         "Spent on judges in this run: 14 calls, 2 of them retries, 1 not made because of the budget, 10000 tokens, "
         "usage not reported for 1 call, 0.012 dollars.",
@@ -152,7 +152,7 @@ def test_what_is_not_known_is_told_as_that() -> None:
     assert lines[2] == "Judged once more by the same judge in other words: no rate, of 0 answers."
     empty = Canary(hash="h", floor=0.4, scores={"groundedness": CanaryAgreement(cases=2, judged=0)}, replayed=True)
     _, told, *_ = evidence.judging_sentences(judged(replace(SUMMARY, canary=empty)))
-    assert told.endswith("groundedness not defined on 0 of 2 cases; floor 0.4; answered by the cassette.")
+    assert told.endswith("groundedness not defined on 0 of 2 cases, floor 0.4, answered by the cassette.")
 
 
 def test_a_run_without_judges_says_nothing_of_them() -> None:

@@ -113,7 +113,7 @@ def test_what_could_not_be_checked() -> None:
     """A rule that could not be checked is not called broken, and nobody is told to repair the ranking."""
     unseen = finding("private_withheld", unseen=True)
     assert reasons.kind(unseen) == "error, could not be checked"
-    assert reasons.repair(unseen).startswith("Let the API return what the rule needs; ")
+    assert reasons.repair(unseen).startswith("Let the API return what the rule needs. ")
 
 
 @each_row(
