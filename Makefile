@@ -48,7 +48,7 @@ check: $(VENV)/ready $(BIN)/actionlint
 	ruff check .
 	ruff format --check .
 	mypy
-	python -m tools.prose --docstrings
+	python -m tools.prose --check
 	actionlint
 	zizmor --quiet --offline --persona=auditor .
 	shellcheck .ci/run tests/cluster/build tests/cluster/up tests/cluster/down tests/e2e/base-image.sh tools/actionlint/build

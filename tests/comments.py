@@ -35,7 +35,7 @@ USAGE = RunFailure(
     label="usage error",
     exit_code=2,
     lines=(
-        "raggate.yml:14: gate.tolerence: unknown key; did you mean 'tolerance'?",
+        "raggate.yml:14: gate.tolerence: unknown key. Did you mean 'tolerance'?",
         "raggate.yml:20: ask.k: expected a number from 1, found 'ten'",
     ),
     hint="docs/configuration.md lists every key.",

@@ -9,12 +9,12 @@ BAD = [
     ("hangs", "no answer within 1 s"),
     ("late", "no answer within 1 s"),
     ("dies", "The API exited with code 3 after 0 of"),
-    ("other_id", "the program answers request 1001, which nobody asked, or was answered already"),
+    ("other_id", "the program answers request 1001, which raggate did not send, or which has its answer already"),
     ("floods", "the program wrote a line of more than 8388608 bytes"),
     ("fails", "the program answers with an error: 'the index is corrupt'"),
     ("no_hits", "hits: expected a list, found"),
-    ("never_ready", 'the program has not written a line {"ready": true}'),
-    ("asks_for_input", "its standard output ends with 'Password:'"),
+    ("never_ready", 'the program did not write a line {"ready": true}'),
+    ("asks_for_input", "Its standard output ends with 'Password:'"),
     ("counts_badly", "documents: expected a whole number, 0 or more, found -1"),
 ]
 """Behaviours of `fakes/program.py`, each with what the output of raggate holds then."""

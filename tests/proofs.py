@@ -65,7 +65,7 @@ PROOF = GateProof(
             drop=None,
         ),
     ),
-    untried=(Untried(name="wrong vault", size="every chunk", why="it changes no answer of this API"),),
+    untried=(Untried(name="wrong vault", size="every chunk", why="this fault changes no answer of your API"),),
     unasked=tuple(f"work/{letter}.md" for letter in "abcdefghijkl"),
     notes=160,
     duration_s=61.2,

@@ -1,4 +1,4 @@
-"""How the texts read: `python -m tools.prose` prints it; with `--docstrings` it fails on openings that are barred."""
+"""How the texts read: `python -m tools.prose` prints it. With `--check` it fails on words that are barred."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ BARRED = re.compile(r"(?:Give|Say|Tell|Hold)s?\b")
 """A docstring says what the caller gets: "Return …", "Parse …", or a noun phrase."""
 
 FOLDERS = ("src", "tools", "tests", "benchmarks", "examples")
+
+RIDDLES = re.compile(r"\b(?:of which|(?:is|are) told|go(?:es)? without)\b")
+"""No line of src has these: the reader must guess who does what."""
+
+
+ENDINGS = ("Error", "Failed", "CannotTell", "Missed", "Unusable")
+"""The names of errors end so."""
 
 
 def prose(markdown: str) -> str:
@@ -52,14 +59,18 @@ def docstrings(folder: Path) -> Iterator[tuple[str, str]]:
                 yield f"{path}:{node.lineno}", cleandoc(node.value.value)
 
 
-def messages(folder: Path) -> Iterator[str]:
-    """Yield the text of each error that is raised: the first argument of a call whose name ends in Error or Failed."""
+def messages(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield each error that is raised with its place: message and hint of a call whose name ends as an error's does."""
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and bool(node.args)
-            if named and node.func.id.endswith(("Error", "Failed")):
-                parts = [item.value for item in ast.walk(node.args[0]) if isinstance(item, ast.Constant)]
-                yield "code".join(part for part in parts if isinstance(part, str))
+            if named and node.func.id.endswith(ENDINGS):
+                for text in [node.args[0], *(keyword.value for keyword in node.keywords if keyword.arg == "hint")]:
+                    parts = [item.value for item in ast.walk(text) if isinstance(item, ast.Constant)]
+                    yield (
+                        f"{path}:{node.lineno}",
+                        "code".join(part for part in parts if isinstance(part, str) and part != "; "),
+                    )
 
 
 def barred() -> list[str]:
@@ -72,17 +83,29 @@ def barred() -> list[str]:
     ]
 
 
+def riddles(folder: Path) -> Iterator[str]:
+    """Yield the lines of a folder with a barred phrase, and the messages with a semicolon."""
+    for path in sorted(folder.rglob("*.py")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if RIDDLES.search(line):
+                yield f"{path}:{number}: {line.strip()}"
+    yield from (f"{place}: {text}" for place, text in messages(folder) if ";" in text)
+
+
 def main() -> None:
-    """Print the numbers of all texts, or fail on docstrings with a barred opening."""
-    wrong = barred()
-    if "--docstrings" in sys.argv[1:]:
-        advice = f"{len(wrong)} docstrings open with Give, Say, Tell or Hold: write what the caller gets"
-        sys.exit("\n".join([*wrong, advice]) if wrong else 0)
+    """Print the numbers of all texts, or fail on barred openings, phrases and semicolons."""
+    wrong, unclear = barred(), [*riddles(ROOT / "src")]
+    if "--check" in sys.argv[1:]:
+        advice = (
+            [f"{len(wrong)} docstrings open with Give, Say, Tell or Hold: write what the caller gets"] if wrong else []
+        )
+        advice += [f"{len(unclear)} lines have a barred phrase, or a semicolon in a message"] if unclear else []
+        sys.exit("\n".join([*wrong, *unclear, *advice]) if advice else 0)
     pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
     pages += sorted((ROOT / "docs").rglob("*.md"))
     print(f"{'text':<44}{'words':>7}{'over 25':>9}{'you':>7}{';':>6}")
     texts = [(str(page.relative_to(ROOT)), prose(page.read_text(encoding="utf-8"))) for page in pages]
-    texts.append(("messages", ".\n\n".join(messages(ROOT / "src"))))
+    texts.append(("messages", ".\n\n".join(text for _, text in messages(ROOT / "src"))))
     texts.append(("docstrings", "\n\n".join(text for _, text in docstrings(ROOT / "src"))))
     for name, text in texts:
         words, long, you, semicolons = numbers(text)

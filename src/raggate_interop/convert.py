@@ -285,7 +285,7 @@ def read_bytes(path: Path) -> bytes:
 def _without_answer(cases: Sequence[Case]) -> Iterable[Note]:
     for case in cases:
         if not case.answerable:
-            yield note(case.id, "answerable", "changed", "a query that expects nothing counts as a miss there")
+            yield note(case.id, "answerable", "changed", "a query without expected documents counts as a miss there")
 
 
 def _seed_line(case: Case) -> bytes:
@@ -341,7 +341,8 @@ def through(writer: Format, cases: tuple[Case, ...]) -> tuple[Any, tuple[Note, .
     back = writer.decode(native)
     if not back:
         raise UsageError(
-            "no case has a label that the target format can express", hint="docs/migrating.md says what each can."
+            "no case has a label that the target format can express",
+            hint="See docs/migrating.md for what each format can express.",
         )
     return native, (*writer.asides(cases), *compared(rows_of(cases), rows_of(back)))
 
@@ -361,8 +362,6 @@ def _check(native: Any, target: Path, name: str, options: Options) -> None:
             back, _ = form.load(path)
         except UsageError as error:
             message = error.message.replace(str(path), str(target))
-            raise UsageError(
-                f"what would be written is refused by its own reader: {message}", hint=error.hint
-            ) from None
+            raise UsageError(f"raggate's own reader refuses the result: {message}", hint=error.hint) from None
         if form.rows(back) != form.rows(native):
-            raise UsageError(f"{target}: what would be written does not read back the same")
+            raise UsageError(f"{target}: the result reads back differently")

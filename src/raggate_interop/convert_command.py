@@ -39,7 +39,7 @@ SHOWN_NOTES = 50
     "refuse-to-guess",
     "refusal",
     "skip",
-    help="How to read kebab entries that have no labels and do not say whether they are answerable.",
+    help="How to read kebab entries without labels that do not say whether they are answerable.",
 )
 @click.option("--records", type=FILE, help="Canonical records of pragmata, for the documents of its chunks.")
 def convert(source: Path, target: Path, **settings: Any) -> Answer[Converted]:

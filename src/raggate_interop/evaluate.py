@@ -300,7 +300,7 @@ class Evaluation(Struct, frozen=True, kw_only=True):
 
 
 class _Sums:
-    """Sums of columns, each kept as a few floats of which it is the exact sum."""
+    """Sums of columns, each kept as a few floats that add up to it exactly."""
 
     def __init__(self, width: int) -> None:
         self.terms: list[list[float]] = [[] for _ in range(width)]
@@ -383,9 +383,9 @@ class Totals:
             )
         if counts.missing == counts.queries:
             raise UsageError(
-                f"no result list for any of {counted(counts.queries, 'judged query', 'judged queries')}; "
-                f"{counted(counts.extra, 'list')} of other queries",
-                hint="Check that both files write the query ids alike.",
+                f"no result list for any of {counted(counts.queries, 'judged query', 'judged queries')}, "
+                f"but {counted(counts.extra, 'list')} of other queries",
+                hint="Check that both files use the same query ids.",
             )
         return Evaluation(
             cutoffs=self._measures.cutoffs, metrics=self._means(), counts=counts, per_query=self.per_query

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--qrels", type=FILE, help="Judgements: a TREC qrels file.")
-@click.option("--beir", type=FILE, metavar="DIR", help="Judgements: a BEIR folder, in place of --qrels.")
+@click.option("--beir", type=FILE, metavar="DIR", help="Judgements: a BEIR folder, instead of --qrels.")
 @click.option("--split", default="test", show_default=True, help="Which judgements of the BEIR folder.")
 @click.option("--run", type=FILE, help="Result lists: a TREC run file.")
-@click.option("--lists", type=FILE, help="Result lists: JSON lines, in place of --run.")
-@click.option("--k", "cutoffs", default="1,3,5,10", show_default=True, help="Cut-offs, set apart by commas.")
+@click.option("--lists", type=FILE, help="Result lists: JSON lines, instead of --run.")
+@click.option("--k", "cutoffs", default="1,3,5,10", show_default=True, help="Cut-offs, with commas between.")
 @click.option("--per-query", is_flag=True, help="Show the values of each query too.")
-@click.option("--keep-first", is_flag=True, help="Of a document given twice count the first, in place of an error.")
+@click.option("--keep-first", is_flag=True, help="If a document is there twice, count the first instead of failing.")
 def evaluate(*, cutoffs: str, per_query: bool, **given: Any) -> Answer[Evaluation]:
     """Score result lists of any tool against judgements.
 
@@ -34,9 +34,9 @@ def evaluate(*, cutoffs: str, per_query: bool, **given: Any) -> Answer[Evaluatio
     from raggate_interop.evaluate import Files, evaluate_files
 
     if (given["qrels"] is None) == (given["beir"] is None):
-        raise UsageError("expected judgements from one place: --qrels FILE or --beir DIR")
+        raise UsageError("give either --qrels FILE or --beir DIR")
     if (given["run"] is None) == (given["lists"] is None):
-        raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
+        raise UsageError("give either --run FILE or --lists FILE")
     evaluation = evaluate_files(Files(**given), cutoffs=_numbers(cutoffs), per_query=per_query)
     for line in _table(evaluation):
         click.echo(line)
@@ -46,7 +46,7 @@ def evaluate(*, cutoffs: str, per_query: bool, **given: Any) -> Answer[Evaluatio
 def _numbers(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise UsageError(f"--k {quoted(text)}, expected whole numbers set apart by commas, such as 1,3,5,10")
+        raise UsageError(f"--k {quoted(text)}, expected whole numbers with commas between, such as 1,3,5,10")
     return tuple(int(part) for part in parts)
 
 
@@ -65,8 +65,8 @@ def _table(evaluation: Evaluation) -> list[str]:
     lines.append(f"{'map':9}{written(evaluation.metrics['map'].value):>9}")
     lines += [
         "",
-        f"{counted(counts.queries, 'query', 'queries')} with a relevant document; "
-        "means are over all, judged over lists that contain any",
+        f"{counted(counts.queries, 'query', 'queries')} with a relevant document. "
+        "Means are over all, judged over lists that contain any",
     ]
     odd = {
         "without a result list, counted as 0": counts.missing,
@@ -79,4 +79,4 @@ def _table(evaluation: Evaluation) -> list[str]:
     }
     lines += [f"  {number} {description}" for description, number in odd.items() if number]
     repeated = counted(counts.repeated, "entry", "entries")
-    return [*lines, f"  {repeated} left out, of documents that stand further up"] if counts.repeated else lines
+    return [*lines, f"  {repeated} left out, because the document is further up already"] if counts.repeated else lines

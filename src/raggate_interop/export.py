@@ -27,7 +27,7 @@ def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, 
         response = item.result.response
         names = None if response is None else tuple(dict.fromkeys(_name(chunk, unit) for chunk in response.chunks))
         if names is not None and "" in names:
-            raise UsageError(f"case {quoted(item.case.id)}: the API returned a {unit} without a name")
+            raise UsageError(f"question {quoted(item.case.id)}: the API returned a {unit} without a name")
         lists[item.case.id] = names
     return lists
 

@@ -45,5 +45,5 @@ def export(directory: Path, target: Path, *, form: Any, unit: Any, mode: str | N
     click.echo(log_line(f"wrote {target}: {counted(len(lists) - failed - empty, 'list')}"))
     if failed or empty:
         lacking = f"{counted(failed, 'failed call')} and {counted(empty, 'empty list')}"
-        warn(f"{lacking} not in the file: count as misses")
+        warn(f"{lacking} not in the file count as misses")
     return Answer(Written(path=target, entries=len(lists) - failed - empty, failed=failed, empty=empty))

@@ -96,7 +96,7 @@ FAULTS = [
         "a dropped lexical weight",
         "Most likely cause: the lexical score no longer counts (weights: vector 0.4 → 1, lexical 0.6 → none)",
         "demoted",
-        "fell among the 10 chunks returned; score 0.",
+        "fell among the 10 passages returned; score 0.",
         {"NOTES_LEXICAL_WEIGHT": "0"},
     ),
     Fault(
@@ -175,7 +175,7 @@ FAULTS = [
         "another embedding",
         "Most likely cause: the same chunks have other vector scores (in an index of the same size); it fits ",
         "demoted",
-        "fell among the 10 chunks returned; score 0.",
+        "fell among the 10 passages returned; score 0.",
         patch=(("vector.go", "gramMax    = 5", "gramMax    = 3"), ("vector.go", "vectorSize = 512", "vectorSize = 24")),
     ),
     Fault(
@@ -187,7 +187,7 @@ FAULTS = [
     ),
     Fault(
         "a list that is cut",
-        "Most likely cause: fewer distinct chunks come back (10.0 → 3.0 on average); it fits all ",
+        "Most likely cause: fewer distinct passages come back (10.0 → 3.0 on average); it fits all ",
         "list-cut",
         "the list ends before rank 4, where it was: its 3 chunks are the first 3 of the baseline's list",
         patch=(
@@ -217,7 +217,7 @@ FAULTS = [
         "a document that is lost and an order that is turned over",
         "Most likely cause: the lists are in reverse order (175 of 203)",
         "demoted",
-        "fell among the 10 chunks returned; score ",
+        "fell among the 10 passages returned; score ",
         patch=(
             (
                 "scan.go",
@@ -255,7 +255,7 @@ FAULTS = [
         "an order that is turned over",
         "Most likely cause: the lists are in reverse order (203 of 203)",
         "demoted",
-        "fell among the 10 chunks returned; score ",
+        "fell among the 10 passages returned; score ",
         patch=(
             (
                 "ask.go",

@@ -44,7 +44,7 @@ def test_the_readme_is_true(shown: tuple[Example, Output]) -> None:
     """The first run cannot tell, for want of a baseline; promoted, the same notes pass, and 54 of 87 hit."""
     example, output = shown
     assert output.codes == expected_codes(SHOWN), output.text
-    assert "first run? review it, then: raggate promote" in output.text
+    assert "first run? Review it, then: raggate promote" in output.text
     assert hits_at_5(example) == pytest.approx(54 / 87, abs=0.0001)
 
 

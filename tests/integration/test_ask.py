@@ -338,7 +338,7 @@ def test_giving_up_after_failures_in_a_row() -> None:
         assert api.total == 7
     assert len(heard.calls) == 7
     assert outcome.stopped is not None
-    assert outcome.stopped.startswith("gave up after 4 failures in a row, after 7 of 30 calls; the last one: HTTP 500")
+    assert outcome.stopped.startswith("gave up after 4 failures in a row, after 7 of 30 calls. The last one: HTTP 500")
     kinds = [r.failure.kind if r.failure else "" for r in outcome.results]
     assert kinds == ["status", "status", "", *["status"] * 4, *["aborted"] * 23]
 
@@ -462,4 +462,6 @@ def test_a_second_answer_is_nobody_s(status: int) -> None:
     ]
     spoiled = outcome.results[1].failure
     assert spoiled is not None
-    assert spoiled.message.startswith("HTTP 500" if status == 500 else f"{len(unasked)} bytes came after the answer")
+    assert spoiled.message.startswith(
+        "HTTP 500" if status == 500 else f"{len(unasked)} bytes came after the end of the answer"
+    )

@@ -190,7 +190,7 @@ def test_without_a_commit_there_is_no_base(repository: Project) -> None:
     """A run that no commit judges has no source of a base build, and says so."""
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
-    assert "The base build could not be checked: no commit judges this run" in done.out
+    assert "The base build could not be checked: name the base commit" in done.out
 
 
 def test_a_pass_boots_nothing_more(repository: Project, tmp_path: Path) -> None:
@@ -340,4 +340,4 @@ def test_what_is_not_booted_anew_is_not_asked_again(noisy: Project) -> None:
         done = noisy.command("check", "--api-url", f"http://127.0.0.1:{port}")
         api.kill()
     assert done.code == 1, done.out + done.err
-    assert "its process is not started anew" in done.err
+    assert "raggate did not start it" in done.err

@@ -72,7 +72,7 @@ def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_p
     assert done.code == 1, done.out + done.err
     assert "18 calls, 0 failed, 0 retried" in done.out
     assert "6 asked 3 times, 6 of 6 ranked differently" in done.out
-    everywhere(project, done.out, "asked 3 times, 6 of 6 questions returned other chunks or another order")
+    everywhere(project, done.out, "asked 3 times, 6 of 6 questions returned other passages or another order")
     (row,) = [row for row in project.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
     assert (row["baseline"], row["current"]) == (1, 0.3333)
     found = metrics(project)

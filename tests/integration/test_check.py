@@ -150,8 +150,8 @@ def test_a_run_of_another_commit_is_promoted_with_a_remark(promoted: Project) ->
     done = promoted.command("promote", run)
     here = git(promoted.root, "rev-parse", "HEAD")
     assert f"was measured at commit {measured[:11]}" in done.err
-    assert f"and {here[:11]}" in done.err
-    assert "what changed since is not in this baseline" in done.err
+    assert f"but {here[:11]}" in done.err
+    assert "This baseline does not include later changes" in done.err
     assert done.code == 0
 
 
@@ -234,7 +234,9 @@ def test_a_path_that_names_nothing(project: Project, key: str, name: str) -> Non
     [
         pytest.param("golden.jsonl", None, "golden.jsonl: no such file", id="no golden set"),
         pytest.param("golden.jsonl", Path("/etc/hostname"), "leads out of", id="a link out of the repository"),
-        pytest.param("golden.jsonl", Path("copy.jsonl"), "a symbolic link, which is not followed", id="a link in it"),
+        pytest.param(
+            "golden.jsonl", Path("copy.jsonl"), "a symbolic link, which raggate does not follow", id="a link in it"
+        ),
         pytest.param("golden.jsonl", Path("golden.jsonl"), "golden.jsonl: Too many levels", id="a link to itself"),
     ],
 )
@@ -400,7 +402,7 @@ def test_a_verdict_is_not_replaced_by_a_weaker_one(worse: Project, words: tuple[
     before = (directory / "verdict.json").read_bytes()
     done = worse.command(words[0], str(directory), *words[1:])
     assert done.code == 3, done.out + done.err
-    assert "ended with regression, and what is on disk of it would pass" in done.err
+    assert "ended with regression, but its files alone would pass" in done.err
     assert (directory / "verdict.json").read_bytes() == before
     assert not (directory / "compared").exists()
 

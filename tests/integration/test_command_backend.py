@@ -162,7 +162,7 @@ class TestBoot:
             answer = httpx.post(address, json=body, verify=PLAIN).json()
             assert answer["debug"]["retrieved_chunks"][0]["heading_path"] == "# Packing > ## Winter"
             assert api.died() is None
-        assert "3 of 3 documents, 4 chunks" in said[-1]
+        assert "3 of 3 documents, 4 passages" in said[-1]
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"{api.base_url}/api/health", verify=PLAIN)
 
@@ -216,7 +216,7 @@ class TestPlaceholders:
 
     def test_no_port_at_all(self, place):
         """A command that is not told its port is refused at once, for it could never be reached."""
-        with pytest.raises(UsageError, match="cannot know where to listen"):
+        with pytest.raises(UsageError, match="does not know where to listen"):
             command.start(Api(command=CommandBackend(run=["serve"])), place).__enter__()
 
 
@@ -260,13 +260,16 @@ class TestServices:
         """Without an engine nothing can be told, and the message says who needs one and what works without."""
         error = self.refused(place, settings, {"store": {"image": "x"}}, env={"A": "{port}{service.store}"})
         assert isinstance(error, CannotTell)
-        assert "no Docker socket at /nowhere/s, and `api.container` and `api.services` need an engine" in error.message
+        assert (
+            "no Docker socket at /nowhere/s, but `api.container` and `api.services` need a Docker engine"
+            in error.message
+        )
         assert "`api.command` without `api.services`" in error.hint
 
     @pytest.mark.parametrize(
         ("env", "own", "key"),
         [
-            ({"A": "{service.stroe}"}, {}, r"api\.command\.env\.A: .*did you mean \{service\.store\}"),
+            ({"A": "{service.stroe}"}, {}, r"api\.command\.env\.A: .*Did you mean \{service\.store\}"),
             ({}, {"A": "{port}"}, r"api\.services\.store\.env\.A: unknown placeholder"),
         ],
     )
@@ -302,7 +305,9 @@ class TestBuild:
         monkeypatch.setattr(command, "BUILD_SECONDS", 0.6)
         begun = time.monotonic()
         steps = [["sleep", "0.3"], ["sh", "-c", "echo compiling; sleep 600 & sleep 600"]]
-        with pytest.raises(CannotTell, match=r"build step 2 of 2 .* not finished after 0.6 s") as caught:
+        with pytest.raises(
+            CannotTell, match=r"build step 2 of 2 .* took too long: all build steps together have 0.6 s"
+        ) as caught:
             command.start(Api(command=settings(build=steps)), place).__enter__()
         assert 0.5 < time.monotonic() - begun < 3
         assert caught.value.log[-1] == "compiling"

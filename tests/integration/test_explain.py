@@ -70,7 +70,9 @@ def test_a_question_that_broke(talk: Conversation, project: Project) -> None:
     head, server = talk.repository.pulls[7].head_sha, talk.fake.server_url
     assert lines[0] == (f"[`{head[:7]}`]({server}/{NAME}/commit/{head}), [run 9]({server}/{NAME}/actions/runs/9):")
     assert lines[2] == "- **anchovy matter one is 0 litres** <sub>anchovy-first</sub><br>"
-    assert lines[3].startswith("  rank 1 → not found: the chunk at rank 1 in the baseline (score 1) did not come back")
+    assert lines[3].startswith(
+        "  rank 1 → not found: the passage at rank 1 in the baseline (score 1) did not come back"
+    )
     note = f"{talk.repository.pulls[7].base_sha}/vault/personal/Notes/anchovy.md?plain=1#L3"
     assert lines[4] == f"  expected: [personal/Notes/anchovy.md › Anchovy › First]({server}/{NAME}/blob/{note})<br>"
     assert lines[5] == "  in its place: personal/Notes/cardamom.md › Cardamom › First<br>"

@@ -284,7 +284,7 @@ def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:
     told = stage.judge({**files, "results.jsonl": b""})
     assert (told.code, told.review) == (3, None)
     assert told.failure is not None
-    assert told.failure.lines == ("the run has no result at all: it says that it stopped before",)
+    assert told.failure.lines == ("the run has no result: it stopped earlier",)
 
 
 WAIVER = "waivers: [{metric: hit_at_5, reason: r, owner: o, expires: 2026-01-01}]\n"
@@ -376,7 +376,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 +
     [
         pytest.param(POINTER, "its content is in Git LFS", id="a-pointer"),
         pytest.param(Symlink("../../../raggate.yml"), "a symbolic link out of its directory", id="a-link-out"),
-        pytest.param(None, "case 'gateway-first'", id="a-note-that-questions-are-about"),
+        pytest.param(None, "question 'gateway-first'", id="a-note-that-questions-are-about"),
     ],
 )
 def test_a_note_that_would_end_every_run_is_no_pass(stage: Stage, content: Any, problem: str) -> None:

@@ -163,7 +163,7 @@ def _needs_more(first: str, second: str) -> None:
             "the program answers with an error: 'ZeroDivisionError: division by zero'",
         ),
         (lambda question: question, "expected a list of hits, found str"),
-        (lambda question: [{"path": "x" * 5000, "text": question}], "rel_path of chunk 1: expected at most 4096"),
+        (lambda question: [{"path": "x" * 5000, "text": question}], "rel_path of passage 1: expected at most 4096"),
         (lambda question: [{"text": question}], "hits[0].path: expected text, found nothing"),
         (
             lambda question: [{"path": question, "text": "x" * (9 << 20)}],

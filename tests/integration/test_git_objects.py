@@ -182,7 +182,7 @@ class TestDirectory:
     @pytest.mark.parametrize("name", ["vault/../x.md", "vault/./x.md", "vault/a\\..\\b.md", "vault/x\0.md"])
     def test_names_that_lead_out(self, repository: Repository, opened: Open, name: str, tmp_path: Path) -> None:
         """A name that could lead out of the directory is refused, and nothing is left behind."""
-        with pytest.raises(UsageError, match="cannot be used"):
+        with pytest.raises(UsageError, match="cannot use this file name"):
             opened(add(repository, {name: "x"})).directory("vault")
         assert list((tmp_path / "scratch").iterdir()) == []
 

@@ -52,7 +52,7 @@ def test_from_an_api_to_a_verdict(root: Path) -> None:
         done = raggate(root, "init", "--probe", f"{there.base_url}/search", "--vault", "notes")
         assert done.code == 0, done.err
         # of the first note, as nobody has said what to ask
-        assert "asked:    bread of flour and a key (no question of yours, no-mode)" in done.out
+        assert "asked:    bread of flour and a key (none of your questions, no-mode)" in done.out
         added = raggate(root, "golden", "add", "Where is the spare key?", "--anchor", "Keys.md#Keys")
         assert added.code == 0, added.err
         assert raggate(root, "check").code == 3
@@ -69,7 +69,7 @@ def test_notes_that_are_named_by_this_machine(root: Path) -> None:
         words = ("init", "--probe", f"{there.base_url}/search", "--vault", "notes")
         refused = raggate(root, *words)
         assert (refused.code, (root / "raggate.yml").exists()) == (2, False)
-        assert "by where they lie on this machine" in refused.err
+        assert "absolute paths of this machine" in refused.err
         assert raggate(root, *words, "--map", "path_prefix=/data/notes/").code in {0, 3}
     assert str(root) not in (root / "raggate.yml").read_text()
 
@@ -154,7 +154,7 @@ def test_a_golden_set_that_is_there(root: Path) -> None:
         (root / ".github/CODEOWNERS").unlink()
         refused = raggate(root, *words)
         assert refused.code == 2
-        assert "Your golden set and notes stay as they are" in refused.err
+        assert "Your golden set and notes stay unchanged" in refused.err
         assert raggate(root, *words, "--force").code == 0
         assert raggate(root, "check").code == 3
     assert golden.read_bytes() == before
@@ -216,7 +216,7 @@ def test_nothing_is_written_over(root: Path) -> None:
         words = ("init", "--probe", f"{there.base_url}/search", "--vault", "notes", "--question", "key")
         refused = raggate(root, *words)
         assert (refused.code, there.heard) == (2, [])
-        assert "raggate.yml: exists already, nothing was written" in refused.err
+        assert "raggate.yml: exists already. Nothing was written" in refused.err
         assert (root / "raggate.yml").read_text() == "mine"
         assert raggate(root, *words, "--force").code == 0
     assert "adapter: mapped" in (root / "raggate.yml").read_text()
@@ -241,7 +241,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
     ("words", "said"),
     [
         (("--question", "x"), "--question, --map, --header, --tool, --body and --health need --probe"),
-        (("--preset", "opensarch"), "did you mean 'opensearch'?"),
+        (("--preset", "opensarch"), "Did you mean 'opensearch'?"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1/v3"), "expected the address without a path"),
         (("--preset", "r2r", "--probe", "http://169.254.169.254"), "cloud metadata address"),
         (("--probe", "http://127.0.0.1:1/x", "--vault", "nowhere"), "--vault: nowhere: no such directory"),

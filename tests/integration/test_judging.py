@@ -210,7 +210,7 @@ def test_what_goes_wrong_is_never_a_score(project: Project) -> None:
     for reason, said in details.items():
         assert any(f"raggate: {reason}: {detail}" in done.err for detail in said)
     for score in ("groundedness", "correctness"):
-        assert f"{score}: 0 of 12 judged; not judged: invalid_reply 6, refused 3, status 3" in done.err
+        assert f"{score}: 0 of 12 judged. Not judged: invalid_reply 6, refused 3, status 3" in done.err
 
 
 def test_what_a_commit_judges_is_replayed_from_the_commit(judged: Project) -> None:
@@ -299,7 +299,7 @@ def test_retrieval_alone_needs_no_judge(project: Project) -> None:
     out, err = process.communicate(timeout=60)
     assert out.splitlines()[-1] == "0 []"
     (line,) = [line for line in err.splitlines() if "judg" in line]
-    assert "nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none" in line
+    assert "nothing is judged: `judges` grades answers, but `ask.retrieval_only: true` asks for none" in line
 
 
 def test_a_stored_run_is_judged_again(judged: Project) -> None:
@@ -360,7 +360,7 @@ def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
         for flags in ((), ("--mode", "auto"), ("--mode", "refresh")):
             done = project.command("judge", str(directory), *flags, DEPLOY="k1")
             assert done.code == 2
-            assert "no judge is asked where a run directory says" in done.err
+            assert "raggate asks no judge that only a run directory names" in done.err
             assert "--mode replay" in done.err
         done = project.command("judge", str(directory), "--mode", "replay")
         assert done.code == 0, done.err
@@ -396,7 +396,7 @@ def test_a_run_without_whole_texts_is_not_judged(project: Project) -> None:
     project.command("run")
     done = project.command("judge", str(project.last_run()))
     assert done.code == 2
-    assert "keeps the beginnings of texts alone" in done.err
+    assert "stored only the beginnings of texts" in done.err
     assert "--store-full-text" in done.err
 
 

@@ -45,6 +45,6 @@ def test_what_is_not_written_is_told(project: LabelProject) -> None:
 def test_where_there_is_no_git(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who judges is then whom the system names, and asked for where it names nobody."""
     monkeypatch.setenv("PATH", str(project.root))
-    assert "your name is not known" in labelled(project).err
+    assert "raggate does not know your name" in labelled(project).err
     assert labelled(project, USER="carol").code == 0
     assert '"by":"carol"' in project.journal.read_text()

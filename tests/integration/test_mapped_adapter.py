@@ -89,7 +89,7 @@ def test_a_golden_set_is_asked_and_found() -> None:
     [
         (b"<html>", "the body: expected JSON, found '<html>'"),
         ([], "the body: expected a mapping with the key 'data', found a list"),
-        ({}, "data.hits: expected a list, found nothing; the body has no keys (case"),
+        ({}, "data.hits: expected a list, found nothing; the body has no keys (question"),
         ({"data": {"hits": None}}, "data.hits: expected a list, found nothing; data.hits is null"),
         ({"data": {"hits": {}}}, "data.hits: expected a list, found a mapping with no keys"),
         ({"data": {"hits": [7]}}, "data.hits[0]: expected a mapping with the key 'meta', found 7"),
@@ -116,7 +116,7 @@ def test_a_wrong_shape_is_a_failure_that_names_place_and_case(body: object, expe
     kind, message = failure(body)
     assert kind == "schema"
     assert message.startswith(expected)
-    assert message.endswith("(case 'q1')")
+    assert message.endswith("(question 'q1')")
 
 
 def state(api: OtherApi, **changes: Any) -> IndexState:

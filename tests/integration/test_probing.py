@@ -104,7 +104,7 @@ def test_what_could_not_be_seen_is_not_green(guarded: Project) -> None:
     assert done.code == 3, done.out + done.err
     (finding,) = findings(guarded).values()
     assert (finding["invariant"], finding["unseen"]) == ("principals_isolated", True)
-    assert "anna got no chunk for 5 questions: 5 of 5 questions got no answer" in finding["examples"][0]
+    assert "anna got no passage for 5 questions: 5 of 5 questions got no answer" in finding["examples"][0]
     assert "could not be checked" in done.out
 
 

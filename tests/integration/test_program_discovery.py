@@ -121,7 +121,7 @@ def test_a_program_is_recognised(root: Path) -> None:
     ("words", "code", "said"),
     [
         (("--program", "python -c 'print(1)'"), 3, "the program exited with code 0"),
-        (("--python", "rag:buidl"), 3, "rag has no 'buidl'; it has Document"),
+        (("--python", "rag:buidl"), 3, "rag has no 'buidl'. It has Document"),
         (("--program", "no-such-program"), 2, "no command 'no-such-program' on PATH"),
         (("--program", "'"), 2, "--program: No closing quotation"),
         (("--program", "a", "--python", "b:c"), 2, "--python cannot be combined with --program"),

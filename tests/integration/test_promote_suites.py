@@ -107,7 +107,10 @@ def test_what_is_no_run_of_each(mono: Project) -> None:
     """Several configurations take the newest run of each: a single run, and one baseline file, are usage errors."""
     for words in ((str(run_of(mono, "one")),), ("latest", "--baseline", "b.json")):
         done = promote(mono, *words)
-        assert (done.code, "several configurations take `latest`, and no --baseline" in done.err) == (2, True)
+        assert (done.code, "with several configurations, promote `latest` and leave out --baseline" in done.err) == (
+            2,
+            True,
+        )
     assert written(mono) == set()
 
 

@@ -127,7 +127,7 @@ def test_a_gate_that_is_red_anyway_proves_nothing(project: Project) -> None:
     """Where the API without a fault is no pass, nothing a fault does could be seen: exit 3, with the reason."""
     done = configured(project, "gate: {metrics: {hit_at_1: {floor: 1.5}}}\n").command("prove", "--runs", "1")
     assert done.code == 3, done.out + done.err
-    assert "without any fault the verdict is regression already" in done.err
+    assert "without any fault the verdict is already regression" in done.err
     assert "Make `raggate check` green first" in done.err
     assert not (project.last_run() / "proof.json").exists()
 
@@ -211,7 +211,7 @@ def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: P
     project.config.write_text(text[: text.index("api:")] + "api: {url: 'http://127.0.0.1:9'}\n" + WORSE)
     done = project.command("prove")
     assert done.code == 2, done.err
-    assert "faults.worse: with api.url the API is started by somebody else" in done.err
+    assert "faults.worse: with api.url you start the API" in done.err
 
 
 def test_an_interrupt_leaves_what_was_done(project: Project) -> None:

@@ -223,7 +223,7 @@ def test_a_change_of_many_directories_does_not_use_up_the_requests(stage: Stage,
     stage.change({f"services/{number}/file": str(number) for number in range(330)})
     assert stage.relay(folders(measured.runs)) == {}
     shown = visible(stage.comment)
-    assert "fits more than 300 directories that the change has otherwise" in shown
+    assert "fits more than 300 directories that the change edits" in shown
     assert ("then push or run it again" in shown, "corrects neither" in shown) == (True, False)
     assert len(stage.fake.calls("git/get-tree")) < 330
 

@@ -67,7 +67,7 @@ def test_files_of_others_stay(project: Project, file: str, said: str) -> None:
     done = project.command("check", "--report", f"markdown={file}", "--report", "junit=o/rag.junit")
     assert done.code == 2
     assert f"--report: {file.removeprefix('./')!r} {said}" in done.err
-    assert "removed nor replaced" in done.err
+    assert "raggate neither removes nor replaces" in done.err
     assert said.split("'", maxsplit=1)[0] in (project.root / "o/rag.junit").read_text()
     assert len([*(project.root / ".raggate/runs").iterdir()]) == runs
     assert {path: path.read_bytes() for path in before} == before
@@ -94,7 +94,7 @@ def test_files_of_a_stored_run_stay(project: Project) -> None:
     [
         (["junit"], "expected FORMAT=FILE"),
         (["junit="], "expected FORMAT=FILE"),
-        (["junti=a.xml"], "did you mean 'junit'"),
+        (["junti=a.xml"], "Did you mean 'junit'"),
         (["junit=a", "sarif=a"], "two reports go to 'a'"),
     ],
 )

@@ -224,7 +224,7 @@ def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
         (lambda it: it.update(questions="0"), "which questions are asked differs"),
         (lambda it: it.update(commit="0" * 40), "the commit that is checked out differs"),
         (lambda it: it.update(shard="1/2"), "the shard differs"),
-        (lambda it: it.update(schema="raggate/asking/0"), "schema is raggate/asking/0, and this raggate reads"),
+        (lambda it: it.update(schema="raggate/asking/0"), "schema is raggate/asking/0, but this raggate reads"),
         (lambda it: it.update(resumed="3"), "Expected `int`, got `str` - at `$.resumed`"),
     ],
 )
@@ -272,8 +272,8 @@ def _whole(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (_doubled, "or a second one to it"),
-        (_foreign, "an answer to no question that is asked"),
+        (_doubled, "or a second answer"),
+        (_foreign, "an answer to an unknown question"),
         (_no_answer, "results.jsonl:1: not a result"),
         (_linked, "a link, or another user's"),
         (_whole, "nothing to resume there"),
@@ -318,7 +318,7 @@ def test_a_directory_in_which_another_process_asks_does_not_go_on(
     with monkeypatch.context() as patched:
         patched.setattr(unfinished_run.UnfinishedRun, "add", add)
         check.run(asked_by(suite, out=tmp_path))
-    assert "another process asks there right now" in seen[0]
+    assert "another process is asking there right now" in seen[0]
     (place,) = stored_runs.stored_runs(killed(suite, api, tmp_path / "killed", 5).parent)
     assert (place.suite, place.stopped, place.measured) == ("small", True, False)
 
@@ -326,8 +326,8 @@ def test_a_directory_in_which_another_process_asks_does_not_go_on(
 @pytest.mark.parametrize(
     ("documents", "version", "sentence"),
     [
-        (13, "v7", "another index than before: 13 chunks, 13 documents, and it was 12 chunks, 12 documents"),
-        (12, "v8", "of different indexes: index_version"),
+        (13, "v7", "another index than before: 13 chunks, 13 documents, it was 12 chunks, 12 documents"),
+        (12, "v8", "come from different indexes: index_version"),
     ],
 )
 def test_answers_of_two_indexes_are_never_mixed(
@@ -346,7 +346,7 @@ def test_answers_of_two_indexes_are_never_mixed(
 
 def goes_on_by(hint: str) -> int:
     """Do what a message says, as who pastes it."""
-    return run_command(shlex.split(hint.partition("To go on: raggate ")[2]))
+    return run_command(shlex.split(hint.partition("To continue: raggate ")[2]))
 
 
 @pytest.mark.parametrize("more", [(), ("full_text",)])
@@ -413,7 +413,7 @@ def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
     directory = found[0].parent
     done = project.raggate("run", "--resume", directory.name, FAKE_BEHAVIOUR="ok")
     assert done.code == ExitCode.PASS, done.err
-    assert "answers are there from before; only the others are asked" in done.err
+    assert "answers are there from before. Only the others are asked" in done.err
     assert not found[0].exists()
     assert len(plain_rows(directory).read_text().splitlines()) == len(project.cases())
     promoted = project.command("promote", str(directory))

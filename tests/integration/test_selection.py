@@ -21,7 +21,7 @@ def test_one_question_of_many(promoted: Project) -> None:
     assert done.code == 5, done.err
     assert asked(promoted) == ["anchovy-first"]
     words = "partial: 1 of 24 questions chosen (-k 'anchovy and not second')"
-    assert done.err.splitlines()[0] == f"raggate: {words}; a partial run is never a pass, and cannot be promoted"
+    assert done.err.splitlines()[0] == f"raggate: {words}. A partial run never passes, and you cannot promote it"
     assert words in done.out.strip().splitlines()[0]
     assert "verdict: partial (exit 5)" in done.out
     page = (promoted.last_run() / "summary.md").read_text()
@@ -55,7 +55,7 @@ def test_what_was_broken_last(promoted: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-k", "anchowy"), "fits -k anchowy: nothing was asked; did you mean 'anchovy'?"),
+        (("-k", "anchowy"), "fits -k anchowy, so nothing was asked. Did you mean 'anchovy'?"),
         (("-k", "a b"), "-k 'a b': not an expression of words"),
         (("--case", "anchovy-frist"), "--case: the golden set has no question 'anchovy-frist'"),
     ],

@@ -187,14 +187,14 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_wild(elapsed_ms=-0.5), ": -0.5 ms and "),
         (_wild(elapsed_ms="nan"), "results.jsonl.gz:1: not a result: Expected `float`, got `str`"),
         (_wild(elapsed_ms=9e6), ": 9000000 ms and "),
-        (_wild(retries=3), " and 3 retries, where the whole shard took "),
-        (_wild(retries=-1), " and -1 retries, where the whole shard took "),
-        (_killed, "shard 2 of 3: {two}: it was killed, or is not done yet"),
+        (_wild(retries=3), " and 3 retries, but the whole shard took "),
+        (_wild(retries=-1), " and -1 retries, but the whole shard took "),
+        (_killed, "shard 2 of 3: {two}: it was killed, or is still running"),
         (shutil.rmtree, "shard 2 of 3: missing"),
         (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
         (
             lambda two: change_means(two, golden="0"),
-            "shard 2 of 3: {two}: asked by other means: the golden set differs",
+            "shard 2 of 3: {two}: asked with other settings: the golden set differs",
         ),
         (
             lambda two: change_means(two, suite=3),
@@ -202,32 +202,35 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         ),
         (lambda two: change_header(two, stopped="the API died"), "shard 2 of 3: {two}: it broke off: the API died"),
         (lambda two: change_header(two, seconds=-1), "the start time or the duration in its asking.json is malformed"),
-        (lambda two: change_rows(two, lambda rows: rows[1:]), "its answers are not one to each of its questions"),
+        (
+            lambda two: change_rows(two, lambda rows: rows[1:]),
+            "it does not have exactly one answer to each of its questions",
+        ),
         (
             lambda two: change_rows(two, lambda rows: [*rows, rows[0]]),
-            "its answers are not one to each of its questions",
+            "it does not have exactly one answer to each of its questions",
         ),
         (
             lambda two: change_rows(two, lambda rows: [rows[1], *rows[1:]]),
-            "its answers are not one to each of its questions",
+            "it does not have exactly one answer to each of its questions",
         ),
         (_cut, "shard 2 of 3: {two}/results.jsonl.gz: not a whole gzip file"),
         (_other_index, "shard 2: it saw another index: chunk_tokens 9, where shard 1 saw 8"),
         (_other_image, "shard 2: it saw another image of the API: sha256:bbb"),
-        (_asked_again(2, times=2), "its second answers are not to questions of its own, each once"),
-        (_asked_again(1, times=1), "its second answers are not to questions of its own, each once"),
-        (_without_probes, "it does not hold what is asked for invariants, each once"),
-        (_not_repeated, " of the calls that are made twice were made once"),
+        (_asked_again(2, times=2), "its repeated answers are not one to each of its questions"),
+        (_asked_again(1, times=1), "its repeated answers are not one to each of its questions"),
+        (_without_probes, "it does not have exactly one answer to each question of the invariants"),
+        (_not_repeated, " of the repeated calls were not repeated"),
         (_renumbered, "{two}: it says that it is shard 1/3"),
         (_forged, "shard 2 of 3: {two}"),
-        (_other_number, "shard-2-of-4: of another number of shards"),
-        (_other_commit, "asking.json: schema is raggate/asking/1, and this raggate reads"),
+        (_other_number, "shard-2-of-4: it belongs to another number of shards"),
+        (_other_commit, "asking.json: schema is raggate/asking/1, but this raggate reads"),
     ],
 )
 def test_a_shard_that_is_not_whole_is_named(
     suite: Project, asked: Path, tmp_path: Path, harm: Callable[[Path], None], words: str
 ) -> None:
-    """A shard that is missing, killed, doubled, half, cut, forged, or asked by other means ends with 3."""
+    """A shard that is missing, killed, doubled, half, cut, forged, or asked with other settings ends with 3."""
     two = Path(shutil.copytree(asked, tmp_path / "shards")) / "shard-2-of-3"
     harm(two)
     failed = refusal(suite, two.parent)
@@ -241,7 +244,7 @@ def test_a_shard_that_is_not_whole_is_named(
         (lambda rows: [b" " * (33 << 20), *rows], ":1: a line of more than 33554432 bytes"),
         (lambda rows: [b'{"a":[' + b"[]," * 200_000 + b"0]}\n", *rows], ":1: more than 200000 lists in a line"),
         (lambda rows: [b"{}\n", *rows], ":1: not a result: Object missing required field"),
-        (lambda rows: rows * 9, " lines, one for each call that this shard has to make"),
+        (lambda rows: rows * 9, " lines, which is one for each call of this shard"),
     ],
 )
 def test_a_shard_with_too_much_in_it_is_refused_before_it_is_in_memory(
@@ -266,7 +269,7 @@ def test_an_attempt_that_ended_early_is_left_out_and_told(suite: Project, asked:
     shutil.copytree(parts / "shard-2-of-3", parts / "shard-2-of-3-attempt-2")
     _killed(parts / "shard-2-of-3")
     merged = shards.merge(asked_by(suite, out=tmp_path / "merged"), [parts])
-    assert merged.left_out == ("shard-2-of-3: it was killed, or is not done yet",)
+    assert merged.left_out == ("shard-2-of-3: it was killed, or is still running",)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -327,7 +330,7 @@ def test_a_shard_that_is_named_twice_is_one(suite: Project, asked: Path, tmp_pat
     [
         ("repeat_sample: 4", "repeat_sample: 5", "another configuration than the one that judges it: ask differs"),
         ("127.0.0.1:9", "127.0.0.1:8", "another configuration than the one that judges it: api differs"),
-        ("suite: small", "suite: small", "not measured by the files that judge it: vault differs"),
+        ("suite: small", "suite: small", "not measured with the files that judge it: vault differs"),
     ],
 )
 def test_a_run_is_judged_by_what_it_was_measured_by(
@@ -347,10 +350,10 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
 @pytest.mark.parametrize(
     ("stored", "words"),
     [
-        ({"checkout": {"commit": "a" * 40}}, "measured at commit aaaaaaaaaaa…, and bbbbbbbbbbb… is checked out here"),
-        ({"checkout": {"commit": ["a" * 40]}}, "where it comes from cannot be read: checkout.commit"),
-        ({"command": "shadow"}, "where it comes from cannot be read: command"),
-        ({"checkout": {}}, "measured at no known commit, and bbbbbbbbbbb… is checked out here"),
+        ({"checkout": {"commit": "a" * 40}}, "measured at commit aaaaaaaaaaa…, but bbbbbbbbbbb… is checked out here"),
+        ({"checkout": {"commit": ["a" * 40]}}, "its origin cannot be read: checkout.commit"),
+        ({"command": "shadow"}, "its origin cannot be read: command"),
+        ({"checkout": {}}, "measured at no known commit, but bbbbbbbbbbb… is checked out here"),
     ],
 )
 def test_a_run_is_no_verdict_on_another_commit(
@@ -420,7 +423,7 @@ def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, merged: Path,
     assert "2000-12-31 23:00:00 UTC" in (once.directory / "report.html").read_text()
     again = judged_as_of(suite, once.directory, once.review.run.started, out)
     assert again.review.run.provenance.measured == "2000-12-31T23:00:00Z"
-    with pytest.raises(RunFailed, match="started: expected when the run was asked, found 'yesterday'"):
+    with pytest.raises(RunFailed, match="started: expected the time of the run, found 'yesterday'"):
         judged_as_of(suite, directory, "yesterday", tmp_path / "never")
     assert not (tmp_path / "never").exists()
 
@@ -429,9 +432,9 @@ def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, merged: Path,
     ("words", "message"),
     [
         (["run", "--shard", "1/3", "-k", "x"], "shards ask all questions"),
-        (["run", "--shard", "1/3", "--shards", "2"], "--shard says that there are 3 shards, and --shards 2"),
-        (["run", "--shard", "4/3"], "--shard: expected i/n with i from 1 to n, such as 3/8; found '4/3'"),
-        (["run", "--shards", "3"], "which shard is this? Nothing says so"),
+        (["run", "--shard", "1/3", "--shards", "2"], "--shard says 3 shards, but --shards says 2"),
+        (["run", "--shard", "4/3"], "--shard: expected i/n with i from 1 to n, such as 3/8, found '4/3'"),
+        (["run", "--shards", "3"], "raggate does not know which shard this is"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(suite: Project, words: list[str], message: str) -> None:
@@ -444,4 +447,4 @@ def test_nothing_to_merge_cannot_tell(suite: Project) -> None:
     """A directory without any shard, or none at all, is exit 3."""
     for name in ("nothing", "vault"):
         done = suite.command("merge", name)
-        assert (done.code, "no directory of a shard was left" in done.err) == (3, True), done.err
+        assert (done.code, "there is no directory of a shard" in done.err) == (3, True), done.err

@@ -105,7 +105,7 @@ def test_latest_is_what_it_was_before(repository: Project) -> None:
     assert f"head: run {stored} (run {stored})" in done.out
     done = repository.command("diff", stored, f".raggate/runs/{stored}")
     assert done.code == 2
-    assert "the same run on both sides is no comparison" in done.err
+    assert "both sides name the same run" in done.err
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_latest_is_what_it_was_before(repository: Project) -> None:
     [
         ("nowhere", "'nowhere': neither a revision nor a run directory here"),
         ("ref:nowhere", "'nowhere': no such revision"),
-        ("image:x", "image 'x': an image needs the section api.container in raggate.yml"),
+        ("image:x", "image 'x': an image needs the section `api.container` in raggate.yml"),
         ("run:2031", "'2031': no such directory"),
     ],
 )

@@ -89,7 +89,7 @@ def test_other_labels_are_those_of_the_same_part(tiers: Project) -> None:
     tiers.write_cases([{**case, "tags": ["work"]} for case in tiers.cases()])
     with pytest.raises(UsageError, match=r"no question of .*golden\.jsonl has the tag 'personal'") as caught:
         rerun.by_golden_set(whole, tiers.root / "golden.jsonl")
-    assert "`questions` of its configuration chooses" in caught.value.hint
+    assert "`questions` of its configuration applies" in caught.value.hint
 
 
 def test_the_first_question_of_the_part_is_probed(tiers: Project) -> None:

@@ -64,7 +64,7 @@ def test_a_good_question_is_proposed_and_replayed(project: Project) -> None:
     assert "Notes/Shots.md, # Shots > ## Done and noted" in request.text
     assert "asking small for 2 questions, one passage a call" in done.err
     assert "1 call to judges" in done.err
-    assert "to be reviewed and committed: 1" in done.err
+    assert "for you to review and commit: 1" in done.err
     recorded = (project.root / CASSETTE).read_bytes()
     (project.root / "golden.proposals.jsonl").unlink()
     # the server is gone
@@ -110,7 +110,7 @@ def test_a_reply_that_stands_in_the_note(project: Project) -> None:
     note = f"# Shots\n\n## Done\n\nthe old one, of Dr. Weber\n\n{json.dumps(reply)}\n"
     (project.root / "vault" / "personal" / "Notes" / "Shots.md").write_text(note)
     done, _ = asked(project, Answer(text=reply))
-    assert "small: unusable_score: the reply is copied from" in done.err
+    assert "small: unusable_score: the reply copies the text" in done.err
     assert ("model", reply["question"]) not in proposed(project)
 
 

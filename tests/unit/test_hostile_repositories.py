@@ -51,7 +51,7 @@ def test_what_changes_nothing(hostile: Hostile, name: str) -> None:
 def test_what_was_forged(hostile: Hostile, name: str) -> None:
     """Content under the id of another is refused as damaged, wherever it lies."""
     TAMPERS[name](hostile)
-    with pytest.raises(UsageError, match="git has something else as"):
+    with pytest.raises(UsageError, match="does not fit this id"):
         read(hostile)
 
 

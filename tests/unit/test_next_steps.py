@@ -85,7 +85,7 @@ def test_a_must_pass_question_stands_in_full(known: bool) -> None:
     on_terminal, page = shown(review)
     for text in (
         "Where is it?",
-        "b.md › B" if missed.displaced_by else "ot among the chunks returned",
+        "b.md › B" if missed.displaced_by else "ot among the passages returned",
         stands,
         "must pass",
     ):
@@ -103,7 +103,7 @@ def test_what_is_gone_and_what_is_not_alike_have_a_next_step() -> None:
     assert "q00; put it back, or promote a run without it" in fewer.verdict.headline
     other = judged(run_of(ALL, fingerprint={"k": 8}), before)
     assert other.verdict.headline == (
-        "No verdict is possible: the number of chunks requested (ask.k) changed: 5 in the baseline, 8 now; undo "
+        "No verdict is possible: the number of passages requested (ask.k) changed: 5 in the baseline, 8 now; undo "
         "that change, "
         "or promote a run with the new setting."
     )

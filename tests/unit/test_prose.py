@@ -40,3 +40,23 @@ def test_code_and_tables_are_no_prose() -> None:
 def test_a_long_sentence_is_counted() -> None:
     """One of two sentences has 26 words."""
     assert prose.numbers(f"{'word ' * 25}word. Short one.") == (28, 50.0, 0.0, 0.0)
+
+
+def test_no_line_of_src_is_a_riddle() -> None:
+    """No docstring, comment or message says "of which", "is told" or "goes without", and no error has a semicolon."""
+    assert [*prose.riddles(prose.ROOT / "src")] == []
+
+
+def test_riddles_and_semicolons_are_found(tmp_path: Path) -> None:
+    """A comment with a barred phrase and a semicolon in message or hint are found, a separator of a list is not."""
+    module = (
+        'A = 1  # it is told\nraise UsageError(f"{A}: no; stop", hint="Do this; or that.")\n'
+        'raise CannotTell("; ".join(A))\nB = "one; two"\n'
+    )
+    (tmp_path / "module.py").write_text(module, encoding="utf-8")
+    place = f"{tmp_path}/module.py"
+    assert [*prose.riddles(tmp_path)] == [
+        f"{place}:1: A = 1  # it is told",
+        f"{place}:2: : no; stop",
+        f"{place}:2: Do this; or that.",
+    ]

@@ -71,7 +71,7 @@ def gate(step: Step, *, measured: Callable[[Request], Path | None] = lambda aske
     reporter.finish(outcomes)
     state.outputs = {"comment-url": reporter.url, "verdict": reporter.verdict}
     if several:
-        # each has its own: what is told of a step with one suite is told of all of them
+        # each suite has its own, and says what a step with one suite says
         state.directory = None
         state.outputs |= _outputs(gating.outcomes, workspace)
     return code
@@ -145,7 +145,7 @@ class _Gating:
             steps.check_inside("reports", files.formats, self._runner.workspace)
             stored = self._stored(request) or self._step.path("run")
         outcome = console.check_suite(request, suite, files, stored, fence=steps.fence)
-        # before it is told as a verdict: what the job cannot read and delete afterwards is a trouble of its own
+        # before the verdict: files that the job cannot read or delete afterwards are a trouble of their own
         results.give_back(outcome.directory, self._runner.workspace)
         return outcome
 

@@ -72,14 +72,14 @@ class Asked(Struct, frozen=True, kw_only=True):
         reason = inputs["reason"].strip()
         if not reason or len(reason) > MOST_REASON or not reason.isprintable():
             raise UsageError(
-                f"input 'reason': expected one line of 1 to {MOST_REASON} printable characters; "
+                f"input 'reason': expected one line of 1 to {MOST_REASON} printable characters, "
                 f"found {len(reason)}: {quoted(reason, limit=80)}",
                 hint="It says why the baseline changes, and stays in the baseline and in git.",
             )
         run = _RUN.fullmatch(inputs["run-id"])
         if inputs["run-id"] and run is None:
             raise UsageError(
-                "input 'run-id': expected the number of a workflow run, optionally followed by `.` and the attempt; "
+                "input 'run-id': expected the number of a workflow run, optionally followed by `.` and the attempt, "
                 f"found {quoted(inputs['run-id'], limit=80)}"
             )
         terms = Terms.of(reason, by, allow_regression=inputs["allow-regression"] == "true")
@@ -91,7 +91,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """The baseline of a suite that passed every check: what it is, what is told of it, and the file."""
+    """The baseline of a suite that passed every check: what it is, how it is reported, and the file."""
 
     proposal: BaselineCandidate
     context: report.PromotionContext
@@ -116,7 +116,7 @@ def _target(event: Event, repository: Repository) -> tuple[str, str]:
     if event.name not in STARTED_BY:
         raise UsageError(
             f"a baseline cannot be promoted on the event {event.name}, because its code may not be merged yet",
-            hint="Use `on: workflow_dispatch`; docs/promotion.md has the whole workflow.",
+            hint="Use `on: workflow_dispatch`. docs/promotion.md has the whole workflow.",
         )
     target = event.default_branch or repository.default_branch()
     if event.head_ref != target:
@@ -225,7 +225,7 @@ class _Promotion(Guarded):
             remote=self._remote,
             folder=posixpath.dirname(suite.config),
         )
-        # opened first, so that what is wrong with them is told before anything is measured
+        # opened first, so that errors in them are reported before anything is measured
         with load_trusted(source, check_names) as trusted:
             if self._asked.run is None:
                 run, evidence = self._measure(suite, trusted)

@@ -127,7 +127,7 @@ def _announce(directory: Path, runner: Runner, state: StepState) -> None:
 
 
 def tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
-    """Return whether an issue is told of this run: only of the default branch by its own files, so of merged code."""
+    """Return whether an issue reports this run: only for merged code, on the default branch and by its own files."""
     if inputs["issue"] != "on-regression" or inputs["against"] not in {"", WORKING_TREE}:
         return False
     # GitHub starts schedules on the default branch alone, and does not name it there

@@ -53,11 +53,11 @@ def distrusted(error: BaseException | None) -> bool:
 def _check_any(context: ssl.SSLContext, name: str) -> None:
     """Refuse a file without a certificate: by one that holds only a revocation list nobody would be trusted."""
     if not context.cert_store_stats()["x509"]:
-        raise _unreadable(name, "it holds a revocation list and no certificate")
+        raise _unreadable(name, "it contains a revocation list, not a certificate")
 
 
 def _unreadable(name: str, why: str) -> UsageError:
     return UsageError(
         f"the certificates of {name} cannot be read: {why}",
-        hint="Expected a file of certificates in PEM: `-----BEGIN CERTIFICATE-----` and what follows.",
+        hint="Name a PEM file, which begins with `-----BEGIN CERTIFICATE-----`.",
     )

@@ -80,10 +80,10 @@ def read_table(data: bytes, name: str, delimiter: str = ",") -> Table:
     lines = _records(decode(data, name), name, delimiter)
     first = next(lines, None)
     if first is None:
-        raise UsageError(f"{name}: the file is empty", hint="Expected a CSV file with a header.")
+        raise UsageError(f"{name}: the file is empty", hint="Name a CSV file with a header.")
     columns = tuple(first[1])
     if columns[0].lstrip().startswith(("{", "[")):
-        raise UsageError(f"{first[0]}: this is JSON; found no CSV header", hint="Name a CSV file with a header.")
+        raise UsageError(f"{first[0]}: this is JSON, not CSV with a header", hint="Name a CSV file with a header.")
     for column in columns:
         if not column.strip() or columns.count(column) > 1:
             problem = "has no name" if not column.strip() else "occurs twice"
@@ -93,7 +93,7 @@ def read_table(data: bytes, name: str, delimiter: str = ",") -> Table:
         if len(fields) != len(columns):
             raise UsageError(
                 f"{place}: {len(fields)} fields, but the header has {len(columns)} columns",
-                hint="A comma or a line break inside a text needs quotes around the text.",
+                hint="Put quotes around a text that contains a comma or a line break.",
             )
         rows.append(Row(place, dict(zip(columns, fields, strict=True))))
     if not rows:
@@ -113,7 +113,7 @@ def _records(text: str, name: str, delimiter: str) -> Iterator[tuple[str, list[s
         except csv.Error as error:
             raise UsageError(
                 f"{place}: not CSV: {error}",
-                hint=f"Check the quotes of this row; a field has at most {MAX_FIELD:,} characters.",
+                hint=f"Check the quotes of this row. A field has at most {MAX_FIELD:,} characters.",
             ) from None
         finally:
             csv.field_size_limit(before)

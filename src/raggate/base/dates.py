@@ -99,8 +99,8 @@ class _TimeUp(BaseException):
 def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
     """Return the deadline of one stage after asking; beyond it nobody can tell."""
     seconds = ANSWERS_S + PER_ANSWER_S * answers
-    hint = "Some text in them, or in the notes, is made to take long; the results of the run and the notes have it."
-    late = f"{counted(answers, 'answer')} could not be judged within {fixed(seconds, 0)} s"
+    hint = "Some text in the answers or the notes takes very long to check. Look into the run's results."
+    late = f"{counted(answers, 'answer')} took more than {fixed(seconds, 0)} s to judge"
     return within(seconds, CannotTell(late, hint=hint))
 
 

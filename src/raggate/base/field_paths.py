@@ -116,11 +116,13 @@ def parse(written: str) -> FieldPath:
         # a dot stands between two steps, and before every key but the first
         if match is None or (key is not None and (match["dot"] is not None) != bool(steps)):
             rest = written[position:]
-            raise ValueError(f"expected a path such as data.hits[0].text or hits[*], which breaks off before {rest!r}")
+            raise ValueError(
+                f"expected a path such as data.hits[0].text or hits[*], cannot read the part from {rest!r}"
+            )
         steps.append(key if key else _index(match))
         position = match.end()
     if not steps or len(steps) > MAX_STEPS:
-        raise ValueError(f"expected a path of 1 to {MAX_STEPS} steps; $ is the value itself")
+        raise ValueError(f"expected a path of 1 to {MAX_STEPS} steps ($ is the value itself)")
     ends = tuple(position for position, step in enumerate(steps, 1) if isinstance(step, Every))
     return FieldPath(written, tuple(steps), ends)
 

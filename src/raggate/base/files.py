@@ -69,7 +69,7 @@ def opened(path: Path, hint: str = "", *, name: Path | None = None, follow: bool
     except OSError as error:
         if follow or error.errno != errno.ELOOP:
             raise
-        raise FileError(str(name or path), "a link, which is not followed: copy the file there", hint=hint) from None
+        raise FileError(str(name or path), "a link. Put a copy of the file there instead", hint=hint) from None
     if kind := special(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
@@ -168,7 +168,7 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 """No space, a quota that is used up, and a file that would be larger than the process may make it."""
 
 _CLOSED = frozenset((errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO))
-_ELSEWHERE = "or name another place: --out for run directories, TMPDIR for what is unpacked on the way."
+_ELSEWHERE = "or name another place: --out for run directories, TMPDIR for temporary files."
 
 
 def unwritable(error: OSError) -> CannotTell | None:
@@ -236,7 +236,7 @@ def zipped_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Ite
                 while line := stream.readline(most + 1):
                     most -= len(line)
                     if most < 0:
-                        raise FileError(shown, f"it would grow to more than {MOST_RATIO} times its size", hint=hint)
+                        raise FileError(shown, f"unpacked it would be more than {MOST_RATIO} times as large", hint=hint)
                     yield line
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileError(shown, f"not a whole gzip file: {error}", hint=hint) from None

@@ -120,12 +120,12 @@ def loads(data: bytes | str) -> Any:
     except orjson.JSONDecodeError as error:
         if (wrong := _not_utf8(data)) is not None:
             raise ValueError(f"not valid UTF-8 at byte {wrong}") from None
-        # a line of a larger file is told with its own number, beside which "line 1" would be wrong
+        # a line of a larger file has its own number, so "line 1" would be wrong
         line = f"line {error.lineno}, " if "\n" in error.doc.rstrip() else ""
         raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
     brackets = (b"[", b"{") if isinstance(data, bytes) else ("[", "{")
     if sum(map(data.count, brackets)) > MAX_DEPTH and too_deep(value):  # type: ignore[arg-type]
-        raise ValueError(f"nested too deeply, expected at most {MAX_DEPTH} levels")
+        raise ValueError(f"nested too deeply: at most {MAX_DEPTH} levels are allowed")
     return value
 
 
@@ -217,4 +217,4 @@ def _plain(value: Any) -> Any:
 
 def schema_problem(named: object, schema: str) -> str | None:
     """Return why a file cannot be read; None if it has the schema."""
-    return None if named == schema else f"schema is {quoted(named)}, and this raggate reads {schema!r}"
+    return None if named == schema else f"schema is {quoted(named)}, but this raggate reads {schema!r}"

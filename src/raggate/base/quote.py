@@ -71,7 +71,7 @@ def nearest(wanted: str, candidates: Iterable[str], *, cutoff: float = _LIKE) ->
 def suggestion(wanted: str, candidates: Iterable[str]) -> str:
     """Write the end of a sentence that suggests the known word that is most like the wanted one; empty for none."""
     like = nearest(wanted, candidates)
-    return f"; did you mean {like!r}?" if like is not None else ""
+    return f". Did you mean {like!r}?" if like is not None else ""
 
 
 def nearest_few(wanted: str, candidates: Iterable[str]) -> list[str]:

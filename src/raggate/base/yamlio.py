@@ -91,7 +91,7 @@ def _read(data: bytes) -> tuple[Any, dict[Path, int], dict[Path, str]] | _Refuse
     seconds = START_S + S_PER_MIB * len(data) / (1 << 20)
     try:
         allowed = setting(rounded(seconds, 2))
-        with within(seconds, UsageError(f"not read within {allowed} s, which no YAML of its size needs")):
+        with within(seconds, UsageError(f"not read within {allowed} s, although YAML of its size needs less")):
             reader = _Reader()
             node = _node(data)
             return (None if node is None else reader.read(node, ())), reader.lines, reader.texts
@@ -109,7 +109,7 @@ def _node(data: bytes) -> yaml.Node | None:
         raise _Refused(line, f"not valid UTF-8 at byte {error.start}", "Save the file as UTF-8.") from None
     for number, line_text in enumerate(text.splitlines(), 1):
         if line_text.startswith(("<<<<<<<", ">>>>>>>")):
-            raise _Refused(number, "unresolved merge conflict", "Resolve it and commit again.")
+            raise _Refused(number, "unresolved merge conflict", "Resolve the conflict and commit again.")
     try:
         return yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
@@ -121,7 +121,7 @@ def _node(data: bytes) -> yaml.Node | None:
         # https://github.com/yaml/pyyaml/issues/634 and https://github.com/yaml/pyyaml/issues/843
         raise _Refused(None, f"not valid YAML: {error}") from None
     except RecursionError:
-        raise _Refused(None, f"nested too deeply, expected at most {MAX_DEPTH} levels") from None
+        raise _Refused(None, f"nested too deeply: at most {MAX_DEPTH} levels are allowed") from None
 
 
 def explain(document: Document, path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]) -> str:
@@ -134,13 +134,14 @@ def sentence(path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]
     key = dotted(path)
     if problem["type"] == "extra_forbidden":
         close = nearest(str(path[-1]), known_keys)
-        advice = f"did you mean {close!r}?" if close else f"known here: {', '.join(known_keys)}"
-        return f"unknown key {quoted(key)}; {advice}"
+        advice = f"Did you mean {close!r}?" if close else f"Known here: {', '.join(known_keys)}"
+        return f"unknown key {quoted(key)}. {advice}"
     if problem["type"] == "missing":
         return f"key {quoted(key)} is missing"
     # the whole document is no value to show
-    value = f"; found {one_line(problem['input'], limit=80)}" if path else ""
-    return f"{cut(key)}: {_expectation(problem)}{value}"
+    expected, value = _expectation(problem), one_line(problem["input"], limit=80) if path else ""
+    found = f" Found {value}." if expected.endswith((".", "?")) else f", found {value}"
+    return f"{cut(key)}: {expected}{found if value else ''}"
 
 
 def one_line(value: object, *, limit: int) -> str:
@@ -185,7 +186,7 @@ def dotted(path: Path) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Takes every plain word for text: what it means is told by `_value`, not by YAML 1.1."""
+    """Takes every plain word for text: `_value` decides what it means, not YAML 1.1."""
 
     def resolve(self, kind: type[yaml.Node], value: str | None, implicit: Any) -> str:
         """Return the tag of a node that names none."""

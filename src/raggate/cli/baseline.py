@@ -38,7 +38,7 @@ def baseline() -> None:
     "--baseline",
     "baseline_file",
     type=PATH,
-    help="A baseline file on disk, in place of the configured one. It needs no configuration.",
+    help="Read this baseline file instead of the configured one. It needs no configuration.",
 )
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answer[BaselineShown]:
@@ -68,10 +68,10 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
 @baseline.command()
 @options.config()
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many versions, newest first."
+    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="Show so many versions, newest first."
 )
 @click.option(
-    "--metric", "metrics", multiple=True, metavar="NAME", help="A metric in place of the gated ones. Repeatable."
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Show this metric instead of the gated ones. Repeatable."
 )
 def log(config_file: Path, *, limit: int, metrics: tuple[str, ...]) -> Answer[BaselineLog]:
     """Show the history of the baseline from git: every version with its values over all cases.
@@ -115,7 +115,8 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
     for name in metrics:
         if name not in names and any(revision.baseline for revision in history.revisions):
             raise UsageError(
-                f"--metric {quoted(name)}: no version of {cut(history.path)} has it", hint=f"Known: {', '.join(names)}."
+                f"--metric {quoted(name)}: no version of {cut(history.path)} has this metric",
+                hint=f"Known: {', '.join(names)}.",
             )
 
 
@@ -169,7 +170,7 @@ def _origin(baseline: Baseline, now: str) -> Iterator[str]:
     facts = {
         "run": log_line(scorecard.run_id) or "unknown",
         "measured": when,
-        "commit": commit + (", with changes that were not committed" if checkout.get("dirty") is True else ""),
+        "commit": commit + (", with uncommitted changes" if checkout.get("dirty") is True else ""),
         "image": _fact(provenance, "image"),
         "judged by": _fact(provenance, "against"),
         "promoted by": _fact(provenance, "promoted_by"),

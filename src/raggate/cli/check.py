@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 @options.CHOICE
 @options.RESUME
 @options.option(
-    ASKED, "--watch", is_flag=True, help="Check again whenever API, questions, settings or notes change; Ctrl-C ends."
+    ASKED, "--watch", is_flag=True, help="Check again whenever API, questions, settings or notes change. Ctrl-C ends."
 )
-@options.option(ASKED, "--run", "stored", type=RUN, help="Ask nothing: judge this run, which was measured before.")
+@options.option(ASKED, "--run", "stored", type=RUN, help="Ask nothing: judge this stored run.")
 @options.AGAINST
 @options.BASELINE
 @options.option(
-    JUDGED, "--base-image", metavar="IMAGE", help="Confirm a regression with this image of the API before the change."
+    JUDGED, "--base-image", metavar="IMAGE", help="Confirm a regression with this image, built before the change."
 )
 @options.OUT
 @options.FULL_TEXT
@@ -185,7 +185,11 @@ def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> 
 @options.RESUME
 @options.option(ASKED, "--shard", metavar="I/N", help="Ask only this part of the questions, such as 3/8.")
 @options.option(
-    ASKED, "--shards", type=click.IntRange(1, 10_000), metavar="N", help="Ask the part of N that the environment names."
+    ASKED,
+    "--shards",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Ask one part of N. The environment says which.",
 )
 @options.AGAINST
 @options.OUT
@@ -213,7 +217,7 @@ def _run_shard(request: Request, written: str | None, of: int | None) -> Answer[
     else:
         shard = shards.written_shard(written, "--shard")
     if of not in {None, shard.of}:
-        raise UsageError(f"--shard says that there are {shard.of} shards, and --shards {of}", hint="Remove --shards.")
+        raise UsageError(f"--shard says {shard.of} shards, but --shards says {of}. Remove one", hint="Remove --shards.")
     asked = shards.run(request, shard)
     click.echo(log_line(str(console.short_path(asked.directory))))
     asked.refuse_stopped()
@@ -260,7 +264,7 @@ def merge(directories: tuple[Path, ...], **flags: Any) -> Answer[Merged]:
     show_default=True,
     help="How many times to ask all questions.",
 )
-@options.option(ASKED, "--boot-each", is_flag=True, help="Start the API anew for each run.")
+@options.option(ASKED, "--boot-each", is_flag=True, help="Start the API again for each run.")
 @options.AGAINST
 @options.OUT
 @options.FULL_TEXT
@@ -279,7 +283,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     if result.run.stopped is None:
         click.echo(calibration.render(measured))
         promoting = request.promoting(str(console.short_path(result.directory)))
-        click.echo(log_line(f"to make it the baseline, with its noise: {promoting}"))
+        click.echo(log_line(f"to make it the baseline, including its noise: {promoting}"))
     shown = console.show_run(result).result
     return Answer(Calibrated(**asdict(shown), noise=cast("Any", measured.scorecard.fingerprint.get("noise"))))
 
@@ -291,7 +295,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     "--baseline",
     "baseline_file",
     type=RUN,
-    help="A baseline file or another run to compare with, instead of the baseline that the run keeps.",
+    help="Compare with this baseline file or run, instead of the baseline stored with the run.",
 )
 @options.option(
     JUDGED,
@@ -300,7 +304,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     "policy_file",
     type=PATH,
     is_eager=True,
-    help="Use the gate and invariants of this configuration, instead of those of the run.",
+    help="Use gate and invariants of this configuration, instead of the run's.",
 )
 @options.option(
     JUDGED, "--golden", "golden_file", type=PATH, help="Use the labels of this golden set, instead of the run's."

@@ -56,7 +56,7 @@ BROKEN = Change(
 
 
 @click.command()
-@click.option("--keep", type=PATH, metavar="DIR", help="Keep the files of the demo in this new directory.")
+@click.option("--keep", type=PATH, metavar="DIR", help="Keep the demo's files in this new directory.")
 @click.pass_obj
 def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrated]:
     """See a good and a broken change to a small search service.
@@ -81,7 +81,7 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrat
         run = replace(broken.run, provenance=replace(broken.run.provenance, reproduce=""))
         click.echo(console.rendered(replace(broken, run=run), environment), color=True)
     click.echo(log_line(_files_left(keep)))
-    click.echo("Next: `raggate init --probe URL` writes the configuration for an API of yours that is running.")
+    click.echo("Next: `raggate init --probe URL` writes the configuration for your running API.")
     kept = directory if keep is not None else None
     return Answer(
         Demonstrated(directory=kept, questions=questions, good=good.verdict.outcome, broken=broken.verdict.outcome)
@@ -149,5 +149,5 @@ def _difference(change: Change) -> str:
 
 def _files_left(keep: Path | None) -> str:
     if keep is None:
-        return "The files are removed; `raggate demo --keep DIR` keeps them, to try changes of your own."
+        return "The files are removed. With `raggate demo --keep DIR` you keep them and can try your own changes."
     return f"The files are in {keep}: change {SERVICE}, and run `raggate check` there."

@@ -49,7 +49,7 @@ class There(Struct, frozen=True, kw_only=True):
         golden: the path of its golden set; empty for none.
         questions: how many that has.
         question: the first of them that has an answer.
-        vaults: the directories of its notes, by the names of the vaults, of which one may be empty; empty for none.
+        vaults: the directories of its notes by vault. A name may be empty.
     """
 
     golden: str = ""
@@ -71,8 +71,8 @@ def there(directory: Path, vault: Path | None) -> There:
         vaults = {name: directory / root for name in named if (root := _root_of(named[name], notes)) is not None}
     if golden is not None and not vaults:
         raise UsageError(
-            f"{golden.name} has {counted(len(golden.cases), 'question')}, but the notes that they name were not found",
-            hint="Name their directory: `--vault DIR`. Your golden set and notes stay as they are.",
+            f"{golden.name} has {counted(len(golden.cases), 'question')}, but the notes that they name are missing",
+            hint="Name their directory: `--vault DIR`. Your golden set and notes stay unchanged.",
         )
     if golden is None:
         return There(vaults=vaults)
@@ -221,7 +221,7 @@ def _check(known: Known) -> None:
     if (known.fields or known.tool or of_requests) and known.preset is not None:
         raise UsageError(
             "--map, --header, --tool, --body and --health cannot be combined with --preset",
-            hint="A preset is a file: change it where your API differs.",
+            hint="A preset is a file: edit the written raggate.yml if your API differs.",
         )
     if of_requests and not known.url:
         raise UsageError("--header, --body and --health need an address: `--probe http://localhost:8000`")
@@ -339,7 +339,7 @@ def preset(name: str, url: str) -> str:
     shelf = {item.name.removesuffix(".yml"): item for item in files("raggate.cli").joinpath("presets").iterdir()}
     if name not in shelf:
         known = ", ".join(sorted(shelf))
-        raise UsageError(f"--preset: expected one of {known}; found {name!r}{suggestion(name, shelf)}")
+        raise UsageError(f"--preset: expected one of {known}, found {name!r}{suggestion(name, shelf)}")
     text = shelf[name].read_text(encoding="utf-8")
     if not url:
         return text
@@ -419,7 +419,7 @@ def editor_line(action: str) -> str:
 
 
 def write_schema(directory: Path) -> None:
-    """Leave a copy of the schema in raggate's own directory, which git is told to pass over."""
+    """Leave a copy of the schema in raggate's own directory, which git ignores."""
     from importlib.resources import files
 
     from raggate.base.files import write_file
@@ -438,7 +438,7 @@ def _relative_vault(directory: Path, notes: Path) -> str:
     if path.startswith(".."):
         raise UsageError(
             f"--vault: {notes} is not inside {directory}",
-            hint="The notes must be part of the repository, so that every change is measured with the same notes.",
+            hint="Move your notes into the repository, so that every change is measured with the same notes.",
         )
     return Path(path).as_posix()
 

@@ -105,7 +105,8 @@ class Desk:
         proposal = next((item for item in self.waiting() if item.id == name), None)
         if proposal is None:
             raise UsageError(
-                f"no proposal {quoted(name)} waits", hint="`raggate golden propose` lists those that wait."
+                f"there is no waiting proposal {quoted(name)}",
+                hint="`raggate golden propose` lists the waiting proposals.",
             )
         return proposal
 
@@ -171,7 +172,7 @@ def rows_of(chunks: Iterable[Chunk], known: Sequence[Passage], vault: Vault, *, 
 def show(rows: Sequence[Row]) -> None:
     """Print the passages with their numbers."""
     for number, row in enumerate(rows, 1):
-        aside = "" if row.passage else "  (below no heading of the notes: cannot be picked)"
+        aside = "" if row.passage else "  (under no heading of the notes: you cannot pick it)"
         click.echo(f"{number:3}  {log_line(row.place, limit=300)}{aside}")
         click.echo(f"     {log_line(plain(row.text, limit=SHOWN_TEXT))}")
     if not rows:
@@ -230,7 +231,7 @@ def _with_snippet(support: Support, question: str, known: Sequence[Passage], *, 
         answer = click.prompt(_SNIPPET, default=plain(proposed)).strip()
         return support if answer == "-" else replace(support, snippets=(answer,))
     flag = f"--snippet {quote(proposed)}"
-    console.say(f"any text at this place of {support.rel_path} counts; to require this text, add {flag}")
+    console.say(f"any text at this place of {support.rel_path} counts. To require this text, add {flag}")
     return support
 
 
@@ -244,14 +245,14 @@ def golden() -> None:
 @options.config()
 @options.API_URL
 @click.option("--search", metavar="WORDS", help="Search the notes for these words instead of asking the API.")
-@click.option("--pick", "picks", type=click.IntRange(1), multiple=True, help="Use the passage with this number.")
-@click.option("--anchor", "anchors", metavar="NOTE#HEADING", multiple=True, help="Use this place of the notes.")
-@click.option("--unanswerable", is_flag=True, help="No note answers it; the API should abstain.")
+@click.option("--pick", "picks", type=click.IntRange(1), multiple=True, help="Pick the passage with this number.")
+@click.option("--anchor", "anchors", metavar="NOTE#HEADING", multiple=True, help="Name this place of the notes.")
+@click.option("--unanswerable", is_flag=True, help="No note answers it: the API should abstain.")
 @click.option("--all-needed", is_flag=True, help="All chosen passages are needed, not just one.")
-@click.option("--snippet", "snippets", metavar="TEXT", multiple=True, help="Text that a matching chunk must contain.")
-@click.option("--fact", "facts", metavar="TEXT", multiple=True, help="What an answer should say.")
+@click.option("--snippet", "snippets", metavar="TEXT", multiple=True, help="Text that a matching passage must contain.")
+@click.option("--fact", "facts", metavar="TEXT", multiple=True, help="Write down what an answer should say.")
 @click.option("--tag", "tags", metavar="NAME", multiple=True, help="Add this tag.")
-@click.option("--must-pass", is_flag=True, help="Fail the gate when it is not answered.")
+@click.option("--must-pass", is_flag=True, help="Fail the gate if this question is lost.")
 def add(
     question: str,
     config_file: Path,
@@ -358,9 +359,19 @@ def _say_imported(form: str, imported: Imported, rest: Path) -> None:
 @golden.command()
 @options.config()
 @click.option(
-    "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="Most proposals at a time."
+    "--limit",
+    "most",
+    type=click.IntRange(1, 500),
+    default=20,
+    show_default=True,
+    help="Propose at most so many at a time.",
 )
-@click.option("--model", "by_model", is_flag=True, help="Also ask the first model of `judges`; it is sent passages.")
+@click.option(
+    "--model",
+    "by_model",
+    is_flag=True,
+    help="Also let the first model of `judges` write questions. It receives passages.",
+)
 @click.option("--accept", "accepted", metavar="ID", multiple=True, help="Add this proposal to the golden set.")
 @click.option("--reject", "rejected", metavar="ID", multiple=True, help="Drop this proposal for good.")
 def propose(
@@ -388,13 +399,13 @@ def propose(
     desk.refill(most, request if by_model else None)
     proposals = desk.waiting()[:most]
     if not proposals:
-        click.echo("nothing to propose: no fact is left that makes a good question")
+        click.echo("nothing to propose: your notes have no further fact that makes a good question")
     elif sys.stdin.isatty():
         _review(desk, proposals)
     else:
         for proposal in proposals:
             _show(proposal)
-        click.echo("take what is good with --accept ID, drop what is not with --reject ID")
+        click.echo("keep the good ones with --accept ID, drop the others with --reject ID")
     _say_how_many(bench)
     waiting = tuple(
         WaitingProposal(id=item.id, question=item.case.question, answer=item.answer, source=item.source)
@@ -456,7 +467,7 @@ def _supports(
         return named
     known = passages(bench.vault)
     asked = authoring.ask(request, bench, case) if not search else ()
-    whole_notes = "" if bench.settings.ask.reads_headings else "no headings are read from answers"
+    whole_notes = "" if bench.settings.ask.reads_headings else "raggate reads no headings from the answers"
     if asked and not any(chunk.heading_path.strip() for chunk in asked):
         whole_notes = whole_notes or "no passage of the answer has a heading_path"
     rows = _matching(search, known) if search else rows_of(asked, known, bench.vault, by_heading=not whole_notes)
@@ -466,7 +477,7 @@ def _supports(
         show(rows)
         if not sys.stdin.isatty():
             hint = "--pick N, --anchor NOTE#HEADING or --unanswerable."
-            raise UsageError("choose the passages that answer the question", hint=hint)
+            raise UsageError("choose the passages that answer your question", hint=hint)
         chosen = _choose_supports(rows, known, bench.vault)
     if chosen and whole_notes:
         # a heading that no answer has would never match

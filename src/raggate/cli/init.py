@@ -37,8 +37,8 @@ _OF_A_CONTAINER = (
 )
 """Parts of the workflow that stand for an API in a container: the action refuses an image for any other."""
 _STARTED = {
-    "url": "Check: `api.url` is an API that runs already, whatever a change does to its code. For pull requests let "
-    "raggate start it: `api.container`.",
+    "url": "Check: `api.url` is an API that runs already, so a change to its code is not measured. For pull requests "
+    "let raggate start it: `api.container`.",
     "command": "Check: the workflow runs the change's code as the user of its job, with a token that only reads. "
     "Install there what it needs. For code that you have not read, use `api.container`.",
     "container": "Check: `api.container` starts the API from your Dockerfile. Its `env` must say where the notes are: "
@@ -60,32 +60,41 @@ _ALWAYS_OWNED = ("/.github/", "/.dockerignore")
 @click.command()
 @click.argument("directory", type=PATH, default=Path())
 @click.option(
-    "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
+    "--action", default="", metavar="OWNER/raggate@SHA", help="Use this release in the workflow, by its full commit id."
 )
-@click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
-@click.option("--preset", metavar="NAME", help="Write what a known engine is asked: opensearch, weaviate, r2r, …")
+@click.option(
+    "--owners",
+    default="",
+    metavar="@ORG/TEAM",
+    help="Let these people review gate, questions and notes: writes CODEOWNERS.",
+)
+@click.option("--preset", metavar="NAME", help="Use the settings of a known engine: opensearch, weaviate, r2r, …")
 @click.option(
     "--probe",
     default="",
     metavar="URL|COMMAND",
-    help="Call the API that runs there, or start this MCP server, and write what it is asked.",
+    help="Call the API at this address, or start this MCP server, and write its settings.",
 )
 @click.option(
     "--python",
     default="",
     metavar="MODULE:NAME",
-    help="Ask this function, or the retriever that it builds of the notes: rag.retriever:build.",
+    help="Ask this Python function, or the retriever that it builds: rag.retriever:build.",
 )
-@click.option("--program", default="", metavar="COMMAND", help="Ask a program in lines of JSON, see docs/functions.md.")
-@click.option("--tool", default="", metavar="NAME", help="The tool of an MCP server that searches the notes.")
+@click.option("--program", default="", metavar="COMMAND", help="Ask this program in lines of JSON (docs/functions.md).")
+@click.option("--tool", default="", metavar="NAME", help="Search with this tool of the MCP server.")
 @click.option(
     "--body", default="", metavar="JSON", help='What --probe sends: \'{"utterance": "{question}", "size": "{k}"}\'.'
 )
-@click.option("--health", default="", metavar="PATH", help="Where the API answers 200 when it is up.")
-@click.option("--vault", type=PATH, help="The directory of the notes that the API indexes, in place of an example.")
+@click.option("--health", default="", metavar="PATH", help="Path that answers 200 when the API is up.")
+@click.option("--vault", type=PATH, help="Use your notes in this directory, instead of an example.")
 @click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
 @click.option(
-    "--map", "fields", multiple=True, metavar="PART=PATH", help="Where --probe finds a part of a chunk: rel_path=file."
+    "--map",
+    "fields",
+    multiple=True,
+    metavar="PART=PATH",
+    help="Where --probe finds a part of a passage: rel_path=file.",
 )
 @click.option(
     "--header",
@@ -160,7 +169,7 @@ def _advise(directory: Path, action: str, api: first_config.Known, config: str |
     ignored = {pattern.strip("/") for pattern in build_context.patterns(directory)}
     judging = (_judging(there).strip("/"), "baselines", ".raggate")
     if missing := [name for name in judging if name not in ignored]:
-        click.echo(log_line(f"Add to {IGNORED}: {enumerated(missing)}, which the API's image must not carry."))
+        click.echo(log_line(f"Add to {IGNORED}: {enumerated(missing)}, so that the API's image leaves them out."))
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo(
@@ -176,11 +185,11 @@ def _advise_next(api: first_config.Known, config: str | None) -> None:
     flag = f" --api-url {api.address}" if api.address and _backend(config) == "container" else ""
     before = "set `api` in raggate.yml, then " if config is None else ""
     if api.there.vaults and not api.there.golden:
-        line = f"`raggate golden add{flag} QUESTION` asks a question and writes it down, or `raggate golden propose`."
+        line = f"`raggate golden add{flag} QUESTION` writes a question down, `raggate golden propose` suggests some."
     elif api.there.golden or config is None:
         line = f"`raggate check{flag}`."
     else:
-        line = f"name your notes under `vault` and ask of them in the golden set, then `raggate check{flag}`."
+        line = f"name your notes under `vault`, write questions for them, then `raggate check{flag}`."
     click.echo(log_line(f"Next: {before}{line}"))
 
 
@@ -232,7 +241,7 @@ def _try_out(directory: Path, api: first_config.Known) -> None:
     from raggate.reports.smoke_test import render
 
     request = request_of(directory / "raggate.yml", api_url=api.address or None)
-    name = "--question" if api.question else api.there.golden or "no question of yours"
+    name = "--question" if api.question else api.there.golden or "none of your questions"
     test = smoke_test(request, first_config.question_of(api), name=name)
     click.echo("\n" + render(test, width=max(console.width(), 60)), nl=False)
 
@@ -250,18 +259,18 @@ def check_terms(
 
     if action and not _ACTION.fullmatch(action):
         raise UsageError(
-            f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found {one_line(action, limit=80)}",
-            hint="A tag can be moved to other code. The commit of the release you trust cannot.",
+            f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit, found {one_line(action, limit=80)}",
+            hint="A tag can move to other code. Name the commit of the release that you trust.",
         )
     _check_owners(owners)
     names = (*(() if force else _targets(there).values()), *(_CODEOWNERS if owners else ()))
     existing = [name for name in names if (directory / name).exists()]
     if existing:
         raise UsageError(
-            f"{', '.join(existing)}: exists already, nothing was written",
+            f"{', '.join(existing)}: exists already. Nothing was written",
             hint="Move it away, or run `raggate init` in an empty directory and copy what you need. With --force it is "
             "replaced, unless it is CODEOWNERS: run without --owners, then `raggate init --owners` prints the lines to "
-            "add. Your golden set and notes stay as they are.",
+            "add. Your golden set and notes stay unchanged.",
         )
 
 
@@ -270,8 +279,8 @@ def _check_owners(owners: str) -> None:
 
     if owners and not _OWNERS.fullmatch(owners):
         raise UsageError(
-            f"--owners: expected @user or @organisation/team, with spaces between; found {one_line(owners, limit=80)}",
-            hint="If an owner is misspelt, GitHub requests no review, and says so only on the page of the file.",
+            f"--owners: expected @user or @organisation/team, separated by spaces, found {one_line(owners, limit=80)}",
+            hint="Check the spelling: for unknown owners GitHub requests no review.",
         )
 
 
@@ -290,7 +299,7 @@ def _write_owners(directory: Path, owners: str) -> list[Path]:
     missing = [place for place in places if not any(line.startswith(f"{place} ") for line in lines)]
     if missing:
         added = "".join(f"\n  {place} {owners}" for place in missing)
-        raise UsageError(f"{there}: exists already, nothing was written", hint=f"Add these lines to it:{added}")
+        raise UsageError(f"{there}: exists already. Nothing was written", hint=f"Add these lines to it:{added}")
     click.echo(log_line(f"{there} has a line for every file that judges a change."))
     return []
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("directory", metavar="RUN", type=RUN)
-@options.config("The configuration whose section `judges` counts.")
-@click.option("--mode", type=click.Choice(["auto", "replay", "refresh"]), help="Where replies come from.")
-@click.option("--prune", is_flag=True, help="Drop from the cassette what judging this run does not take.")
+@options.config("Use the section `judges` of this configuration.")
+@click.option("--mode", type=click.Choice(["auto", "replay", "refresh"]), help="Where judges' replies come from.")
+@click.option("--prune", is_flag=True, help="Drop replies from the cassette that this run does not use.")
 @click.pass_obj
 def judge(
     environment: dict[str, str], /, directory: Path, config_file: Path, mode: JudgingMode | None, *, prune: bool

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=RUN)
 @options.config()
-@click.option("--as", "annotator", metavar="NAME", help="Who judges. Default: git's user.name.")
-@click.option("--again", is_flag=True, help="Show passages that are judged already, too: to see how far people agree.")
+@click.option("--as", "annotator", metavar="NAME", help="Your name as a judge. Default: git's user.name.")
+@click.option("--again", is_flag=True, help="Also show judged passages, to see how far people agree.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page. Default: any free one.")
 @click.pass_obj
 def label(
@@ -65,7 +65,7 @@ def _who(environment: Mapping[str, str]) -> str:
         own = ""
     name = " ".join((own or environment.get("USER", "")).split())
     if not name:
-        raise UsageError("your name is not known", hint="Add --as NAME: grades are kept under it.")
+        raise UsageError("raggate does not know your name", hint="Add --as NAME: your grades are kept under this name.")
     return name[:60]
 
 
@@ -88,7 +88,7 @@ def _say_pool(session: Session) -> None:
     questions = sum(bool(own) for own in session.pool.passages.values())
     console.say(f"{counted(count, 'passage')} of {counted(questions, 'question')} to judge")
     if session.pool.unplaced:
-        console.say(f"{session.pool.unplaced} more are under no heading of the notes and cannot be judged")
+        console.say(f"{session.pool.unplaced} more stand under no heading of the notes, so you cannot judge them")
 
 
 def _serve(session: Session, annotator: str, port: int) -> None:
@@ -98,7 +98,7 @@ def _serve(session: Session, annotator: str, port: int) -> None:
     port = listening.getsockname()[1]
     token = server.new_token()
     serving = server.server(server.Guard(label_page.app(session, annotator), token, port))
-    console.say("open this address in a browser on this machine; Ctrl-C ends it, and every decision is kept")
+    console.say("open this address in a browser on this machine. Ctrl-C ends it and keeps every decision")
     # not on standard output, which is for results, and often kept
     click.echo(f"http://{server.LOOPBACK}:{port}/{token}/", err=True)
     try:

@@ -25,14 +25,14 @@ IGNORABLE = tuple(name for name, check in CHECKS.items() if check.severity != "e
 @click.command()
 @options.config()
 @click.option("--against", metavar="REF", help="Check the files of this git revision, not the working tree.")
-@options.choice("--format", "text", "sarif", name="form", help="For people, or for code scanning.")
+@options.choice("--format", "text", "sarif", name="form", help="text for people, sarif for code scanning.")
 @click.option("--strict", is_flag=True, help="Exit with 2 for warnings too.")
 @click.option(
     "--ignore",
     type=click.Choice(IGNORABLE),
     multiple=True,
     metavar="CHECK",
-    help="Skip this check; errors cannot be skipped.",
+    help="Skip this check. You cannot skip errors.",
 )
 def lint(
     config_file: Path, against: str | None, form: str, ignore: tuple[str, ...], *, strict: bool
@@ -53,7 +53,7 @@ def lint(
 
 
 def _checked(request: Request, *, raising: bool) -> LintReport:
-    """Check, and make findings of inputs that cannot be used, unless that is told as every command tells it."""
+    """Check, and turn unusable inputs into findings, unless `raising`, as other commands do."""
     from raggate.pipeline import lint as pipeline
 
     try:

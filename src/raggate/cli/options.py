@@ -102,7 +102,7 @@ def option(section: str, *names: str, **kwargs: Any) -> Decorator[Any]:
 
 
 def choice(flag: str, *values: str, help: str, name: str = "", default: str = "") -> Decorator[Any]:  # noqa: A002
-    """Make an option of a few values, of which the first is the default unless named; `name` is its parameter's."""
+    """Make an option of a few values. The first is the default unless named, `name` is the parameter's."""
     names, usual = (flag, name) if name else (flag,), default or values[0]
     return click.option(*names, type=click.Choice(values), default=usual, show_default=True, help=help)
 
@@ -132,7 +132,7 @@ CONFIGS = option(
     multiple=True,
     default=(str(_CONFIG),),
     show_default=True,
-    help="The configuration file. Repeatable, and `*` is any text of a name: then each suite has its own verdict.",
+    help="The configuration file. Repeatable, `*` stands for any text: each suite gets its own verdict.",
     is_eager=True,
 )
 API_URL = option(ASKED, "--api-url", metavar="URL", help="Ask the API that is already running at this address.")
@@ -147,7 +147,7 @@ CHOICE = _together(
         "-k",
         "matching",
         metavar="EXPR",
-        help="Ask only questions that fit words with and, or, not and parentheses: in id, question, tags or category.",
+        help="Ask only questions whose id, text, tags or category fit: words with and, or, not, parentheses.",
     ),
     option(ASKED, "--case", "cases", metavar="ID", multiple=True, help="Ask only this question. Repeatable."),
     option(
@@ -158,28 +158,26 @@ CHOICE = _together(
         multiple=True,
         help="Ask only this slice: difficulty=hard, or tag=money. Repeatable.",
     ),
-    option(ASKED, "--failed", is_flag=True, help="Ask only what was broken when it was last asked."),
-    option(ASKED, "--limit", type=click.IntRange(1), help="Ask at most so many, in the order of the golden set."),
+    option(ASKED, "--failed", is_flag=True, help="Ask only the questions that were broken last time."),
+    option(ASKED, "--limit", type=click.IntRange(1), help="Ask at most so many questions, in golden-set order."),
 )
-RESUME = option(
-    ASKED, "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
-)
+RESUME = option(ASKED, "--resume", type=PATH, metavar="DIR", help="Continue a killed run: its directory, or name.")
 AGAINST = option(
     JUDGED,
     "--against",
     metavar="REF",
-    help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
+    help="Read configuration, golden set, vault and baseline from this git revision.",
 )
 BASELINE = option(
     JUDGED,
     "--baseline",
     "baseline_file",
     type=PATH,
-    help="Use this baseline file. With --against, a file of the checkout is read from that revision.",
+    help="Use this baseline file. With --against, read it from that revision.",
 )
 OUT = option(WRITTEN, "--out", type=PATH, help="Write run directories here.")
 FULL_TEXT = option(
-    WRITTEN, "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
+    WRITTEN, "--store-full-text", "full_text", is_flag=True, help="Keep whole passage texts in the run directory."
 )
 REPORTS = option(
     WRITTEN,

@@ -31,16 +31,15 @@ _TERMS = ("reason", "by", "allow_regression", "allow_no_match")
 @click.argument("run", metavar="RUN")
 @options.CONFIGS
 @click.option("--baseline", "baseline_file", type=options.PATH, help="Replace this baseline file.")
-@click.option("--allow-regression", is_flag=True, help="Accept metrics that get worse, or are gone; needs --reason.")
+@click.option("--allow-regression", is_flag=True, help="Accept metrics that get worse or disappear. Needs --reason.")
 @click.option(
     "--allow-no-match",
     multiple=True,
     metavar="NAME",
-    help="Accept that no question of this mode, or of this slice, has a match. A mode includes its slices; "
-    "what is accepted is listed. Repeatable.",
+    help="Accept that no question of this mode or slice has a match. A mode includes its slices. Repeatable.",
 )
-@click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
-@click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
+@click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes. It is stored in the baseline.")
+@click.option("--by", default="", metavar="NAME", help="Who promotes. It is stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
 def promote(
     run: str, *, config_files: tuple[str, ...], dry_run: bool, **flags: Any
@@ -59,7 +58,9 @@ def promote(
     request = request_of(Path(config_files[0]), **flags)
     several = suite_list.several(config_files)
     if several and (request.baseline_file is not None or run != "latest"):
-        raise UsageError("several configurations take `latest`, and no --baseline", hint="Promote one with -c FILE.")
+        raise UsageError(
+            "with several configurations, promote `latest` and leave out --baseline", hint="Promote one with -c FILE."
+        )
     chosen = _chosen(config_files, run, several=several)
     made: dict[str, tuple[Path, BaselineCandidate]] = {}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 10_000),
     default=10,
     show_default=True,
-    help="How many runs without a fault are judged, to see false alarms.",
+    help="Judge so many runs without a fault, to count false alarms.",
 )
 @click.pass_obj
 def prove(environment: dict[str, str], /, config_file: Path, runs: int) -> Answer[Proved]:

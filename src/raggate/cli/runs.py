@@ -37,7 +37,7 @@ def runs(context: click.Context, *, config_file: Path) -> Answer[RunList] | None
 @runs.command()
 @options.config()
 @click.option("--keep", type=click.IntRange(0), metavar="N", required=True, help="Keep the newest N.")
-@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be deleted, and delete nothing.")
 def prune(config_file: Path, *, keep: int, dry_run: bool) -> Answer[RunsPruned]:
     """Delete all run directories but the newest N.
 
@@ -88,9 +88,9 @@ def _show(out: Path) -> Answer[RunList]:
                 click.echo(log_line(f"{place / run.damaged} is damaged. Delete the run: `rm -r {quote(str(place))}`"))
         if committed:
             names = ", ".join(sorted(committed, reverse=True))
-            click.echo(log_line(f"tracked by git, so never taken as `latest`: {names}"))
+            click.echo(log_line(f"tracked by git, so never used as `latest`: {names}"))
         elif unknown:
-            click.echo(log_line(f"git cannot say which of them it tracks: {unknown}"))
+            click.echo(log_line(f"git cannot tell which of them it tracks: {unknown}"))
     else:
         click.echo(log_line(f"no runs in {console.short_path(out)}"))
     return Answer(

@@ -58,7 +58,7 @@ def _trace_url(template: str) -> str:
     if len(template) > 500 or not _TRACE_URL.fullmatch(template):
         raise ValueError(
             f"expected an address of http or https with {TRACE_ID} once, behind the host, such as "
-            f"https://traces.example/trace/{TRACE_ID}; other braces, quotes and brackets are written as %7B and so on"
+            f"https://traces.example/trace/{TRACE_ID}. Write other braces, quotes and brackets as %7B and so on"
         )
     return template
 

@@ -16,8 +16,8 @@ System = Literal["helloworld", "kebab", "substrate"]
 class ImportedConfig(SettingsModel):
     """How a run of another system is scored and judged. What its import does not say has the default of raggate.yml.
 
-    There is no golden set, vault or API: where they were is not known, and not needed to score. How the questions were
-    asked is told by the fingerprint of the run.
+    There is no golden set, vault or API: where they were is not known, and not needed to score. The fingerprint of
+    the run has how the questions were asked.
     """
 
     system: System

@@ -96,7 +96,7 @@ def _condition(written: Any) -> Any:
     ((path, values),) = written.items()
     if type(values) is not list:
         raise ValueError(
-            f"expected a list of values, such as `{{{path}: [busy]}}`; `{{{path}: []}}` is for an empty field"
+            f"expected a list of values, such as `{{{path}: [busy]}}`. Write `{{{path}: []}}` for an empty field"
         )
     return {_single(path): [_scalar(value) for value in values]}
 
@@ -182,7 +182,7 @@ class ChunkFields(SettingsModel):
 
     @property
     def told_headings(self) -> Any:
-        """Where the headings are told: a path, a list of paths, or None."""
+        """Where the headings are: a path, a list of paths, or None."""
         return self.heading_path.get("path") if self.headings_by_text else self.heading_path
 
     @property
@@ -201,7 +201,7 @@ class ChunkFields(SettingsModel):
         for name, written in self._written():
             path = field_paths.parse(written)
             if path.many and (self.columns or not field_paths.begins_as(path, field_paths.parse(self.list))):
-                raise ValueError(f"expected {name!r} without [*], or to begin as 'list' does; found {written!r}")
+                raise ValueError(f"expected {name!r} without [*], or to begin as 'list' does, found {written!r}")
         return self
 
     @model_validator(mode="after")
@@ -299,7 +299,7 @@ def _plain_json(value: Any) -> Any:
     for leaf in leaves(value):
         if leaf is not None and type(leaf) not in (str, bool, int, float):
             # YAML has dates, which JSON does not
-            raise ValueError(f"expected what JSON has, found {leaf!r}; put it in quotes")
+            raise ValueError(f"expected what JSON has, found {leaf!r}. Put it in quotes")
     return value
 
 

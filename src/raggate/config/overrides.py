@@ -46,7 +46,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
         if self.in_process and not (changed.api.stdio and changed.ask.adapter == "mapped"):
             raise UsageError(
                 "retriever needs the configuration of a function: `api.stdio: true` and `ask.adapter: mapped`",
-                hint="`raggate init --python MODULE:NAME` writes it; docs/functions.md shows it.",
+                hint="`raggate init --python MODULE:NAME` writes it. docs/functions.md shows it.",
             )
         if self.contained and changed.api.command is not None:
             raise UsageError(
@@ -69,7 +69,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
         try:
             return settings.model_copy(update={"recheck": image_name(self.base_image)})
         except ValueError as error:
-            raise UsageError(f"base-image: {error}; found {quoted(self.base_image)}") from None
+            raise UsageError(f"base-image: {error}, found {quoted(self.base_image)}") from None
 
     def _changed(self, settings: Config) -> Config:
         given = {"api-image": self.api_image, "api-build": self.api_build, "api-url": self.api_url}

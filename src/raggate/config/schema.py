@@ -295,16 +295,16 @@ def _misplaced(config: Config) -> tuple[Path, str] | None:
     own: dict[Path, str] = {("judges", "cassette"): judges.cassette, **canary}
     for key, path in own.items():
         if in_git(path):
-            return key, f"expected a file that is committed; found {path!r} in git's own directory"
+            return key, f"expected a file that is committed, found {path!r} in git's own directory"
         for name, vault in config.vault.items():
             # notes that lie beside everything else leave no other place
             if vault != "." and PurePosixPath(path).is_relative_to(vault):
-                return key, f"expected a file outside the notes; found {path!r} in vault {name!r}"
+                return key, f"expected a file outside the notes, found {path!r} in vault {name!r}"
     others: dict[Path, str] = {("golden",): config.golden, ("baseline",): config.baseline_path, **canary}
     for key, path in others.items():
         if path == judges.cassette:
             return (
                 "judges",
                 "cassette",
-            ), f"expected a file of its own; found {path!r}, which is that of '{dotted(key)}'"
+            ), f"expected a file of its own, found {path!r}, which is that of '{dotted(key)}'"
     return None

@@ -247,7 +247,7 @@ class Api(SettingsModel):
                 else "container: expected 'port', at which the API listens, or `stdio: true` beside 'container'"
             )
         if self.egress and self.container is None:
-            raise ValueError("expected 'egress' with 'container' only; nothing else is kept from networks")
+            raise ValueError("expected 'egress' with 'container' only: raggate keeps no other API from networks")
         if self.services and self.command is None and self.container is None:
             raise ValueError("expected 'services' with 'command' or 'container', which raggate starts")
         return self
@@ -293,7 +293,7 @@ def check_template(template: str, allowed: Collection[str]) -> None:
         if name not in allowed:
             placeholders = ", ".join(f"{{{placeholder}}}" for placeholder in allowed)
             like = nearest(name, allowed)
-            meant = f"; did you mean {{{like}}}?" if like else ""
+            meant = f". Did you mean {{{like}}}?" if like else ""
             raise ValueError(f"expected placeholders among {placeholders or 'none'}, found {{{name}}}{meant}")
 
 

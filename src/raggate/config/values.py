@@ -36,7 +36,7 @@ def _relative(path: str) -> str:
     if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path:
         raise ValueError("expected a relative path inside the repository, without '..'")
     if not path.isprintable():
-        raise ValueError("expected a path of characters that can be seen")
+        raise ValueError("expected a path of printable characters")
     return str(pure)
 
 
@@ -45,7 +45,7 @@ def _in_repository(path: str) -> str:
     if not path or whole.startswith("/") or "\\" in path or "*" in path:
         raise ValueError("expected a relative path of a file or a directory of the repository, without '*'")
     if not path.isprintable():
-        raise ValueError("expected a path of characters that can be seen")
+        raise ValueError("expected a path of printable characters")
     return whole
 
 
@@ -65,7 +65,7 @@ def _http(url: str) -> str:
     if "?" in url or "#" in url:
         raise ValueError("expected a URL without '?' and '#': paths of the API are added to its end")
     if is_metadata(parts.hostname):
-        raise ValueError("expected the URL of an API; this is a link-local or cloud metadata address")
+        raise ValueError("expected the URL of an API, found a link-local or cloud metadata address")
     return url.rstrip("/")
 
 
@@ -85,7 +85,7 @@ def _no_nul(text: str) -> str:
 def _may_be_passed(name: str) -> str:
     if _WITHHELD.fullmatch(name):
         raise ValueError(
-            "expected a variable that is not the runner's, Docker's, a proxy's or raggate's; set it in 'env' instead"
+            "expected a variable that is not the runner's, Docker's, a proxy's or raggate's. Set it in 'env' instead"
         )
     return name
 

@@ -57,7 +57,7 @@ class Merged(Measured, frozen=True, kw_only=True):
     """A run that was merged of shards.
 
     Attributes:
-        left_out: attempts that broke off, in place of which others were merged.
+        left_out: attempts that broke off and were replaced by others.
     """
 
     shards: int

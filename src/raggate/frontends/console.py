@@ -101,8 +101,8 @@ def require(what: str, *modules: str) -> None:
 
     if any(find_spec(module) is None for module in modules):
         raise UsageError(
-            f"{what} needs {' and '.join(modules)}, which the basic installation leaves out",
-            hint=f"Install it: python3 -m pip install {' '.join(modules)}",
+            f"{what} needs {' and '.join(modules)}, which are not installed",
+            hint=f"Install what is missing: python3 -m pip install {' '.join(modules)}",
         )
 
 
@@ -152,7 +152,7 @@ def show_review(
     comparison = review.comparison
     click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'report.html')))}, and summary.md")
     if comparison.baseline is None and not comparison.no_baseline and rerun.promotable(review):
-        click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
+        click.echo(log_line(f"first run? Review it, then: {promoting(str(short_path(directory)))}"))
 
 
 def rendered(review: Review, environment: Mapping[str, str]) -> str:

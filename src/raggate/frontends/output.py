@@ -33,10 +33,10 @@ class _Bug(RaggateError):
 
 
 _UNTOLD: Mapping[int, RaggateError] = {
-    ExitCode.INTERNAL: _Bug("a bug in raggate", hint="Standard error says where its details are. Please report it."),
+    ExitCode.INTERNAL: _Bug("a bug in raggate", hint="Standard error names the log. Please report it."),
     ExitCode.INTERRUPTED: Interrupted("interrupted"),
 }
-"""What is told of an end without an error of its own."""
+"""The message of an end without an error of its own."""
 
 
 class Output(Struct):
@@ -78,8 +78,8 @@ def coloured(environment: Mapping[str, str]) -> bool:
 def add_flags(command: click.Command) -> None:
     """Add these flags to a command and its subcommands. A command with its own `--json` keeps that."""
     if not any(FLAG in parameter.opts for parameter in command.params):
-        command.params.append(_flag([FLAG], _json, "Print one JSON document; messages go to standard error."))
-    command.params.append(_flag(["-q", "--quiet"], _quiet, "Say nothing on the way, only results and errors."))
+        command.params.append(_flag([FLAG], _json, "Print one JSON document. Messages go to standard error."))
+    command.params.append(_flag(["-q", "--quiet"], _quiet, "Print only results and errors."))
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             add_flags(inner)

@@ -42,7 +42,7 @@ MOST_CASE_BYTES = 1 << 20
 """Bytes of a case; one with ten chunks has some 2,300."""
 _POINT_ZERO = re.compile(rb"\.0(?=[,\]}])")
 SCORE_DECIMALS = 6
-"""Decimals of the API's scores, of which there are thirty a case."""
+"""Decimals of the API's scores: there are thirty a case."""
 _Rank = Annotated[int, Meta(ge=1)]
 _Count = Annotated[int, Meta(ge=0)]
 _Hash = Annotated[str, Meta(pattern=r"^([0-9a-f]{8})?$")]
@@ -174,7 +174,7 @@ def read(
     directions: dict[str, Direction],
     beside: Path | None = None,
 ) -> Baseline:
-    """Read a baseline file, or a bare metrics file, of which only the means can be compared.
+    """Read a baseline file, or a bare metrics file, which has only means to compare.
 
     Cases are parsed one by one: all of them at once take ten times the file.
 
@@ -225,7 +225,7 @@ def _split(document: bytes, source: str) -> tuple[dict[str, Any], Sequence[Raw],
         begin = document.find(memoryview(unread))
         rest = b"%b[]%b" % (document[:begin], document[begin + memoryview(unread).nbytes :])
     if len(rest) > MOST_REST_BYTES:
-        raise FileError(source, f"more than {MOST_REST_BYTES} bytes beside its cases", hint=_REPAIR)
+        raise FileError(source, f"more than {MOST_REST_BYTES} bytes beside its questions", hint=_REPAIR)
     return {key: _parsed(bytes(value), document, source) for key, value in parts.items()}, cases, rest
 
 
@@ -321,7 +321,7 @@ def _contradictions(content: Mapping[str, Any], cases: Sequence[CaseScore]) -> I
     for place in sorted({*counts, *members}):
         told, own = counts.get(place, 0), len(members.get(place, ()))
         if told != own:
-            yield f"{cut('.'.join(('counts', *place)))}: says {told}, but there are {own} such cases"
+            yield f"{cut('.'.join(('counts', *place)))}: says {told}, but there are {own} such questions"
     yield from _wrong_means(content["aggregates"], members)
 
 
@@ -350,7 +350,7 @@ def _wrong_means(aggregates: Mapping[str, Any], members: Mapping[tuple[str, str]
         own = sum(numbers) / len(numbers) if numbers else None
         if n != len(numbers) or (mean is None) != (own is None) or abs((mean or 0.0) - (own or 0.0)) > EPSILON:
             place = cut(".".join(("aggregates", *key)))
-            yield f"{place}: says {written(mean)} of {n}, but the cases make {written(own)} of {len(numbers)}"
+            yield f"{place}: says {written(mean)} of {n}, but its questions make {written(own)} of {len(numbers)}"
 
 
 def _not_one() -> str:

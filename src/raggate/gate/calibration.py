@@ -18,7 +18,7 @@ POLICIES = ("evidence", "threshold")
 
 
 def separate(run: Run) -> list[Run]:
-    """Return the runs that a run consists of whose questions were all asked equally often."""
+    """Split a run that asked all questions equally often into single runs."""
     answers = zip(*answers_by_question(run).values(), strict=True)
     fingerprint = {key: value for key, value in run.fingerprint.items() if key not in {KEY, TIMES_KEY}}
     return [

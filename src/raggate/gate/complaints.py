@@ -39,7 +39,7 @@ def find_complaints(
     waived: Sequence[WaiverStatus],
     tests: Sequence[CompositeTest],
 ) -> list[Complaint]:
-    """Return all that got worse in a whole run, in the order in which it is told."""
+    """Return all that got worse in a whole run, in the order of reports."""
     clauses = [
         *of_marked(comparison, gate, waived),
         *_metrics(rows, gate, waived, tests),

@@ -23,7 +23,7 @@ from raggate.scoring.repeats import times_asked
 _MUST_AGREE = {
     "metrics_version": "the definitions of the metrics",
     "adapter": "the adapter",
-    "k": "the number of chunks requested (ask.k)",
+    "k": "the number of passages requested (ask.k)",
     "headings": "how headings are found (heading_path)",
     "retrieval_only": "whether answers are generated (ask.retrieval_only)",
 }
@@ -85,7 +85,7 @@ def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Itera
         yield Reason("not-asked", wording.not_asked(comparison.not_asked))
     operations = scorecard.operations
     left = operations.failures.get("aborted", 0) if operations is not None else 0
-    # what a run that was cut short did not come to is told already
+    # the reason that cut the run short covers what it did not ask
     short = stopped is not None and operations is not None and operations.failed == left
     if operations is not None and not short and failed_too_often(operations, gate):
         yield Reason("too-many-errors", wording.failures(operations, gate.max_error_rate))

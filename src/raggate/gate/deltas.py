@@ -29,7 +29,7 @@ _SCALES = {name: highest(metric.judged) for name, metric in METRICS.items() if m
 """By how much a value of a metric can change, if that is not 1."""
 
 CHANCE = 0.01
-"""What chance explains with at least this probability is told, and decides nothing."""
+"""A loss that chance explains with at least this probability is reported, but decides nothing."""
 
 
 class _Column:
@@ -214,7 +214,7 @@ def _explained(group: Sequence[Held], size: int, most: float) -> bool:
     """
     if sum(case.short for case in group) <= most + EPSILON:
         return True
-    # of metrics of which less is better, values are below zero here
+    # values are negative here if lower is better
     shift = 1.0 if any(case.value < 0 or case.expected < 0 for case in group) else 0.0
     value, expected = (
         min(max(mean + shift, 0.0), 1.0)

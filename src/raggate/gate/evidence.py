@@ -58,7 +58,7 @@ class ScoredPair(Struct, frozen=True):
 
     @classmethod
     def of(cls, case: CaseScore, values: Mapping[str, tuple[float, float]]) -> Self:
-        """Score a question by these values, of which there is at least one."""
+        """Score a question by these values, at least one."""
         before, after = (fsum(side) / len(values) for side in zip(*values.values(), strict=True))
         return cls(case_id=case.case_id, group=case.group, values=values, before=before, after=after)
 

@@ -39,7 +39,7 @@ _OF_CHUNKS = {
 
 _OF_INDEX = {
     "documents": "an index without some of your notes looks complete, and a loss by it has no clear cause",
-    "chunks": "raggate cannot see that a change makes fewer chunks of your notes",
+    "chunks": "raggate cannot see that a change cuts your notes into fewer passages",
 }
 """A count of the index, and what it costs that the API does not tell it."""
 
@@ -172,7 +172,7 @@ def _index_source(name: str, settings: Config) -> str:
 def _unknown(response: Response) -> Iterator[str]:
     if not response.chunks:
         yield (
-            "the list of chunks is empty, so its fields are unknown. Is the index filled? "
+            "the list of passages is empty, so its fields are unknown. Is the index filled? "
             "Ask something else with `--question`"
         )
 
@@ -189,7 +189,7 @@ def _violations(level: str, item: LabelledResult, response: Response, settings: 
             chunk = response.chunks[positions[0]]
             shown = chunk.heading_path if "headings" in what else chunk.text
             where = f"{cut(chunk.rel_path, limit=100)}, {quoted(shown, limit=80)}"
-            yield f"{rule}: {len(positions)} of {counted(len(response.chunks), 'chunk')}: {what}, such as {where}"
+            yield f"{rule}: {len(positions)} of {counted(len(response.chunks), 'passage')}: {what}, such as {where}"
 
 
 def _strangers(response: Response, notes: Vault) -> Iterator[str]:
@@ -197,7 +197,7 @@ def _strangers(response: Response, notes: Vault) -> Iterator[str]:
     strange = [chunk.rel_path for chunk in response.chunks if chunk.rel_path not in paths]
     if not strange:
         return
-    message = f"notes_exist: {len(strange)} of {counted(len(response.chunks), 'chunk')}"
+    message = f"notes_exist: {len(strange)} of {counted(len(response.chunks), 'passage')}"
     if not any(strange):
         yield f"{message} without the path of a note; for an API that returns ids only see docs/adapters.md"
         return
@@ -239,7 +239,7 @@ def _hints(item: LabelledResult, response: Response, settings: Config) -> Iterat
     asked = item.case.k or settings.ask.k
     if 0 < depth < min(asked, deepest):
         yield (
-            f"{counted(depth, 'chunk')} came, but raggate requested {asked} and scores {deepest}: is `{{k}}` sent, "
+            f"{counted(depth, 'passage')} came, but raggate requested {asked} and scores {deepest}: is `{{k}}` sent, "
             "does the API cap it, or is that all it finds?"
         )
     if item.case.gold_supports and not any(item.labels.matches):

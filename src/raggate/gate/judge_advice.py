@@ -267,7 +267,7 @@ def _kept_from_grading(
         verb = "has" if lost == 1 else "have"
         return f"{lost} of {counted(graded, 'answer')} graded in the baseline's run{place} {verb} no grade now{gaps}"
     if graded and _kept_ungraded(now, summary):
-        # answers of which the baseline has no grade: to a question asked again, or one that was refused then
+        # the baseline has no grade for a question that was asked again, or that was refused then
         return uncovered(now, summary.min_coverage)
     if graded and not excused and disagreement:
         return f"canary answers were left without a grade, so the judges are not tested: {disagreement}"

@@ -81,7 +81,9 @@ def other_rankings(repeated: Repeated) -> str:
     parts += [f"{count} flip {name}" for name, count in repeated.flips.items() if count]
     by = f" ({', '.join(parts)})" if parts else ""
     questions = counted(repeated.compared, "question") + repeated.counting
-    return f"asked {often(repeated.times)}, {repeated.differ} of {questions} returned other chunks or another order{by}"
+    return (
+        f"asked {often(repeated.times)}, {repeated.differ} of {questions} returned other passages or another order{by}"
+    )
 
 
 def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:

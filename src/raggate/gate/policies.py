@@ -46,13 +46,13 @@ def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
     known = completeness.before(delta)
     others, relabelled = (delta.uncompared.n, delta.uncompared.relabelled) if delta.uncompared is not None else (0, 0)
     enough = known > 0 if overall else gate.slices != "off" and known + relabelled >= gate.min_cases
-    # a change of which nothing can be said is judged by limits alone
+    # without a difference only the limits decide
     enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others > 0)
     if rule is None or not (enough or (floor is not None and delta.run_value.n > 0)):
         status = _ungated_status(delta, wanted=rule is not None and overall)
         return GatedMetric(delta=delta, status=status, allowed=None, floor=floor, gated=False)
     status = _status(delta, rule, floor)
-    # a limit is for all cases already, and what has vanished is told as that
+    # a limit covers all cases already, and a vanished metric has its own reason
     proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
     by_others = status not in {"worse", "below floor", "vanished"} and proven > (rule.tolerance or 0.0) + EPSILON
     return GatedMetric(

@@ -209,7 +209,7 @@ def _weakened(gate: Gate, cases: Sequence[tuple[Case, Case]]) -> dict[str, tuple
 
 
 def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
-    """Return the private notes of which everybody may see the text, by the same marks; other marks are settings.
+    """Return the private notes whose text becomes public although the marks stay the same. Other marks are settings.
 
     Such a note has lost its mark, is a public note under another name, or has words in a row in one that changed.
     """

@@ -54,7 +54,7 @@ def reasons(comparison: Comparison) -> Iterator[Reason]:
 
 
 def warnings(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Yield the modes and new slices in which nothing matches, and the questions of which nothing can."""
+    """Yield the modes and new slices without a match, and the questions that cannot have one."""
     if comparison.baseline is not None:
         yield from reasons(comparison)
     silent = {reach.mode for reach in comparison.reach if not reach.matches}
@@ -63,7 +63,7 @@ def warnings(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
             message = (
                 f"the API returns no heading_path{_in_mode(comparison, mode)}, so {labelled} of "
                 f"{counted(questions, 'question')} can never match: their labels name headings. Let it return the "
-                "headings above each chunk, or leave heading_path out of the golden set: then whole notes count"
+                "headings above each passage, or leave heading_path out of the golden set: then whole notes count"
             )
             yield Reason("no-match", message, mode=mode)
     new = modes_without_past(comparison)
@@ -188,7 +188,7 @@ def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResu
     if not any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item)):
         by_text = f", find them by the text ({_BY_TEXT})" if mapped else ""
         return (
-            f"the API returns no heading_path: let it return the headings above each chunk{by_text}, or leave "
+            f"the API returns no heading_path: let it return the headings above each passage{by_text}, or leave "
             "heading_path out of the golden set, and whole notes count"
         )
     nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
@@ -221,7 +221,7 @@ def _told_otherwise(stage: Stage) -> bool:
 def _why_no_match(_left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
     if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
         return "the API returns no text that could contain the snippets of the golden set"
-    return "the text of these chunks does not contain the snippets of the golden set"
+    return "the text of these passages does not contain the snippets of the golden set"
 
 
 def _example(wanted: str, returned: str) -> str:

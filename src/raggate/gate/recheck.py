@@ -2,7 +2,7 @@
 
 The base build stands for the change's past: of the questions that count against the change, those that it fails as well
 are no fault of the change. What is left of the loss decides once more, by the same policy. That can make a red verdict
-one of which nothing can be told, never a pass: the base answered other questions than these by nothing but the past.
+a *cannot tell*, never a pass: the base answered other questions than these by nothing but the past.
 
 What flipped is asked again of the change too, started anew, as two starts of one build may rank otherwise. Of a noisy
 API what came back as good as before each time was no loss, as far as the noise of the baseline's own run explains it.
@@ -297,7 +297,7 @@ class Check:
 
     def _red_without(self, fails: AbstractSet[Key], scorecard: Scorecard, baseline: Baseline) -> bool:
         measured = by_question(scorecard.cases)
-        # held to what the change answers itself, they neither lose nor gain, but for grades, of which the base has none
+        # compare these with the change's own answers, so they cancel out, except grades: the base has none
         plain = {
             key: replace(
                 measured[key],

@@ -107,7 +107,7 @@ def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
             )
         if waiver.mode is not None and waiver.mode not in settings.ask.modes:
             raise UsageError(
-                f"{name}: waivers[{number}].mode: expected one of {', '.join(settings.ask.modes)}; "
+                f"{name}: waivers[{number}].mode: expected one of {', '.join(settings.ask.modes)}, "
                 f"found {quoted(waiver.mode)}"
             )
 

@@ -47,7 +47,7 @@ _AGAIN = "Promote without `run-id` to measure the head of the branch, or name a 
 
 
 class RunSelector(Struct, frozen=True, kw_only=True):
-    """The workflow run that is to be adopted for the branch `target`, of whose commit `head` the trusted inputs are.
+    """The workflow run that is to be adopted for the branch `target`, whose commit `head` has the trusted inputs.
 
     If an `attempt` is named it must be the latest.
     """

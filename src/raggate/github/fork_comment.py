@@ -167,7 +167,7 @@ def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
 def evaluate_all(repository: Repository, fork: ForkRun, pull: pulls.Pull, alone: Alone) -> tuple[SuiteOutcome, ...]:
     """Evaluate every suite that base commit and change list, by the files of the base commit.
 
-    A suite of which the artifact has no run, or more than one, cannot be told. One that the change does not concern
+    A suite with no run in the artifact, or with several, gets *cannot tell*. One that the change does not concern
     need not have a run.
     """
     if not fork.configs:
@@ -236,7 +236,7 @@ def evaluate(
         base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
         if not has_configuration(base):
             return _without_verdict(_first_run(fork), trusted, name)
-        # before the artifact, so that whatever is wrong with that is told in the comment of this suite
+        # before the artifact, so that its errors are in the comment of this suite
         with load_trusted(base, accept) as inputs:
             waivers.check_cases(inputs.config, inputs.golden, name)
             files = (left or _directories(repository, fork))(inputs.config.suite)

@@ -22,7 +22,7 @@ from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Push
 
 LOUD = frozenset(("regression", "invariant broken", "cannot tell", "usage error", "internal error"))
-"""Ends that are told by a comment of their own when they follow a pass. A cancelled run was somebody's own wish."""
+"""Ends that get a comment of their own if they follow a pass. A cancelled run was somebody's own wish."""
 
 _MOST_ROUNDS = 8
 
@@ -31,10 +31,10 @@ class Update(Struct, frozen=True, kw_only=True):
     """What a comment is to say of a push.
 
     Attributes:
-        render: gives the text, without marker lines, for the pushes so far, the last of which is this one.
+        render: returns the text without marker lines for the pushes so far. This one is the last.
         alert: gives the loud comment for the address of the one that is kept up to date, and the push that passed.
         begins: whether a comment is begun where there is none yet.
-        again: whether a push that is told already is told anew where verdict or text differ.
+        again: whether a reported push is reported again if verdict or text differ.
     """
 
     suite: str

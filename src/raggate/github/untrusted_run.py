@@ -137,7 +137,7 @@ def without_results(verdict: bytes | None, suite: str) -> RunFailure:
 
 
 class _Claim(BaseModel):
-    """What of a verdict.json without results is told: text that somebody hostile may have written."""
+    """The reported part of a verdict.json without results. Somebody hostile may have written it."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 

@@ -21,7 +21,7 @@ def check_name(workflow: str) -> None:
     """Refuse what cannot be the name of a workflow file."""
     if not _FILE.fullmatch(workflow.removeprefix(FOLDER)):
         raise UsageError(
-            f"input {INPUT!r}: expected the name of a file in {FOLDER}, such as {DEFAULT}; found {quoted(workflow)}"
+            f"input {INPUT!r}: expected the name of a file in {FOLDER}, such as {DEFAULT}, found {quoted(workflow)}"
         )
 
 

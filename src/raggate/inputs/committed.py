@@ -27,7 +27,7 @@ from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
 _MOST_LINK_BYTES = 4096
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _POINTER_BYTES = 1024
-_FETCH = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
+_FETCH = "Fetch the commit before this step, for example with `fetch-depth: 0` of actions/checkout."
 
 
 class Commit(Struct, frozen=True, dict=True):
@@ -80,7 +80,7 @@ class Commit(Struct, frozen=True, dict=True):
             raise FileNotFoundError(path)
         if entry.kind == "link":
             raise UsageError(
-                f"{self.place(path)}: a symbolic link, which is not followed", hint="Name the file itself."
+                f"{self.place(path)}: a symbolic link, which raggate does not follow", hint="Name the file itself."
             )
         limit = self.objects.limits.file_bytes
         if entry.size > limit:
@@ -218,7 +218,7 @@ class Commit(Struct, frozen=True, dict=True):
 
     def _link_out(self, path: str) -> UsageError:
         where = self.place(path)
-        return UsageError(f"{where}: a symbolic link out of its directory, which is not followed")
+        return UsageError(f"{where}: a symbolic link out of its directory, which raggate does not follow")
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:
         """Return what the working tree has at a path, if it has exactly what was committed; else what was."""
@@ -230,8 +230,8 @@ class Commit(Struct, frozen=True, dict=True):
     def _check_pointer(self, path: str, content: bytes) -> None:
         if content.startswith(_POINTER) and len(content) <= _POINTER_BYTES:
             raise UsageError(
-                f"{self.place(path)}: its content is in Git LFS, and the commit has only a pointer to it",
-                hint="Keep raggate's own files and the notes out of Git LFS.",
+                f"{self.place(path)}: its content is in Git LFS, so the commit contains only a pointer",
+                hint="Store raggate's files and your notes outside Git LFS.",
             )
 
 
@@ -239,7 +239,7 @@ def _refuse_name(name: str) -> None:
     """Refuse a path of a commit that would not be written out as what it is."""
     # git has none of these but the backslash, which is a separator to some
     if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
-        raise UsageError(f"{name}: this name of a file in the commit cannot be used")
+        raise UsageError(f"{name}: raggate cannot use this file name of the commit")
 
 
 def _joined(path: str, name: str) -> str:

@@ -18,7 +18,9 @@ Fits = Callable[[Sequence[str]], bool]
 _TOKEN = re.compile(r"""\s*(?:(?P<sign>[()])|"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<word>[^\s()"']+))""")
 _OPERATORS = frozenset(("and", "or", "not"))
 _KNOWN = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Name, ast.Load)
-_HINT = "Write words with and, or, not and parentheses; in quotes what has blanks: -k 'fees and not \"bank card\"'."
+_HINT = (
+    "Combine words with and, or, not and parentheses. Put text with blanks in quotes: -k 'fees and not \"bank card\"'."
+)
 
 
 def compiled(expression: str) -> Fits:

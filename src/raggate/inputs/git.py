@@ -139,8 +139,8 @@ def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
     # git takes a tag before a branch, and whoever can push can push a tag `origin/main`
     if b" is ambiguous" in done.stderr and not _is_exact(revision):
         raise UsageError(
-            f"{quoted(revision)} is the name of several things here, such as a tag and a branch",
-            hint="Name the one that is meant in full, such as refs/remotes/origin/main.",
+            f"{quoted(revision)} names several things here, such as a tag and a branch",
+            hint="Write the full name, such as refs/remotes/origin/main.",
         )
     return commit
 
@@ -349,7 +349,7 @@ LIMITS = Limits(files=1_000_000, directory_bytes=8 << 30, file_bytes=512 << 20)
 
 MAX_TREE_BYTES = 64 << 20
 _LONGEST_HEADER = 4096
-_HINT = "Fetch it, for example by `git fetch --refetch`, or `fetch-depth: 0` of actions/checkout."
+_HINT = "Fetch it, for example with `git fetch --refetch`, or with `fetch-depth: 0` of actions/checkout."
 
 
 class Missing(UsageError):
@@ -435,9 +435,8 @@ class LocalObjects:
         # git takes the content of a loose object for what its file's name says
         if actual_kind != kind or object_id(kind, content, like=object_name) != object_name:
             raise UsageError(
-                f"git has something else as {object_name} than this id says: the repository is damaged, or was "
-                "tampered with",
-                hint="Look at it with `git fsck`, and fetch it anew.",
+                f"the content of {object_name} does not fit this id. The repository is damaged, or somebody changed it",
+                hint="Run `git fsck`, then fetch the repository again.",
             )
         return content
 
@@ -447,14 +446,14 @@ class LocalObjects:
             self._git = self.reader.start("cat-file", "--batch")
         stdin, stdout = self._git.stdin, self._git.stdout
         if stdin is None or stdout is None:
-            raise ValueError("it takes no questions")
+            raise ValueError("it takes no input")
         stdin.write(f"{object_name}\n".encode())
         stdin.flush()
         words = stdout.readline(_LONGEST_HEADER).split()
         if words[1:] == [b"missing"]:
             return "", None
         if len(words) != 3 or not words[2].isdigit():
-            raise ValueError("it does not answer in its own words")
+            raise ValueError("its answer has an unknown form")
         size = int(words[2])
         if size > limit:
             # it is still to come, so git is asked no more

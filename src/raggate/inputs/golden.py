@@ -110,10 +110,12 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
             continue
         if (first := lines_of.setdefault(case.id, number)) != number:
             twice = f"id {quoted(case.id)} is already in line {first}"
-            problems.append(Problem(name, number, f"{twice}; if two branches each added it, rename or remove one"))
+            problems.append(Problem(name, number, f"{twice}: rename or remove one"))
         cases.append(case)
     if not cases and not problems:
-        raise UsageError(f"{name}: the golden set has no case", hint="Add at least one question, one JSON per line.")
+        raise UsageError(
+            f"{name}: the golden set has no question", hint="Add at least one question, one JSON per line."
+        )
     refuse_problems("invalid-golden", problems)
     return Golden(name=name, cases=tuple(cases), hash=digest(cases))
 
@@ -176,11 +178,11 @@ def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = 
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
     if line.startswith(MERGE_MARKERS):
-        raise ValueError("unresolved merge conflict; keep the questions of one side or both, and commit again")
+        raise ValueError("unresolved merge conflict: keep the questions of one side or both, and commit again")
     try:
         line.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"not valid UTF-8 at byte {error.start} of the line; save the file as UTF-8") from None
+        raise ValueError(f"not valid UTF-8 at byte {error.start} of the line: save the file as UTF-8") from None
     try:
         value = loads(line)
     except ValueError as error:
@@ -188,7 +190,7 @@ def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = 
     refuse_twice(line)
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {yamlio.one_line(value, limit=40)}")
-    prefix = f"case {quoted(value['id'])}: " if isinstance(value.get("id"), str) else ""
+    prefix = f"question {quoted(value['id'])}: " if isinstance(value.get("id"), str) else ""
     try:
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
@@ -257,12 +259,12 @@ def broken_name(where: str, support: object) -> str | None:
     """Return what is wrong with the place that a support or an irrelevant passage names, if anything."""
     names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
     if not names:
-        return f"key '{where}.rel_path' is missing; a support may have doc_id or chunk_id in its place"
+        return f"key '{where}.rel_path' is missing: add it, or doc_id or chunk_id instead"
     if len(names) > 1:
-        return f"{where}: {' and '.join(names)} are given together, expected one of them"
+        return f"{where}: {' and '.join(names)} cannot be combined: keep one of them"
     beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key, None)]
     if names != ["rel_path"] and beside:
-        return f"{where}.{beside[0]} goes with rel_path, not with {names[0]}"
+        return f"{where}.{beside[0]} belongs to rel_path, not to {names[0]}: remove it"
     return None
 
 
@@ -271,23 +273,23 @@ def broken_rule(case: Case) -> str | None:
     count = len(case.gold_supports)
     groups = case.required_support_groups
     if case.answerable and not count and not (case.must_contain or case.forbidden):
-        return "answerable, but gold_supports is empty; label it, or set answerable to false"
+        return "answerable, but gold_supports is empty: add a gold support, or set answerable to false"
     if not case.answerable and count:
-        return "not answerable, but gold_supports is not empty"
+        return "not answerable, but gold_supports is not empty: remove it, or set answerable to true"
     if (both := twice_judged(case)) is not None:
-        return f"not_relevant[{both}] is a gold support, too; remove it from one of them"
+        return f"not_relevant[{both}] is a gold support too: remove it from one of them"
     if groups is not None and (broken := _broken_group(groups, count)):
         return broken
     if case.category == "multi_hop" and groups is None:
-        return "category is multi_hop, so required_support_groups is needed"
+        return "category is multi_hop: add required_support_groups"
     conflict, rule = case.category == "recency/conflict", case.recency_conflict_rule
     if conflict and rule is None:
-        return f"category is recency/conflict, so recency_conflict_rule is needed: {', '.join(RECENCY_RULES)}"
+        return f"category is recency/conflict: add recency_conflict_rule, one of {', '.join(RECENCY_RULES)}"
     if rule is not None and not conflict:
-        return f"recency_conflict_rule goes with category 'recency/conflict', found category {quoted(case.category)}"
+        return f"recency_conflict_rule needs category 'recency/conflict', found category {quoted(case.category)}"
     if groups is None and not conflict and (meant := _meant(case.category)):
         # misspelt, it would leave its rule behind without a word
-        return f"category {quoted(case.category)} has no rule; did you mean {meant!r}, which has one?"
+        return f"category {quoted(case.category)} has no rule. Did you mean {meant!r}, which has one?"
     return None
 
 
@@ -314,15 +316,17 @@ def check_must_pass_asked(golden: Golden, modes: Sequence[str]) -> None:
         if case.must_pass and not any(asked_in(case.modes, mode) for mode in modes):
             named = ", ".join(map(cut, case.modes or ()))
             raise UsageError(
-                f"{golden.name}:{case.line}: case {quoted(case.id)} must pass and is never asked: it is for {named}, "
-                f"and ask.modes has {', '.join(modes)}",
+                f"{golden.name}:{case.line}: question {quoted(case.id)} must pass, but is never asked. It is for "
+                f"{named}, and ask.modes has {', '.join(modes)}.",
                 hint="Add its mode to ask.modes, or change its `retriever_types` or `must_pass`.",
             )
 
 
 def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None:
     if not groups:
-        return "required_support_groups: expected at least one group, found none; leave the key out for no groups"
+        return (
+            "required_support_groups: expected at least one group, found none: leave the key out if there are no groups"
+        )
     for position, group in enumerate(groups):
         where = f"required_support_groups[{position}]"
         if not group:
@@ -364,7 +368,9 @@ def part_of(whole: Golden, questions: Sequence[str], refuse: Refuse) -> Golden:
         if choice != MUST_PASS and tag not in known:
             raise refuse(("questions", index), _no_tag(tag, whole))
     if not kept:
-        text = f"none of the {counted(len(whole.cases), 'question')} of {whole.name} is chosen: nothing would be asked"
+        text = (
+            f"none of the {counted(len(whole.cases), 'question')} of {whole.name} is chosen, so nothing would be asked"
+        )
         raise refuse(("questions",), text)
     if len(kept) == len(whole.cases):
         return whole

@@ -381,14 +381,14 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
     problems: list[Problem] = []
 
     def note(case: Case, problem: str) -> None:
-        problems.append(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
+        problems.append(Problem(golden.name, case.line, f"question {quoted(case.id)}: {problem}", case.id))
 
     for case in golden.cases:
         named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
         unknown = [name for name in named if name not in vault.directories]
         if unknown:
             names = ", ".join(vault.directories)
-            note(case, f"no vault {unknown[0]!r}; known: {names}")
+            note(case, f"no vault {unknown[0]!r}. Known: {names}")
             continue
         for support in case.gold_supports:
             # what is named by an id alone is the API's own, and not in the vault
@@ -422,13 +422,13 @@ def _missing(
             return f"{where} has no heading {quoted(wanted)}{_nearest_heading(wanted, notes) if hints else ''}"
         lines = next(filter(None, (note.ambiguous(wanted) for note in notes)), ())
         if lines:
-            which = f"in lines {enumerated(list(map(str, lines)))}, which differ in capitals or markup alone"
-            return f"{quoted(wanted)} is each of several headings of {where}, {which}; write it as the note does"
+            which = f"in lines {enumerated(list(map(str, lines)))}, which differ only in capitals or markup"
+            return f"{quoted(wanted)} fits several headings of {where}, {which}: write it exactly as the note does"
         where = f"the section {quoted(wanted)} of {where}"
     for snippet in support.snippets:
         if not any(holds(text, snippet) for text in texts):
             there = hints and any(holds(vault.texts[key], snippet) for key in keys)
-            elsewhere = "; the note has it in another section, so name that one" if there else ""
+            elsewhere = ". Another section of the note has it: name that section" if there else ""
             return f"snippet {quoted(snippet, limit=80)} is not in {where}{elsewhere}"
     return None
 
@@ -444,9 +444,9 @@ def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
         " > ".join(section.path): written(section.path, section.levels) for note in notes for section in note.sections
     }
     close = nearest(" > ".join(elements(wanted)), [*paths], cutoff=0.5)
-    return f"; did you mean {quoted(paths[close])}?" if close else ""
+    return f". Did you mean {quoted(paths[close])}?" if close else ""
 
 
 def _nearest(wanted: str, candidates: list[str]) -> str:
     close = nearest(wanted, candidates, cutoff=0.5)
-    return f"; nearest: {quoted(close)}" if close else ""
+    return f". Nearest: {quoted(close)}" if close else ""

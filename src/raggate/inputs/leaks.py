@@ -52,7 +52,7 @@ class _Text(NamedTuple):
 
 
 def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
-    """Note in a run, whose texts are still whole, which of its answers hold text of which note that is kept back."""
+    """Note in a run with whole texts which answers contain text of a note that is kept back."""
     private = frozenset(run.probes.private)
     if private:
         results, repeats = (_labelled(items, notes, private) for items in (run.results, run.repeats))

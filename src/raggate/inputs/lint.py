@@ -50,12 +50,12 @@ def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:
         if earlier is case:
             distinct.append(case)
         else:
-            message = f"asks the same as case {quoted(earlier.id)} in line {earlier.line}"
+            message = f"asks the same as question {quoted(earlier.id)} in line {earlier.line}"
             yield LintFinding("duplicate-question", path, case.line, case.id, message)
     for left, right in alike([words(case.question) for case in distinct], ALIKE):
         case, later = distinct[left], distinct[right]
         if _scope(case) == _scope(later) and (case.group is None or case.group != later.group):
-            message = f"asks nearly the same as case {quoted(case.id)} in line {case.line}: {quoted(case.question)}"
+            message = f"asks nearly the same as question {quoted(case.id)} in line {case.line}: {quoted(case.question)}"
             yield LintFinding("near-duplicate-question", path, later.line, later.id, message)
 
 

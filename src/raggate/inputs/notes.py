@@ -241,7 +241,7 @@ _FRONT_TITLE = re.compile(r"\A---[ \t]*\n(?:.*\n){0,200}?title:[ \t]*(.+)")
 OWN_SHARE = 0.5
 """Of a few words in a row, so many that a note explains make them its own."""
 REMEMBERED_CHUNKS = 8_192
-"""Chunks of which is remembered what was looked up; an API could give another text in every answer."""
+"""Chunks whose lookups are remembered. An API could return another text in every answer."""
 JUDGED_CHUNKS = 100
 """Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
 

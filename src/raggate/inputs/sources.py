@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raggate.models.provenance import Checkout
 
 _PURPOSE = "--against needs it"
-_NO_REPOSITORY = "Run raggate in a clone that has the files committed; without --against they are read as they are."
+_NO_REPOSITORY = "Run raggate in a clone with these files committed, or leave out --against to read them as they are."
 _FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
 
 
@@ -148,7 +148,7 @@ class WorkTree(Struct, frozen=True):
         if self.confined and any(step.is_symlink() for step in self._steps(path)):
             # once it is merged, every run would end so
             raise UsageError(
-                f"{self.place(path)}: a symbolic link, which is not followed", hint="Name the file itself."
+                f"{self.place(path)}: a symbolic link, which raggate does not follow", hint="Name the file itself."
             )
         return target
 
@@ -206,7 +206,7 @@ def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None)
     for path in (folder, *folder.parents)[: len(inside.parts)]:
         if path.is_symlink():
             raise UsageError(
-                f"{path.name}: is a symbolic link, which the change could point elsewhere",
+                f"{path.name}: is a symbolic link, which a change could point elsewhere",
                 hint="Name the configuration by its own path.",
             )
     return f"{inside.as_posix()}/" if inside.parts else ""

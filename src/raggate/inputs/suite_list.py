@@ -23,7 +23,7 @@ MOST = 100
 
 MOST_FOLDERS = 300
 """Directories that are looked into as a change has them otherwise than its base: each may be a request to the server,
-of which all jobs of a repository have a thousand an hour."""
+and all jobs of a repository share a thousand an hour."""
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 
@@ -84,7 +84,7 @@ def find(
     if unseen is not None:
         # paths of run directories are handed on one a line
         hidden = OfTheChange if unseen in added else UsageError
-        raise hidden(f"{quoted(unseen)}: expected a path of characters that can be seen", hint="Rename it.")
+        raise hidden(f"{quoted(unseen)}: expected a path of printable characters", hint="Rename it.")
     suites = tuple(
         SuiteFile(config=config, suite=_name(config, against, remote), matched=matched)
         for config, matched in configs.items()
@@ -115,7 +115,8 @@ def _matching(
         return {path: False}
     if "**" in path:
         raise UsageError(
-            f"{quoted(name)}: `**` is no pattern here", hint="A `*` is any text within one name; name several patterns."
+            f"{quoted(name)}: `**` does not work here",
+            hint="`*` stands for any text within one name. Use several patterns.",
         )
     parts = path.split("/")
     plain = next(place for place, part in enumerate(parts) if "*" in part)
@@ -155,8 +156,8 @@ class _Folders:
         self._count += 1
         if self._count > MOST_FOLDERS:
             raise OfTheChange(
-                f"a pattern fits more than {MOST_FOLDERS} directories that the change has otherwise than its base",
-                hint="Name the configurations, or let the change be several.",
+                f"a pattern fits more than {MOST_FOLDERS} directories that the change edits",
+                hint="Name the configurations one by one, or split the change.",
             )
         return True
 
@@ -198,7 +199,7 @@ def _check_names(suites: Sequence[SuiteFile]) -> None:
         if len(alike) > 1
     ]
     if doubled:
-        raise UsageError(doubled, hint="Give each a `suite:` of its own: comments are known by it.")
+        raise UsageError(doubled, hint="Give each its own `suite:`, because comments are found by it.")
 
 
 def name_of_unusable(root: Path, config_name: str, *, against: str | None, remote: sources.Remote | None) -> str | None:

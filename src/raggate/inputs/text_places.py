@@ -34,7 +34,7 @@ MOST_PLACES = 20
 """Places of a text in a note that are looked at. One that stands there more often has none."""
 
 Finder = Callable[[str | None, str, str, str], str | None]
-"""Takes vault, path, headings as told, and text; returns the headings of the note if those that are told are some of
+"""Takes vault, path, headings as returned, and text; returns the headings of the note if the returned ones are some of
 them, or None."""
 
 
@@ -127,7 +127,7 @@ def finder(vault: Vault) -> Finder:
             headings = note_at(key).headings(text)
             if headings is None:
                 return None
-            # a place under other headings than those that are told is another one
+            # a place under other headings than the returned ones is another one
             fitting = (it for it in headings if put_together(own, tuple(map(letters_of, it.path))))
             paths |= {it.path: written(it.path, it.levels) for it in fitting}
         if len(paths) != 1:

@@ -28,8 +28,8 @@ Accept = Callable[[Config, str], Config]
 """Returns the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""
 NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
 _NOT_YET = (
-    "That revision does not have raggate yet. The change that introduces it cannot be judged by it: check it without "
-    "--against, and merge it first."
+    "That revision does not have raggate yet. Check the change that introduces it without --against, and merge it "
+    "first."
 )
 _NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` writes its first line."
 
@@ -213,8 +213,8 @@ def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Con
 def _notes(source: sources.Source, settings: Config, cases: Golden, beside: Vault | None) -> Vault:
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()}, beside)
     seconds = beside_notes(notes.size, len(cases.cases))
-    late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
-    with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
+    late = f"{cases.name}: comparing its questions with the notes took more than {fixed(seconds, 0)} s"
+    with within(seconds, UsageError(late, hint="Some note or question takes very long to check.")):
         headings.check_anchors(cases, notes)
     return notes
 

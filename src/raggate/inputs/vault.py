@@ -86,7 +86,7 @@ def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappi
 
 
 def _contents(directories: Mapping[str, Path]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield vault, path and content of every note but the empty ones, of which an index has no document."""
+    """Yield vault, path and content of every note but the empty ones, which no index has."""
     for name, directory in directories.items():
         for path, rel_path in _notes(directory, name):
             if content := path.read_bytes():
@@ -101,7 +101,7 @@ def _notes(directory: Path, name: str) -> Iterator[tuple[Path, str]]:
     root = directory.resolve()
 
     def refuse(error: OSError) -> None:
-        # of a folder that is gone by now, its notes are told as removed
+        # the notes of a folder that is gone by now are reported as removed
         if not isinstance(error, FileNotFoundError):
             folder = os.path.relpath(error.filename, directory)
             raise UsageError(f"vault {name!r}: folder {folder} cannot be read: {error.strerror}")
@@ -123,10 +123,10 @@ def _check(path: Path, rel_path: str, name: str, root: Path | None) -> None:
     """Refuse what is no note of a vault; `root` is where the vault lies, None for a folder that lies elsewhere."""
     _check_name(rel_path, name)
     if not path.is_file():
-        raise UsageError(f"vault {name!r}: {rel_path} is not a file, or a link to nothing")
+        raise UsageError(f"vault {name!r}: {rel_path} is neither a file nor a link to one")
     # a file in a folder of the vault is in it, if it is no link
     if root is None or (path.is_symlink() and not path.resolve().is_relative_to(root)):
-        raise UsageError(f"vault {name!r}: {rel_path} is a link out of the vault")
+        raise UsageError(f"vault {name!r}: {rel_path} is a link that leaves the vault")
     if path.stat().st_size > MAX_NOTE_BYTES:
         raise UsageError(f"vault {name!r}: {rel_path} is larger than {MAX_NOTE_BYTES} bytes")
 
@@ -138,6 +138,6 @@ def _check_name(rel_path: str, name: str) -> None:
     except UnicodeDecodeError as error:
         path = ascii(written)[2:-1]
         raise UsageError(
-            f"vault {name!r}: the name of note {path} is not UTF-8 at byte {error.start}; no API can return it in JSON",
+            f"vault {name!r}: the name of note {path} is not UTF-8 at byte {error.start}: JSON cannot hold it",
             hint="Rename the note or its folder, for example with `convmv -f latin1 -t utf8 -r --notest`.",
         ) from None

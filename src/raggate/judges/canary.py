@@ -86,13 +86,13 @@ def read(data: bytes, name: str, floor: float) -> CanarySet:
         try:
             case = _case(line)
             if (case.score, case.id) in cases:
-                raise ValueError(f"{quoted(case.id)} of {case.score} occurs twice")
+                raise ValueError(f"{quoted(case.id)} of {case.score} occurs twice: remove one")
         except ValueError as error:
             problem = first_problem(error) if isinstance(error, ValidationError) else error
             raise UsageError(f"{name}:{number}: {problem}", hint=_HINT) from None
         cases[case.score, case.id] = case
     if not cases:
-        raise UsageError(f"{name}: no cases", hint=_HINT)
+        raise UsageError(f"{name}: no questions", hint=_HINT)
     return CanarySet(cases=tuple(cases.values()), hash=hashlib.sha256(data).hexdigest(), floor=floor)
 
 
@@ -100,7 +100,7 @@ def _case(line: bytes) -> CanaryCase:
     row = _Row.model_validate_json(line)
     refuse_twice(line)
     if row.score not in _KNOWN:
-        raise ValueError(f"score: expected one of {', '.join(_KNOWN)}; found {quoted(row.score)}")
+        raise ValueError(f"score: expected one of {', '.join(_KNOWN)}, found {quoted(row.score)}")
     most = highest(row.score)
     if row.value > most or (scale_of(row.score) == "yes_no" and row.value not in {0, 1}):
         raise ValueError(f"value: {setting(row.value)} is no grade of {row.score}, from 0 to {setting(most)}")

@@ -25,7 +25,7 @@ from raggate.models.judging import JudgeRequest, Reply
 MOST_BYTES = 512 << 20
 """The largest cassette that is read."""
 
-_HINT = "It is the cassette of the judges' replies: restore it from git, or remove it to ask them all anew."
+_HINT = "This is the cassette of the judges' replies. Restore it from git, or remove it to ask the judges again."
 
 About = dict[str, str | bool | list[str]]
 """What a line tells people of its request: nothing that could not be written again as it was read."""
@@ -181,8 +181,11 @@ class Cassette:
     def prune(self) -> tuple[int, int]:
         """Drop from the file what was not asked for; return how many replies are dropped, and how many stay."""
         if not self._taken:
-            message = f"{self.path}: has no reply that was asked for, so nothing is dropped from it"
-            raise UsageError(message, hint="It belongs to other answers, judges or prompts. Judge the run first.")
+            message = f"{self.path}: contains no reply that this run needs, so nothing was dropped"
+            raise UsageError(
+                message,
+                hint="It belongs to other answers, judges or prompts. Run `raggate judge` without --prune first.",
+            )
         with _alone(self.path.parent):
             lines = read(read_file(self.path, most_bytes=MOST_BYTES), str(self.path))
             kept = {key: line for key, line in lines.items() if key in self._taken or key not in self._before}

@@ -39,7 +39,7 @@ LONGEST_WAIT_S = 60.0
 MOST_BYTES = 4 << 20
 """The largest answer that is read."""
 MOST_BYTES_OF_ERROR = 64 << 10
-"""So much of an error is looked at, of which the beginning is told."""
+"""Bytes of an error that are read. Messages show their beginning."""
 _AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504, 529))
 _REFUSED = frozenset((503, 529))
 """Of the states of a server that fails, those of one that has not begun: after any other a reply may have been made."""
@@ -209,7 +209,7 @@ class Client:
         except (httpx.InvalidURL, ValueError, ExceptionGroup) as error:
             # among them a host that IDNA does not allow and, in a group of one, a port beyond all
             problem = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-            detail = f"{request.model.base_url} is no address that can be asked: {cut(problem, limit=200)}"
+            detail = f"{request.model.base_url} is not an address that raggate can call: {cut(problem, limit=200)}"
             return _Lost(NotJudged(reason="connection", detail=detail))
         if body is None:
             return _Lost(NotJudged(reason="invalid_reply", detail=f"more than {MOST_BYTES} bytes"), charged=True)
@@ -225,7 +225,7 @@ class Client:
         charged = response.status_code == 408 or (response.status_code >= 500 and response.status_code not in _REFUSED)
         wait = retry_after(response.headers.get("retry-after", ""), time.time())
         if wait is not None and wait > LONGEST_WAIT_S:
-            detail += f"; it asks to wait {setting(wait)} s"
+            detail += f" and asks to wait {setting(wait)} s"
             return _Lost(NotJudged(reason="status", detail=detail), charged=charged)
         again = response.status_code in _AGAIN
         return _Lost(NotJudged(reason="status", detail=detail), again=again, wait_s=wait, charged=charged)
@@ -247,7 +247,7 @@ class Client:
 
 
 def _late(lost: _Lost | None) -> NotJudged:
-    before = f"; before that: {lost.why.detail}" if lost else ""
+    before = f". Before that: {lost.why.detail}" if lost else ""
     return NotJudged(reason="deadline", detail=f"the {setting(SECONDS)} s for all requests are over{before}")
 
 

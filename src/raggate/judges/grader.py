@@ -127,7 +127,7 @@ class Grader(Struct, frozen=True, kw_only=True):
         prompt = render(rubric, material, expected, frame=self.frame, limited=limited)
         opinion = await self.ask(JudgeRequest(model=self.model, prompt=prompt, parameters=self.parameters), expected)
         if not isinstance(opinion.says, NotJudged) and is_quoted(opinion.says, material):
-            problem = NotJudged(reason="unusable_score", detail="the reply is copied from what is graded")
+            problem = NotJudged(reason="unusable_score", detail="the reply copies the text that it should grade")
             return replace(opinion, says=problem)
         return opinion
 

@@ -28,7 +28,7 @@ NAMES = tuple(f"{task}.csv" for task in _TEXTS)
 def label_files(items: Sequence[LabelledResult]) -> dict[str, bytes]:
     """Return the files by name, such as `grounding.csv`; only those that have a row.
 
-    A record is a question in a mode, as `<case> <mode>`; an answer of which a judge gave no label is no row of it.
+    A record is a question in a mode, as `<case> <mode>`; an answer without any label of a judge has no row.
     """
     files = {}
     for task, texts in _TEXTS.items():

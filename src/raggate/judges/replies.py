@@ -60,9 +60,9 @@ def parse(text: str, expected: type[F]) -> F:
         # JSON can spell half a character, which no file and no request can hold
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError("expected text that can be written as UTF-8, found a lone surrogate") from None
+        raise ValueError("expected valid Unicode, found a lone surrogate") from None
     except RecursionError:
-        raise ValueError("expected one JSON object, found nesting without end") from None
+        raise ValueError("expected one JSON object, found nesting that is too deep") from None
     except ValueError as error:
         raise ValueError(f"expected one JSON object and nothing else: {error}") from None
     try:
@@ -156,13 +156,13 @@ class GroundednessReply(ReplyFormat):
     def contradiction(self, *, cites: bool, passages: int) -> str:
         if self.score == 5:
             if self.unsupported_claims:
-                return "a score of 5 beside unsupported claims"
+                return "a score of 5 with unsupported claims"
             if self.uncited_major_claims or not cites:
                 return "a score of 5 although major claims have no citation"
         if set(map(same_claim, self.supported_claims)) & set(map(same_claim, self.unsupported_claims)):
             return "a claim that is supported and unsupported"
         if self.score == 0 and self.supported_claims:
-            return "a score of 0 beside supported claims"
+            return "a score of 0 with supported claims"
         return ""
 
 
@@ -174,7 +174,7 @@ class CorrectnessReply(ReplyFormat):
     score: Points
 
     def contradiction(self, *, cites: bool, passages: int) -> str:
-        return "a score of 5 beside missing facts" if self.score == 5 and self.missing_facts else ""
+        return "a score of 5 with missing facts" if self.score == 5 and self.missing_facts else ""
 
 
 class Claim(ReplyFormat):
@@ -258,7 +258,9 @@ class GroundingLabelsReply(ReplyFormat):
     fabricated_source: bool
 
     def contradiction(self, *, cites: bool, passages: int) -> str:
-        return "a fabricated source where nothing is cited" if self.fabricated_source and not self.source_cited else ""
+        return (
+            "a fabricated source, although nothing is cited" if self.fabricated_source and not self.source_cited else ""
+        )
 
 
 class GenerationLabelsReply(ReplyFormat):

@@ -214,7 +214,7 @@ def _shares(says: RetrievalLabelsReply, material: Material) -> Values:
 
 
 def _no_rule(material: Material) -> str:
-    return material.gap(passages=True) or ("" if material.rule else "the case has no recency_conflict_rule")
+    return material.gap(passages=True) or ("" if material.rule else "the question has no recency_conflict_rule")
 
 
 def _unasked(material: Material) -> JsonObject:

@@ -110,7 +110,9 @@ class CassetteFirst:
             if problem is None or self._send is None:
                 return problem or known
         if self._send is None:
-            return NotJudged(reason="replay_miss", detail="the cassette does not have the reply, and none is asked for")
+            return NotJudged(
+                reason="replay_miss", detail="the cassette does not contain the reply, and this mode asks no judge"
+            )
         if key not in self._under_way:
             self._under_way[key] = asyncio.create_task(self._sent(request, self._send))
         return await self._under_way[key]
@@ -136,10 +138,10 @@ def _another(request: JudgeRequest, answered: str, cassette: Cassette) -> NotJud
     expected = _expected_models(judge) or cassette.models(request)
     if not answered or not expected or answered in expected:
         return None
-    advice = "where that is its name for the same weights, say so in 'answers_as'"
+    advice = "if that is its name for the same weights, add it to 'answers_as'"
     if judge.answers_as or judge.endpoint not in _ANYBODYS:
-        advice = "another model takes a name or 'build' of its own"
-    detail = f"the server says that {quoted(answered)} answered, and not {quoted(min(expected))}; {advice}"
+        advice = "if it is another model, give that its own name or 'build'"
+    detail = f"the server says that {quoted(answered)} answered, not {quoted(min(expected))}: {advice}"
     return NotJudged(reason="other_model", detail=detail)
 
 
@@ -257,7 +259,7 @@ def missing_key(judge: JudgeModel, environment: Mapping[str, str]) -> NotJudged 
     if not key:
         return NotJudged(reason="no_key", detail=f"{judge.key_variable} is empty")
     if not _KEY.fullmatch(key):
-        return NotJudged(reason="no_key", detail=f"{judge.key_variable} contains characters that no key can have")
+        return NotJudged(reason="no_key", detail=f"{judge.key_variable} contains characters that a key cannot have")
     return None
 
 

@@ -155,7 +155,7 @@ class Journal:
         except OSError:
             raise UsageError(
                 f"{self._name}: another `raggate label` has it open",
-                hint="Several people can judge on the page of one process, each by a name of their own.",
+                hint="Open its page instead: several people can judge there, each under their own name.",
             ) from None
 
     def _read(self) -> list[Decision]:
@@ -171,7 +171,7 @@ class Journal:
         return [self._decision(line, number) for number, line in enumerate(lines, 1)]
 
     def _decision(self, line: bytes, number: int) -> Decision:
-        hint = "Remove the line to go on without it; the others stay."
+        hint = "Remove the line to continue without it. The others stay."
         try:
             return Decision.model_validate(loads(line), strict=True)
         except ValidationError as error:

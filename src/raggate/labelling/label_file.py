@@ -1,4 +1,4 @@
-"""The label file, `<golden set>.labels.jsonl`: who gave which passage of which question which grade. Pure."""
+"""The label file, `<golden set>.labels.jsonl`: the grades that people gave to passages. Pure."""
 
 from __future__ import annotations
 

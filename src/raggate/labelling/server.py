@@ -34,7 +34,7 @@ def listen(port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((LOOPBACK, port))
-        # whoever is told the address at once waits for the first answer, and is not refused
+        # the socket listens before the address is printed, so that an early request waits and is not refused
         taken.listen()
     except OSError as error:
         taken.close()
@@ -88,7 +88,7 @@ class Guard:
         names = [value for name, value in scope["headers"] if name.lower() == b"host"]
         host = headers.get(b"host", "")
         if len(names) != 1 or host not in self._hosts:
-            return 421, "this server answers to 127.0.0.1 and localhost alone"
+            return 421, "this server answers only to 127.0.0.1 and localhost"
         token = scope["path"].partition("/")[2].partition("/")
         if not (token[1] and hmac.compare_digest(token[0].encode(), self._token.encode())):
             return 403, "open the address that `raggate label` printed, with its token"

@@ -175,7 +175,7 @@ def _with_places(golden: Golden, vault: Vault, changed: Mapping[str, Case], refu
             check_anchors(replace(golden, cases=tuple(left.values())), vault)
         except FileProblems as error:
             for problem in error.problems:
-                refused[problem.key] = problem.text.removeprefix(f"case {quoted(problem.key)}: ")
+                refused[problem.key] = problem.text.removeprefix(f"question {quoted(problem.key)}: ")
                 left.pop(problem.key, None)
         else:
             break
@@ -231,7 +231,7 @@ def edit(
             continue
         if at is not None:
             if any(at in group for group in groups or ()):
-                return case, "a passage graded as no answer is in required_support_groups; edit the file by hand"
+                return case, "a passage graded as no answer is in required_support_groups: edit the file by hand"
             supports.pop(at)
             groups = _without(groups, at)
         if grade == 0:
@@ -249,7 +249,7 @@ def _unwritable(case: Case) -> str:
     try:
         with_cases(b"", [case])
     except (ValueError, UsageError) as error:
-        return str(error).removeprefix(f"case {quoted(case.id)}: ")
+        return str(error).removeprefix(f"question {quoted(case.id)}: ")
     return ""
 
 
@@ -320,7 +320,7 @@ def _overlaps(case: Case) -> Iterator[str]:
             heading, deeper = gold.heading_path, place.heading_path
             same = gold.rel_path and (gold.rel_path, gold.vault) == (place.rel_path, place.vault)
             if same and not gold.snippets and deeper and (heading is None or covers(heading, deeper)):
-                yield f"note: {_name(gold)} is gold and holds {deeper}, so a chunk of that counts as found"
+                yield f"note: {_name(gold)} is gold and holds {deeper}, so a passage of that counts as found"
 
 
 def _name(place: Support) -> str:
@@ -429,13 +429,13 @@ class Session(Struct):
         if self._is_outdated():
             self.reload()
             raise UsageError(
-                f"{self.names['golden']}, its labels or the notes changed meanwhile: nothing was written",
-                hint="The files were read again. Look at the difference, and write it if it is still what you mean.",
+                f"{self.names['golden']}, its labels or the notes changed meanwhile. Nothing was written",
+                hint="raggate read the files again. Look at the difference, and write it if you still agree.",
             )
         whole = self.plan()
         if whole.digest != digest:
             raise UsageError(
-                "somebody decided more meanwhile: nothing was written", hint="Look at the difference again."
+                "somebody decided more meanwhile. Nothing was written", hint="Look at the difference again."
             )
         authoring.check_content(self.bench, whole.golden.after)
         # the golden set first: a grade that was taken back counts there as long as the label file still has it

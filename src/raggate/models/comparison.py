@@ -55,15 +55,15 @@ GROUPS: Mapping[CauseCode, str] = {
     "other-section": "other parts of the note came back",
     "other-vault": "the note with the same path in another vault came back",
     "list-cut": "the list ends before the passage's rank",
-    "chunk-not-searched": "chunks with lower scores came back instead of the passage",
+    "chunk-not-searched": "passages with lower scores came back instead",
     "demoted": "the passage fell in the ranking",
     "below-threshold": "the score is below the API's own threshold",
     "abstained": "the API abstained",
     "did-not-abstain": "the API did not abstain",
     "nothing-retrieved": "nothing was retrieved",
-    "heading-first": "the first chunk has the question's words only in its heading",
+    "heading-first": "the first passage has the question's words only in its heading",
     "judged-by-answer": "judged by the answer, not by what was retrieved",
-    "not-listed": "not among the chunks returned, and nothing shows why",
+    "not-listed": "not among the passages returned, and nothing shows why",
     "not-explained": "nothing shows why",
 }
 """What causes of a code are called together."""
@@ -246,7 +246,7 @@ class Reach(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """It in words, without a full stop; a step at which nothing is lost is told by the next one."""
+        """The step in words, without a full stop. A step that lost nothing is covered by the next one."""
         parts = [f"the right note came back for {self.notes} of {counted(self.questions, 'question')}"]
         if self.sections < self.notes:
             parts.append(f"its section for {self.sections}")
@@ -282,7 +282,7 @@ class Uncompared(Struct, frozen=True, kw_only=True):
 class Delta(Struct, frozen=True, kw_only=True):
     """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
 
-    Where cases can be paired, both values are over those with a value on both sides, of which `regressed` got worse
+    Where cases can be paired, both values are over those with a value on both sides: `regressed` of them got worse
     and `improved` better; `unpaired` more had one in the baseline only. Where no pair is left, the current value is
     None if the baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell
     more. `full_run` is the run's own value over all its cases but those waived, where those are more than were

@@ -336,7 +336,7 @@ class Judging(Struct, frozen=True, kw_only=True):
 
 
 def scale_of(score: str) -> Scale:
-    """Return the scale of a score; labels, and whatever else is told apart, are yes or no."""
+    """Return the scale of a score. Labels, and everything without a scale, are yes or no."""
     return _SCALES.get(score, "yes_no")
 
 

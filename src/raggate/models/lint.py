@@ -60,7 +60,7 @@ CHECKS: dict[str, Check] = {
     ),
     "invalid-golden": Check(
         "error",
-        "A line of the golden set is not a valid case.",
+        "A line of the golden set is not a valid question.",
         "Correct the line; docs/golden-set.md describes every key.",
     ),
     "missing-anchor": Check(
@@ -83,12 +83,12 @@ CHECKS: dict[str, Check] = {
     ),
     "duplicate-question": Check(
         "warning",
-        "Two cases ask the same in the same scope, so one question counts twice.",
+        "Two questions ask the same in the same scope, so one counts twice.",
         "Remove one of them, or join their supports.",
     ),
     "near-duplicate-question": Check(
         "warning",
-        "Two cases ask nearly the same and are not of one group, so they count as independent evidence.",
+        "Two questions ask nearly the same and are not of one group, so they count as independent evidence.",
         "Give both the same `group`, or ask something else in one of them.",
     ),
     "leaked-heading": Check(
@@ -178,7 +178,7 @@ CHECKS: dict[str, Check] = {
         "Add questions that it applies to.",
     ),
 }
-"""By id, in the order in which they are told. Ids are an interface: renaming one breaks somebody's settings."""
+"""By id, in the order of the report. Ids are an interface: renaming one breaks somebody's settings."""
 
 
 class LintFinding(NamedTuple):
@@ -187,7 +187,7 @@ class LintFinding(NamedTuple):
     Attributes:
         check: its id, a key of `CHECKS`.
         path: the file, relative to the configuration's directory.
-        line: from 1; the whole file is told by its first.
+        line: from 1, also if the finding is about the whole file.
         key: the key of the configuration, or the id of the case; empty where there is neither.
         message: one sentence, which may hold foreign text as it is.
     """

@@ -10,7 +10,7 @@ from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
 
 NOTES = frozenset(("little-overlap", "below-floor", "noise", "slice-worse", "vanished", "found-headings"))
-"""Codes of reasons that are told but need no permission."""
+"""Codes of reasons that are reported but need no permission."""
 
 
 class MetricChange(Struct, frozen=True, kw_only=True):

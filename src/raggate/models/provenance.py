@@ -45,7 +45,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
         against: full id of the commit that the trusted inputs came from; None for the working tree.
         ignored: files of the working tree that differ from that commit's and had no say, relative to the configuration.
         in_build_context: files that judge and that the build of the API's image could read, likewise relative.
-        in_vaults: those that lie in a vault of which the API's container gets a copy, likewise.
+        in_vaults: likewise those that lie in a vault that the API's container gets a copy of.
         baseline_name: the baseline it was held against, as messages name it; None when there was none.
         baseline_commit: full id of the commit that the baseline was read from; None for a file on disk.
         reproduce: the command line that does the same; empty when none does.
@@ -53,7 +53,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
             it is not known.
         command: the command that made it; None where that is not known, as of imported runs.
         resumed: how often it was killed or interrupted, and went on.
-        build: the build of which it is, as `raggate diff` names it, such as `revision main`, or `IN_PROCESS`; empty for
+        build: the build that was asked, as `raggate diff` names it, such as `revision main`, or `IN_PROCESS`; empty for
             the API of the configuration.
         measured: when it was asked, ISO 8601, where it was judged later, which is when the run began then; else empty.
     """

@@ -127,8 +127,8 @@ class Response(Struct, frozen=True):
     `selected_folders` is None when the API does not tell, and so is `folder_reasoning`, why it chose them. `latency`
     maps a step (`retrieval_ms`) to milliseconds. `coverage` is the API's own account of its index; `answer` is None
     when no answer was asked for. `grounded` is the API's own claim that the answer rests on the chunks, None when it
-    makes none. `cost` maps what the question cost, unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as
-    it is told. `unasked` says that an answer was generated although only retrieval was asked for; its text is not kept.
+    makes none. `cost` maps what the question cost, unit last (`judge_tokens`, `judge_cost_usd`), to how much, if it is
+    known. `unasked` says that an answer was generated although only retrieval was asked for; its text is not kept.
     `model` is the one that the API says generated the answer, None where it tells none. `found_headings` are the
     positions of chunks whose headings raggate found by the place of their text in the note.
     """

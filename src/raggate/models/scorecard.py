@@ -72,7 +72,7 @@ class ListEntry(Struct, frozen=True, gc=False):
 
 
 class CaseScore(Struct, frozen=True):
-    """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
+    """One case in one mode: metric values (None = does not apply) and the ranks that decide flips.
 
     `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
     required support has been seen; None when that never happens within the list. `slices`, `must_pass` and `group` say

@@ -50,7 +50,7 @@ class RecheckOutcome(Struct, frozen=True, kw_only=True):
         build: what was booted as the base; empty when nothing was.
         asked: those that count against the change.
         failing: those of them that the base answers no better.
-        unanswered: those of which the base tells nothing.
+        unanswered: those that the base did not answer.
         problem: why the base build could not be asked; empty when it was.
         times: how often they were asked again of the change, as the API is known to be noisy.
         lost_again: those that did not come back as good as before each time.
@@ -163,7 +163,7 @@ class CompositeEvidence(Struct, frozen=True, kw_only=True):
 class Reason(Struct, frozen=True):
     """One clause of a verdict: a stable code for programs and a sentence for people.
 
-    What it is about is told by the other fields, None where it is about no such thing: nobody has to read the sentence.
+    The other fields say what it is about, so that no program reads the sentence. None if it is about no such thing.
     `invariant` names the invariant that does not hold.
     """
 

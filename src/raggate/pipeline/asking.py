@@ -181,8 +181,8 @@ def check_modes(request: Request, inputs: Inputs) -> None:
         asked.update(own)
     if idle == len(cases):
         raise CannotTell(
-            f"no question is for the modes that are asked ({', '.join(modes)}): nothing was measured",
-            hint="Change ask.modes, or the modes that the questions name (retriever_types).",
+            f"no question is for the configured modes ({', '.join(modes)}), so nothing was measured",
+            hint="Change ask.modes, or `retriever_types` of the questions.",
         )
     if idle:
         of = f"{idle} of {counted(len(cases), 'question')}"
@@ -204,7 +204,7 @@ def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
 
 
 def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
-    """Draw the questions, by mode and id, of which some are asked again: more than are, as some may have no answer."""
+    """Draw candidates for asking again, by mode and id: more than needed, as some may have no answer."""
     questions = ((mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes))
     return {*nsmallest(SPARE * inputs.config.ask.repeat_sample, questions, key=lambda question: lot(*question))}
 
@@ -213,7 +213,7 @@ def ask_again(request: Request, inputs: Inputs, up: Booted, answers: AnswersSoFa
     """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
     if not inputs.config.asks_again:
         if inputs.config.ask.repeat == 1 and inputs.config.ask.repeat_sample:
-            request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
+            request.say("a program is not asked twice, so raggate cannot tell whether it always ranks alike")
         return
     cases = by_id(inputs.golden.cases)
     questions = [(cases[result.case_id], result.mode) for result in chosen(inputs, answers.results)]

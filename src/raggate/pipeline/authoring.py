@@ -87,7 +87,7 @@ def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
             result = up.clean(asked.results[0])
     if result.response is None:
         reason = result.failure.message if result.failure else "no answer"
-        raise CannotTell(f"the API did not answer: {reason}", hint="--search finds passages without it.")
+        raise CannotTell(f"the API did not answer: {reason}", hint="`--search` finds passages without the API.")
     return result.response.chunks[:SHOWN]
 
 
@@ -128,7 +128,9 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
 def in_time(bench: Workbench) -> Iterator[None]:
     """Stop work on texts and notes that takes longer than their size allows."""
     size = len(bench.data) + bench.vault.size
-    late = UsageError("the questions could not be compared with the notes in time", hint="Take fewer at once.")
+    late = UsageError(
+        "the questions could not be compared with the notes in time", hint="Import fewer questions at once."
+    )
     with within(4 * beside_notes(size, len(bench.golden.cases)), late):
         yield
 
@@ -161,6 +163,8 @@ def save(bench: Workbench, data: bytes) -> Workbench:
     """Write the golden set, and open it as it is now."""
     now = read_file(bench.path) if bench.path.is_file() else b""
     if now != bench.data:
-        raise UsageError(f"{bench.golden.name}: changed meanwhile, nothing was written", hint="Do it again.")
+        raise UsageError(
+            f"{bench.golden.name}: changed meanwhile. Nothing was written, so try again", hint="Do it again."
+        )
     write_file(bench.path, data)
     return replace(bench, data=data, golden=golden.load(data, bench.golden.name))

@@ -54,9 +54,9 @@ KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
 
 
-_GRADES_ALONE = "all that counts against the change are grades of judges, and what is asked again is not graded"
+_GRADES_ALONE = "only judges' grades count against the change, and raggate does not grade repeated answers"
 Keeps = Callable[[Case], bool]
-_PURPOSE = "the notes that a page links are those of a commit"
+_PURPOSE = "a report links to the notes of a commit"
 
 
 def check(request: Request) -> CheckResult:
@@ -154,7 +154,7 @@ def choose(request: Request, inputs: Inputs) -> Selection | None:
         return None
     selection = selected(request.choice, inputs.golden, partial(_broken, request, inputs))
     if selection is not None:
-        request.say(f"{selection.sentence}; a partial run is never a pass, and cannot be promoted")
+        request.say(f"{selection.sentence}. A partial run never passes, and you cannot promote it")
     return selection
 
 
@@ -251,7 +251,9 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     times = _times_again(settings, review.run, known_noisy=known_noisy) if own else 0
     base = settings.asks_base or (known_noisy and _may_ask_base(inputs, review))
     if known_noisy and settings.api.url is not None and settings.recheck != "off":
-        request.say("no loss is asked again, though this API is known to be noisy: its process is not started anew")
+        request.say(
+            "this API is known to be noisy, but raggate did not start it, so it cannot restart it and ask again"
+        )
     if not (times or base):
         return None
     graded = gate.graded(review.verdict)
@@ -269,7 +271,7 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     if not asked.asked and not (known_noisy or base):
         return None
     if not asked.asked:
-        return replace(asked, problem=_GRADES_ALONE if graded else "no single question is known to have got worse")
+        return replace(asked, problem=_GRADES_ALONE if graded else "no single question clearly got worse")
     asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
     if base:
         asked = _of_the_base(asking, asked, times or 1)
@@ -338,7 +340,7 @@ def _of_the_change(asking: Asking, asked: Recheck, times: int) -> Recheck:
     except RaggateError as error:
         if error.exit_code == ExitCode.INTERRUPTED:
             raise
-        asking.request.say(f"the loss counts as it is, as it could not be asked again: {error.message}")
+        asking.request.say(f"the loss counts, because asking again failed: {error.message}")
         return asked
 
 
@@ -351,7 +353,7 @@ def base_build(request: Request, inputs: Inputs) -> Iterator[Build]:
         return
     top = sources.top_of(request.root, request.remote)
     if inputs.against is None or top is None:
-        raise CannotTell("no commit judges this run, whose source it could be built from (--against)")
+        raise CannotTell("name the base commit with --against, so that raggate can build its API")
     with sources.at(top, inputs.against, request.remote) as source:
         tree = source.directory(".")
         root = tree / request.root.relative_to(top)
@@ -460,15 +462,15 @@ def _nothing(choice: Choice, golden: Golden) -> UsageError:
     ids = [case.id for case in golden.cases]
     if choice.matching is None:
         return UsageError(
-            f"no question of {_place(golden)} fits {choice.words}: nothing was asked",
-            hint="All that is said must hold of a question; say less.",
+            f"no question of {_place(golden)} fits {choice.words}, so nothing was asked",
+            hint="A question must fit all options together. Leave some out.",
         )
     searched = expressions.words_of(choice.matching)
     like = list(dict.fromkeys(name for word in searched for name in nearest_few(word, ids)))[:5]
     words = (word.strip(".,:;?!()\"'") for case in golden.cases for text in _texts(case) for word in text.split())
     meant = suggestion(searched[0], dict.fromkeys(words)) if searched else ""
     return UsageError(
-        f"no question of {_place(golden)} fits {choice.words}: nothing was asked{meant}",
+        f"no question of {_place(golden)} fits {choice.words}, so nothing was asked{meant}",
         hint=f"The nearest ids: {', '.join(map(cut, like))}." if like else "",
     )
 

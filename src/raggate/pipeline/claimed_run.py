@@ -104,7 +104,7 @@ def _probes(claimed: Run, inputs: Inputs) -> Probing:
 
 
 def _unanswered_probe(probe: Probe) -> ProbeAnswer:
-    failure = Failure(kind="aborted", message="the run has no answer to it")
+    failure = Failure(kind="aborted", message="the run has no answer for this question")
     result = Result(case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0)
     return ProbeAnswer(probe=probe, result=result)
 
@@ -148,10 +148,10 @@ def _keep_counts(kept: dict[str, int], counts: Mapping[str, object]) -> None:
 
 def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, object], hint: str) -> None:
     if claimed.golden.hash != inputs.golden.hash:
-        raise CannotTell("the run was measured by another golden set than that of the files that judge it", hint=hint)
+        raise CannotTell("the run was measured with another golden set than the one that judges it", hint=hint)
     for key, value in expected.items():
         if claimed.fingerprint.get(key) != value:
-            raise CannotTell(f"the run was not measured by the files that judge it: {key} differs", hint=hint)
+            raise CannotTell(f"the run was not measured with the files that judge it: {key} differs", hint=hint)
 
 
 def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
@@ -170,7 +170,7 @@ def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
     if missing and claimed.stopped is None:
         why = "does not say why" if claimed.selection is None else "says that a part was chosen"
         lacks = f"the run has no result for {missing} of {counted(missing + answered, 'call')}, and {why}"
-        raise CannotTell(lacks, hint="Here a run is judged as a whole.")
+        raise CannotTell(lacks, hint="Give a whole run.")
 
 
 def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
@@ -185,7 +185,7 @@ def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
 
 def _refuse_nothing(claimed: Run) -> None:
     if claimed.stopped is not None and not len(claimed.results):
-        raise CannotTell("the run has no result at all: it says that it stopped before", log=_its_words(claimed))
+        raise CannotTell("the run has no result: it stopped earlier", log=_its_words(claimed))
 
 
 def _its_words(claimed: Run) -> tuple[str, ...]:
@@ -228,8 +228,8 @@ MEASURING = ("suite", "golden", "vault", "private", "api", "ask")
 """The sections of a configuration by which a run is measured; the others judge."""
 
 _SAME = (
-    "Give `check --run` the files and flags that the run was measured by (--config, --against, --api-url), or measure "
-    "again."
+    "Give `check --run` the files and flags that the run was measured with (--config, --against, --api-url), or "
+    "measure again."
 )
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
@@ -239,13 +239,18 @@ def check_run(request: Request, directory: Path) -> CheckResult:
     """Judge a run directory, in which nothing is trusted, as `check` judges what it has asked."""
     with load_inputs(request) as inputs:
         if request.choice != EVERYTHING:
-            raise UsageError(f"{request.choice.words}: a run is judged as a whole", hint="Leave it out with --run.")
+            raise UsageError(
+                f"{request.choice.words} cannot be combined with --run, which judges a whole run",
+                hint=f"Leave out {request.choice.words}.",
+            )
         waivers.check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs)
         claimed = run_directory.read(directory, config=inputs.config)
         if claimed.selection is not None:
-            hint = "Ask all questions, or let `raggate check` ask the same part and judge it."
-            raise UsageError(f"the run is {claimed.selection.sentence}: it is not judged as a whole one", hint=hint)
+            hint = "Ask all questions, or let `raggate check` ask and judge the same part."
+            raise UsageError(
+                f"the run is {claimed.selection.sentence}, so it cannot be judged as a whole run", hint=hint
+            )
         origin = run_directory.stored_provenance(directory)
         _refuse_other_command(origin)
         _refuse_other_commit(origin, sources.commit_of(request.root, request.remote))
@@ -266,8 +271,8 @@ def check_run(request: Request, directory: Path) -> CheckResult:
 def _refuse_other_command(origin: Provenance) -> None:
     if origin.build or origin.command not in {None, *OF_THE_SUITE}:
         raise UsageError(
-            f"the run is one of `raggate {origin.command}`, which `check` does not judge",
-            hint="Name one of `raggate merge`, `raggate run` or `raggate check`.",
+            f"the run was made by `raggate {origin.command}`, which `check` does not judge",
+            hint="Name a run of `raggate merge`, `raggate run` or `raggate check`.",
         )
 
 
@@ -275,9 +280,9 @@ def _refuse_other_commit(origin: Provenance, here: str | None) -> None:
     measured = origin.checkout.commit
     if here and measured != here:
         raise CannotTell(
-            f"the run was measured at {commit_words(measured)}, and {cut(here, limit=12)} is checked out here",
-            hint="Check out the commit that was measured, or measure again. `raggate compare` holds an older run "
-            "against another baseline or policy.",
+            f"the run was measured at {commit_words(measured)}, but {cut(here, limit=12)} is checked out here",
+            hint="Check out the commit that was measured, or measure again. `raggate compare` compares an older "
+            "run with another baseline or policy.",
         )
 
 
@@ -286,7 +291,7 @@ def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
     differing = [key for key in MEASURING if stored.get(key) != trusted[key]]
     if differing:
         raise CannotTell(
-            f"the run was measured by another configuration than the one that judges it: {', '.join(differing)} "
+            f"the run was measured with another configuration than the one that judges it: {', '.join(differing)} "
             f"{'differs' if len(differing) == 1 else 'differ'}",
             hint=_SAME,
         )
@@ -295,8 +300,8 @@ def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
 def _refuse_cut_texts(run: Run, inputs: Inputs) -> None:
     if inputs.config.judging is not None and any(item.labels.truncated for item in (*run.results, *run.repeats)):
         raise CannotTell(
-            "judges need whole texts, and the run was kept without them",
-            hint="Measure again with --store-full-text, or with the judges configured, which keeps them too.",
+            "judges need whole texts, but the run stored shortened ones",
+            hint="Measure again with --store-full-text, or with a section `judges`, which also keeps whole texts.",
         )
 
 
@@ -304,7 +309,7 @@ def _measured(claimed: str, judged: str) -> str:
     """Return when a run was asked, as it says itself, and not after it was judged."""
     asked, now = moment(claimed), moment(judged)
     if asked is None or now is None:
-        raise UsageError(f"started: expected when the run was asked, found {quoted(claimed)}", hint=_SAME)
+        raise UsageError(f"started: expected the time of the run, found {quoted(claimed)}", hint=_SAME)
     return stamp(min(asked, now))
 
 

@@ -65,7 +65,7 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     # what ends in a slash may be another page than what does not
     base, path = f"{parts.scheme}://{parts.netloc}", wanted.url.partition(parts.netloc)[2]
     seconds = SECONDS if wanted.choose is None else WITH_SOMEBODY_S
-    hint = "Is it slow, or does it drip its answers?"
+    hint = "Is it slow, or does it send its answers bit by bit?"
     late = CannotTell(f"{base} did not answer everything within {setting(seconds)} s", hint=hint)
     with dates.within(seconds, late), _calls(base, seconds, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
@@ -237,10 +237,12 @@ class _Discovery(Struct):
     def _asked_path(self, document: Any) -> str:
         missing = f"{self._base} describes nothing that looks like a search"
         if document is None:
-            missing = f"{self._base} does not describe itself ({', '.join(_DOCUMENTS)}), so nobody knows what it takes"
+            missing = (
+                f"{self._base} has no API description ({', '.join(_DOCUMENTS)}), so raggate cannot tell what to send"
+            )
         path = next(openapi.left_out(document), "")
         if path:
-            missing = f"{missing}, but {path}, which may write, by its path or operationId"
+            missing = f"{missing}, except {path}, whose name suggests that it may write"
         hint = self._preset() or f"Name the endpoint too: `--probe {self._base}{path or '/search'}`."
         if self._wanted.choose is None:
             raise UsageError(missing, hint=hint)
@@ -259,7 +261,7 @@ class _Discovery(Struct):
                     return request, (stream, root), shape
             self._tried.append(reply)
         tried = openapi.summary(self._tried, self._wanted.secrets)
-        problem = f"{self._base}: no answer has a list of chunks that raggate can read"
+        problem = f"{self._base}: no answer has a list of passages that raggate can read"
         raise UsageError([problem, *tried], hint=self._preset() or openapi.hint(self._tried))
 
     def _counting(self, request: Request, shape: Shape) -> Request:
@@ -282,6 +284,6 @@ class _Discovery(Struct):
             if self._get(path).status == 200:
                 return path
         raise UsageError(
-            f"{self._base}: none of {', '.join(paths)} answers 200, so nobody knows when it is up",
-            hint="`--health /path` names the path where it does.",
+            f"{self._base}: none of {', '.join(paths)} answers 200, so raggate cannot tell when the API is up",
+            hint="Name the path that does: `--health /path`.",
         )

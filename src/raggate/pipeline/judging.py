@@ -16,7 +16,7 @@ def ready(request: Request, inputs: Inputs, directory: Path) -> Callable[[Run], 
     settings = inputs.config.judging
     if settings is None:
         if inputs.config.judges is not None:
-            request.say("nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none")
+            request.say("nothing is judged: `judges` grades answers, but `ask.retrieval_only: true` asks for none")
         return unjudged
 
     from raggate.pipeline.jury import Jury, write_labels

@@ -80,9 +80,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         for model in map(session.judge_model, self.settings.asked().values()):
             missing = session.missing_key(model, self.environment)
             if missing is not None and self.settings.mode != "replay":
-                self.say(
-                    f"{model.name} is not asked, as {missing.detail}: what the cassette does not have is not judged"
-                )
+                self.say(f"{model.name} is not asked, because {missing.detail}. Only replies of the cassette count")
 
     def judge(self, run: Run) -> Run:
         """Judge all answers of a run, and say what that took."""
@@ -136,7 +134,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
 
         def say_progress(done: int) -> None:
             if done * STEPS // total > (done - 1) * STEPS // total:
-                self.say(f"went through {done} of {counted(total, 'answer')}")
+                self.say(f"judged {done} of {counted(total, 'answer')}")
 
         return say_progress
 
@@ -145,7 +143,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             missing = ", ".join(f"{reason} {number}" for reason, number in coverage.reasons.items())
             self.say(
                 f"{score}: {coverage.judged} of {coverage.expected} judged"
-                + (f"; not judged: {missing}" if missing else "")
+                + (f". Not judged: {missing}" if missing else "")
             )
         if summary.spot_check is not None:
             self.say(spot_check(summary.spot_check))
@@ -167,7 +165,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             f"{counted(spending.tokens, 'token')}, {cost}"
         )
         if self.tape.recorded:
-            self.say(f"new replies of judges, to be reviewed and committed: {len(self.tape.recorded)}")
+            self.say(f"new replies of judges, for you to review and commit: {len(self.tape.recorded)}")
 
 
 def _with_judgements(
@@ -195,7 +193,7 @@ def labels_folder(directory: Path) -> Path:
     """Return the folder of the label files in a run directory."""
     folder = directory / LABELS
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise UsageError(f"{folder}: expected a folder, which the label files of judges go to", hint="Remove it.")
+        raise UsageError(f"{folder}: expected a folder for the label files of judges", hint="Remove it.")
     return folder
 
 

@@ -27,9 +27,7 @@ def lint(request: Request) -> LintReport:
         check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs)
         seconds = beside_notes(inputs.vault.size, len(inputs.golden.cases))
-        late = UsageError(
-            "the questions could not be checked in time", hint="Some of their texts are made to take long."
-        )
+        late = UsageError("checking the questions took too long", hint="Some of their texts take very long to check.")
         with within(seconds, late):
             findings = [*_findings(inputs, baseline, request.config_name, _line_of(request))]
         outlook = suite_outlook(inputs.config, inputs.golden, baseline)

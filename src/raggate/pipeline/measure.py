@@ -54,7 +54,7 @@ def measure(
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
     Args:
-        below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
+        below: the run directory that this is a part of: it gets this one's files in `preview`.
         baseline: what the run will be held against, which tells how large its index was.
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         selection: the questions that are asked; None for all of them, and whatever is asked beside them.
@@ -206,7 +206,7 @@ class Finish(Struct, frozen=True, kw_only=True):
         run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=progress)
         write(self.directory, replace(run, interrupted=True), self.request, self.inputs.config)
         hint = f"Partial results are in {display_path(self.directory, self.request.root)}."
-        return Interrupted(progress, hint=f"{hint} To go on: {way_on}" if way_on else hint)
+        return Interrupted(progress, hint=f"{hint} To continue: {way_on}" if way_on else hint)
 
     def _noted(self, answers: AnswersSoFar) -> Run:
         answers.repeated = compared(self.inputs, answers)
@@ -229,7 +229,7 @@ def blank_run(
     *,
     command: RunCommand,
 ) -> Run:
-    """Return a run of which nothing is known but how it is measured.
+    """Return a run without results, with only how it is measured.
 
     `started` is ISO 8601; `build` and `kept`, its answers on disk, tell which checkout is measured where there are any.
     """

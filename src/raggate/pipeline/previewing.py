@@ -21,7 +21,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names, source_of
 from raggate.scoring import score
 
-_NOT_ASKED = "the change's own questions and notes were not measured: the run was read, not asked"
+_NOT_ASKED = "the change's own questions and notes were not measured, because a stored run was judged"
 
 _NOT_COMMITTED = (
     "files of the measured checkout differ from its commit, for example by .gitattributes or a step before the gate"
@@ -143,7 +143,7 @@ def _committed(
 def _own_files(request: Request, head: sources.Source) -> Sequence[str]:
     """Name the files that judge by the change's own settings, as they are committed; none where these are no settings.
 
-    What is wrong with them is told when they are read as a whole.
+    Errors in them are reported when they are read as a whole.
     """
     try:
         name = request.config_name
@@ -201,7 +201,7 @@ def _changes(
 
 def _measured(request: Request, mixed: Inputs, directory: Path, review: Review, changes: Preview) -> Preview:
     """Ask the change's own questions over its own notes; add the means, and what does not hold there, to a preview."""
-    request.say("measuring the change's own questions and notes too, which decides nothing")
+    request.say("also measuring the change's own questions and notes, which do not affect the verdict")
     # its settings have no say, not even here
     once = replace(mixed, config=mixed.config.asking_once(), baseline=None)
     _, again, scorecard = measure.measure(request, once, directory)

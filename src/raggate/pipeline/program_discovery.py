@@ -48,8 +48,8 @@ def discover_program(wanted: Wanted, how: Mapping[str, Any], workspace: Workspac
     if shape is None:
         keys = enumerated([*answer][:20]) or "nothing"
         raise UsageError(
-            f"the program's answer has no list of hits that raggate can read; it has {keys}",
-            hint="`--question` asks something that it can answer; docs/functions.md shows an answer.",
+            f"the program's answer has no list of hits that raggate can read. It has {keys}",
+            hint="Ask something that it can answer with `--question`. docs/functions.md shows an answer.",
         )
     chunks = chunks_of(shape, answer, wanted)
     several = len(workspace.vaults) > 1
@@ -78,10 +78,10 @@ def _answer(started: Started, wanted: Wanted) -> dict[str, Any]:
         reason = f"no answer within {setting(SECONDS)} s"
     except (Missed, httpx.HTTPError) as error:
         reason = cut(error)
-    # an end is told by the process itself
+    # the process itself reports its end
     time.sleep(_POLL)
     _check_alive(started)
-    raise CannotTell(redact.redact_cut(f"the program cannot be asked: {reason}", wanted.secrets))
+    raise CannotTell(redact.redact_cut(f"raggate cannot ask the program: {reason}", wanted.secrets))
 
 
 def _wait_until_ready(started: Started, pipes: ProgramPipes) -> None:
@@ -98,4 +98,4 @@ def _wait_until_ready(started: Started, pipes: ProgramPipes) -> None:
 def _check_alive(started: Started) -> None:
     ended = started.died()
     if ended is not None:
-        raise CannotTell(f"the program {cut(ended.message)}", hint="Its last output says why.")
+        raise CannotTell(f"the program {cut(ended.message)}", hint="Read its last output.")

@@ -100,13 +100,13 @@ def _settings(config_file: Path, run: Run, mode: JudgingMode | None) -> tuple[Ju
     own = config_file == Path(USUAL) and not config_file.exists()
     if own and mode != "replay":
         raise UsageError(
-            f"there is no {USUAL} here, and no judge is asked where a run directory says",
-            hint="Give a configuration with --config, or take the replies of the run directory with --mode replay.",
+            f"there is no {USUAL} here, and raggate asks no judge that only a run directory names",
+            hint="Name a configuration with --config, or use the run's own replies with --mode replay.",
         )
     config = run.config if own else schema.load(read_file(config_file), str(config_file))
     judges = config.judges if isinstance(config, Config) else None
     if judges is None:
-        raise UsageError("no judge is configured", hint="Name one in the section `judges` (docs/judges.md).")
+        raise UsageError("no judge is configured", hint="Add one to the section `judges` (docs/judges.md).")
     return judges if mode is None else judges.model_copy(update={"mode": mode}), own
 
 
@@ -126,7 +126,7 @@ def _refuse_unjudgeable(run: Run) -> None:
         )
     if any(item.labels.truncated for item in run.answers):
         raise UsageError(
-            f"run {cut(run.run_id)} keeps the beginnings of texts alone, and judges see all of them",
+            f"run {cut(run.run_id)} stored only the beginnings of texts, but judges need whole texts",
             hint="Measure again with --store-full-text, or with a section `judges` in raggate.yml.",
         )
 
@@ -137,6 +137,6 @@ def _refuse_ungraded(run: Run) -> None:
     if reasons and all(item.value is None for item in given):
         counts = ", ".join(f"{reason} {number}" for reason, number in sorted(reasons.items()))
         raise CannotTell(
-            f"no answer of run {cut(run.run_id)} was graded, so the run stays as it was: {counts}",
+            f"no answer of run {cut(run.run_id)} was graded, so the run stays unchanged: {counts}",
             hint="docs/judges.md has a table of the reasons.",
         )

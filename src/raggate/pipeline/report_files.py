@@ -20,7 +20,7 @@ from raggate.pipeline.request import CheckResult, Request, RunFailed
 from raggate.pipeline.stored_runs import is_run
 from raggate.reports import FORMATS, encoded, is_report
 
-HINT = "Name another file for the report: what is there is neither removed nor replaced."
+HINT = "Name another file for the report. raggate neither removes nor replaces this one."
 NOTE = ".md"
 """How files of a vault end that are notes."""
 
@@ -114,7 +114,7 @@ def parsed(wanted: Sequence[str], name: str) -> Files:
     for text in wanted:
         form, equals, file = text.partition("=")
         if not equals or not file.strip():
-            raise UsageError(f"{name}: expected FORMAT=FILE, such as junit=rag.xml; found {quoted(text)}")
+            raise UsageError(f"{name}: expected FORMAT=FILE, such as junit=rag.xml, found {quoted(text)}")
         if form not in FORMATS:
             known = ", ".join(FORMATS)
             raise UsageError(f"{name}: no format {quoted(form)}{suggestion(form, [*FORMATS])}", hint=f"Known: {known}.")

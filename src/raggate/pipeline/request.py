@@ -59,7 +59,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
 
     Attributes:
         config_file: the configuration, as it was named; relative to the working directory, or absolute.
-        environment: raggate's own environment, of which a backend hands on what its settings name.
+        environment: raggate's own environment. A backend hands on the variables that its settings name.
         voice: how the front end hears what is done.
         overrides: what counts instead of the configuration, and what it is refused for.
         against: revision that the trusted inputs are read from; None for the working tree.

@@ -46,7 +46,7 @@ def _asked_part(run: Run, path: Path) -> Golden:
     """Read what a run asks of a golden set: all, the part of its suite, or the questions of its command."""
 
     def refuse(_: object, text: str) -> UsageError:
-        hint = "The run asked a part of its golden set: `questions` of its configuration chooses from this one too."
+        hint = "The run asked a part of its golden set. `questions` of its configuration applies to this one too."
         return UsageError(text, hint=hint)
 
     whole = golden.load(read_file(path), str(path), snippets=run.config.score.reads_snippets)
@@ -59,7 +59,7 @@ def _lines(cases: Golden) -> list[bytes]:
 
 
 def _asked(case: Case) -> tuple[object, ...]:
-    """Return what the API is told of a case: an answer to anything else is none to it."""
+    """The part of a case that is sent to the API: another answer does not fit the case."""
     return case.question, case.vaults, case.folders, case.k, case.detail
 
 
@@ -177,8 +177,8 @@ def promote_directory(
     here, commit = sources.commit_of(request.root, request.remote), measured.provenance.checkout.commit
     if here and commit and commit != here:
         request.say(
-            f"run {cut(measured.run_id)} was measured at {commit_words(commit)}, and {cut(here, limit=12)} is checked "
-            "out here: what changed since is not in this baseline"
+            f"run {cut(measured.run_id)} was measured at {commit_words(commit)}, but {cut(here, limit=12)} is checked "
+            "out here. This baseline does not include later changes"
         )
     target = request.baseline_file or request.root / settings.baseline_path
     if target.is_dir():
@@ -225,8 +225,8 @@ def _as_before(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseli
     stored = _stored_verdict(directory)
     if stored and review.verdict.exit_code == ExitCode.PASS:
         raise CannotTell(
-            f"run {cut(run.run_id)} ended with {stored}, and what is on disk of it would pass: not all that decided is "
-            "there, so nothing is decided anew",
+            f"run {cut(run.run_id)} ended with {stored}, but its files alone would pass. Something that decided is "
+            "missing, so raggate does not decide again",
             hint="Measure again with `raggate check`. Nothing was written.",
         )
     return review

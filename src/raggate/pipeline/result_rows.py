@@ -186,7 +186,7 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
 
 def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> LabelledResult:
     if (case := cases.get(row.test_case_id)) is None:
-        raise UsageError(f"{place}: no case {quoted(row.test_case_id)} in golden.jsonl")
+        raise UsageError(f"{place}: no question {quoted(row.test_case_id)} in golden.jsonl")
     result, labels = _whole(row), row.labels
     _check(result, place)
     chunks = len(result.chunks)
@@ -197,10 +197,10 @@ def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> Labell
     )
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless, *([labels.lengths] if labels.lengths else ()))
     if any(len(values) != chunks for values in per_chunk) or not _fit(chunks, positions, labels.leaks):
-        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
+        raise UsageError(f"{place}: the labels do not fit the retrieved passages")
     supports = len(case.gold_supports)
     if not all(0 <= index < supports for matches in labels.matches for index in matches):
-        raise UsageError(f"{place}: the labels name gold supports the case does not have")
+        raise UsageError(f"{place}: the labels name gold supports that the question does not have")
     _check_judgements(row.judgements, place)
     return LabelledResult(case=case, result=result, labels=labels, judgements=row.judgements)
 
@@ -221,7 +221,7 @@ def read_probes(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
             answer = _PROBE_ROWS.read(line, f"{name}:{number}")
             _check(answer.result, f"{name}:{number}")
             if not _fit(len(answer.result.chunks), answer.strange_texts, answer.leaks):
-                raise UsageError(f"{name}:{number}: the labels do not fit the retrieved chunks")
+                raise UsageError(f"{name}:{number}: the labels do not fit the retrieved passages")
             answers.append(answer)
     return tuple(answers)
 
@@ -240,7 +240,7 @@ def _check(result: Result, place: str) -> None:
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
     if not _fit(len(result.chunks), result.response.found_headings, ()):
-        raise UsageError(f"{place}: found_headings: expected positions of retrieved chunks")
+        raise UsageError(f"{place}: found_headings: expected positions of retrieved passages")
     if result.response.coverage is None:
         return
     try:
@@ -305,7 +305,7 @@ def _row(result: Result) -> dict[str, object]:
 
 
 def shortened(chunk: Chunk) -> Chunk:
-    """Cut the text of a chunk; the hash of all of it stays, by which two texts that begin alike are told apart."""
+    """Cut the text of a chunk, and keep the hash of all of it to tell apart texts that begin alike."""
     if len(chunk.text) <= STORED_TEXT:
         return chunk
     whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]

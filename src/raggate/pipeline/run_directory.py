@@ -75,12 +75,12 @@ def check_place(root: Path, out: str = RUNS) -> None:
         path /= part
         if path.is_symlink():
             raise UsageError(
-                f"the run directory would lie behind the symbolic link {quoted(path)}",
+                f"the run directory would be behind the symbolic link {quoted(path)}",
                 hint="Remove the link, or name another directory with --out.",
             )
         if path.exists() and not path.is_dir():
             raise UsageError(
-                f"the run directories would lie in {quoted(path)}, which is a file",
+                f"the run directories would go into {quoted(path)}, which is a file",
                 hint="Remove the file, or name another directory with --out.",
             )
 
@@ -190,13 +190,13 @@ def read(
     Args:
         directory: where it is; nothing in it is trusted.
         named: what messages call it in its place; `Path()` for its files alone.
-        config: the configuration that counts in place of the one in the directory, of which then nothing is taken.
+        config: the configuration to use instead of the one in the directory.
         cases: its questions, where they are known.
     """
     named = directory if named is None else named
     if _SHARD.fullmatch(directory.name) and not (directory / "config.json").exists():
         raise UsageError(
-            f"{named}: one shard of a run, which says nothing by itself",
+            f"{named}: one shard of a run, which says nothing alone",
             hint="Merge the directories of all shards first: `raggate merge DIR...`.",
         )
     config_path = named / "config.json"
@@ -247,7 +247,9 @@ def _cases(directory: Path, shown: Path) -> Golden:
 def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:
     stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
     if problem := jsonio.schema_problem(stored.get("schema"), SCHEMA):
-        raise UsageError(f"{config_path}: {problem}", hint="Measure again, or read it by the raggate that wrote it.")
+        raise UsageError(
+            f"{config_path}: {problem}", hint="Measure again, or read it with the version of raggate that wrote it."
+        )
     return stored
 
 
@@ -262,7 +264,7 @@ def stored_provenance(directory: Path) -> Provenance:
         return provenance(stored_config(directory))
     except ValidationError as error:
         raise UsageError(
-            f"{directory / 'config.json'}: where it comes from cannot be read: {first_problem(error)}", hint=HINT
+            f"{directory / 'config.json'}: its origin cannot be read: {first_problem(error)}", hint=HINT
         ) from None
 
 

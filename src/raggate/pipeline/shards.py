@@ -55,8 +55,8 @@ _MOST_SECONDS = 30 * 86_400.0
 _CLOCK_SECONDS = 1.0
 """So much the time of an answer may exceed that of its shard, which one that was resumed has in part from its files."""
 _HINT = (
-    "Nothing was merged. On GitHub, use “Re-run failed jobs”. Elsewhere ask each shard that is named again "
-    "(`raggate run --shard i/n`), with the files and flags of the merge, and merge one whole directory of each."
+    "Nothing was merged. On GitHub, use “Re-run failed jobs”. Elsewhere run each named shard again "
+    "(`raggate run --shard i/n`) with the files and flags of the merge. Then merge one whole directory of each."
 )
 
 
@@ -102,7 +102,7 @@ def written_shard(text: str, name: str) -> Shard:
     shard = Shard(int(match[1]), int(match[2])) if match else Shard(0, 0)
     if not 1 <= shard.number <= shard.of <= MOST_SHARDS:
         raise UsageError(
-            f"{name}: expected i/n with i from 1 to n, such as 3/8; found {quoted(text)}",
+            f"{name}: expected i/n with i from 1 to n, such as 3/8, found {quoted(text)}",
             hint="Shards count from 1: 1/8 to 8/8.",
         )
     return shard
@@ -117,14 +117,14 @@ def shard_of(of: int, environment: Mapping[str, str]) -> Shard:
         total = None if known.total is None else _number(environment, known.total)
         if total not in {None, of}:
             raise UsageError(
-                f"{known.total} says {total} shards, and --shards says {of}", hint="Let them say the same."
+                f"{known.total} says {total} shards, but --shards says {of}", hint="Use the same number in both."
             )
         place = number - _first(environment, known) + 1
         if not 1 <= place <= of:
-            raise UsageError(f"{known.number} is {number}, which is none of {of} shards that count from {known.first}")
+            raise UsageError(f"{known.number} is {number}, but {of} shards count from {known.first}")
         return Shard(place, of)
     raise UsageError(
-        "which shard is this? Nothing says so",
+        "raggate does not know which shard this is",
         hint="Give --shard i/n, counted from 1, or one of the variables that docs/shards.md lists.",
     )
 
@@ -165,7 +165,7 @@ class ShardResult(Struct, frozen=True, kw_only=True):
     def refuse_stopped(self) -> None:
         """Refuse a shard that did not ask everything."""
         if self.ended.stopped is not None:
-            hint = f"Ask it again: --shard {self.shard}. It cannot be merged as it is."
+            hint = f"Ask it again with --shard {self.shard}. You cannot merge it as it is."
             where = f"shard {self.shard.number} of {self.shard.of}"
             raise CannotTell(f"{where}: {self.ended.stopped}", hint=hint, log=self.ended.log)
 
@@ -174,7 +174,10 @@ def run(request: Request, shard: Shard) -> ShardResult:
     """Ask the questions of one shard; leave a directory with the answers and how it ended."""
     with load_inputs(request) as inputs:
         if request.choice != EVERYTHING:
-            raise UsageError(f"{request.choice.words}: shards ask all questions", hint="Ask a part without --shard.")
+            raise UsageError(
+                f"{request.choice.words} cannot be combined with --shard: shards ask all questions",
+                hint="Remove --shard to ask only a part.",
+            )
         parent = run_directory.safe_runs(request)
         checkout = sources.head(request.root, request.remote)
         by = unfinished_run.asking(
@@ -198,10 +201,10 @@ def _create(parent: Path, shard: Shard) -> Path:
             continue
         except OSError as error:
             raise UsageError(
-                f"cannot make the directory {path}: {error.strerror}", hint="--out names the directory it is made in."
+                f"cannot make the directory {path}: {error.strerror}", hint="Name another directory with --out."
             ) from None
         return path
-    raise UsageError(f"{parent}: shard {shard.number} was begun {MOST_ATTEMPTS} times there")
+    raise UsageError(f"{parent}: shard {shard.number} was begun {MOST_ATTEMPTS} times there already")
 
 
 def _ask(request: Request, inputs: Inputs, shard: Shard, kept: UnfinishedRun) -> ShardResult:
@@ -223,9 +226,9 @@ def _ask(request: Request, inputs: Inputs, shard: Shard, kept: UnfinishedRun) ->
         stopped, log = part.ask(answers) if part.asks_anything() else (None, ())
     except KeyboardInterrupt:
         due = len(questions_of(cases, inputs.config.ask.modes)) * inputs.config.ask.repeat
-        way_on = f"Ask it again: --shard {shard}."
+        way_on = f"Ask it again with --shard {shard}."
         if kept.can_be_resumed(answers):
-            way_on = f"To go on: {request.resuming('run', kept.directory, shard=shard)}"
+            way_on = f"To continue: {request.resuming('run', kept.directory, shard=shard)}"
         raise Interrupted(f"{answers.interrupted(due)} of shard {shard.number}", hint=way_on) from None
     kept.check_index(answers)
     ended = Ended(
@@ -268,7 +271,7 @@ def merge(request: Request, directories: Sequence[Path]) -> Merged:
     with load_inputs(request) as inputs:
         answers, shards, left_out = read(request, inputs, directories)
         for line in left_out:
-            request.say(f"left out, as another attempt asked everything: {line}")
+            request.say(f"left out, because another attempt is complete: {line}")
         directory, merged, _ = measure.of_answers(request, inputs, answers)
         return Merged(result=RunResult(run=merged, directory=directory), shards=shards, left_out=left_out)
 
@@ -324,7 +327,7 @@ def _attempt_in(directory: Path) -> _Attempt:
     assert match is not None  # noqa: S101 - `places` gives no others
     shard = Shard(int(match[1]), int(match[2]))
     if not (directory / unfinished_run.HEADER).exists():
-        return _Attempt(directory=directory, shard=shard, problem="nothing was asked in it", early=True)
+        return _Attempt(directory=directory, shard=shard, problem="it asked nothing", early=True)
     try:
         header = unfinished_run.read_header(directory, Path())
     except UsageError as error:
@@ -333,7 +336,7 @@ def _attempt_in(directory: Path) -> _Attempt:
         problem = f"it says that it is shard {cut(header.shard)}"
         return _Attempt(directory=directory, shard=shard, problem=problem)
     if header.ended is None:
-        problem = "it was killed, or is not done yet"
+        problem = "it was killed, or is still running"
         return _Attempt(directory=directory, shard=shard, problem=problem, early=True)
     if header.ended.stopped is not None:
         problem = f"it broke off: {cut(header.ended.stopped)}"
@@ -363,13 +366,13 @@ class _Due:
     def read(self, attempts: Sequence[_Attempt]) -> tuple[list[_Part], tuple[str, ...]]:
         """Read one whole attempt of each shard, and say which attempts were left out."""
         if not attempts:
-            hint = "Every job that asks a shard has to succeed: the log of one that failed says why."
-            raise CannotTell("no directory of a shard was left", hint=hint)
+            hint = "Every job of a shard must succeed. Read the log of the one that failed."
+            raise CannotTell("there is no directory of a shard", hint=hint)
         of = Counter(attempt.shard.of for attempt in attempts).most_common(1)[0][0]
         problems, left_out, by_number = list[str](), list[str](), defaultdict[int, list[_Attempt]](list)
         for attempt in attempts:
             if attempt.shard.of != of or not 1 <= attempt.shard.number <= of <= MOST_SHARDS:
-                problems.append(f"{attempt.directory}: of another number of shards")
+                problems.append(f"{attempt.directory}: it belongs to another number of shards")
             elif attempt.problem and not attempt.early:
                 problems.append(attempt.sentence)
             else:
@@ -408,12 +411,12 @@ class _Due:
         part = _read_rows(attempt, header, header.ended, most=len(due) + len(questions) + probes_due.total())
         answered = [(result.mode, result.case_id, result.repeat) for result in part.results]
         if len(answered) != len(due) or {*answered} != due:
-            raise UsageError(f"{place}: its answers are not one to each of its questions")
+            raise UsageError(f"{place}: it does not have exactly one answer to each of its questions")
         again = [(result.mode, result.case_id) for result in part.again]
         if len(again) != len({*again}) or not {*again} <= questions:
-            raise UsageError(f"{place}: its second answers are not to questions of its own, each once")
+            raise UsageError(f"{place}: its repeated answers are not one to each of its questions")
         if Counter(answer.probe for answer in part.probes) != probes_due:
-            raise UsageError(f"{place}: it does not hold what is asked for invariants, each once")
+            raise UsageError(f"{place}: it does not have exactly one answer to each question of the invariants")
         _moments(part)
         _refuse_wild_times(part, place)
         return part
@@ -422,10 +425,10 @@ class _Due:
         here = self._means
         differing = unfinished_run.differences(header.means, here)
         if differing:
-            raise UsageError(f"{place}: asked by other means: {unfinished_run.differ(differing)}")
+            raise UsageError(f"{place}: asked with other settings: {unfinished_run.differ(differing)}")
         if self._commit and header.commit != self._commit:
             raise UsageError(
-                f"{place}: asked at {commit_words(header.commit)}, and merged at {cut(self._commit, limit=12)}"
+                f"{place}: asked at {commit_words(header.commit)}, but merged at {cut(self._commit, limit=12)}"
             )
 
 
@@ -434,7 +437,7 @@ def _read_rows(attempt: _Attempt, header: Asking, ended: Ended, most: int) -> _P
     part = _Part(attempt.shard, header, ended, [], [], [])
     for number, row in enumerate(result_rows.read_asked(lines, name), 1):
         if number > most:
-            raise UsageError(f"{name}: more than {most} lines, one for each call that this shard has to make")
+            raise UsageError(f"{name}: more than {most} lines, which is one for each call of this shard")
         if row.probe is not None:
             part.probes.append(ProbeAnswer(probe=row.probe, result=row.whole))
         else:
@@ -449,8 +452,8 @@ def _refuse_wild_times(part: _Part, place: Path) -> None:
         if not 0 <= result.elapsed_ms <= 1000 * (seconds + _CLOCK_SECONDS) or not 0 <= result.retries <= RETRIES:
             raise UsageError(
                 f"{place}: {cut(result.case_id)} ({cut(result.mode)}): {setting(result.elapsed_ms)} ms and "
-                f"{result.retries} retries, where the whole shard took {setting(seconds)} s and at most {RETRIES} "
-                "retries are made"
+                f"{result.retries} retries, but the whole shard took {setting(seconds)} s, with at most {RETRIES} "
+                "retries a call"
             )
 
 
@@ -514,5 +517,5 @@ def _refuse_missing_samples(inputs: Inputs, answers: AnswersSoFar) -> None:
     missing = sum((result.mode, result.case_id) not in again for result in chosen(inputs, answers.results))
     if missing and inputs.config.asks_again:
         raise CannotTell(
-            f"{missing} of the calls that are made twice {'was' if missing == 1 else 'were'} made once", hint=_HINT
+            f"{missing} of the repeated calls {'was' if missing == 1 else 'were'} not repeated", hint=_HINT
         )

@@ -43,8 +43,8 @@ FOLDER = "diff"
 
 _KINDS: tuple[tuple[str, SideKind], ...] = (("ref:", "revision"), ("image:", "image"), ("run:", "run"))
 _HINT = (
-    "Name a git revision, an image, an address, or a run directory; where a name could be several of them, write ref:, "
-    "image: or run: before it. `.` is the working tree."
+    "Name a git revision, an image, an address, or a run directory. If a name is ambiguous, write ref:, image: or run: "
+    "before it. `.` is the working tree."
 )
 
 Meant = tuple[SideKind, str]
@@ -147,7 +147,7 @@ def _meant(request: Request, inputs: Inputs, name: str) -> Meant:
 
 def _refuse_one_run(base: Meant, head: Meant) -> None:
     if base[0] == head[0] == "run" and Path(base[1]).resolve() == Path(head[1]).resolve():
-        raise UsageError(f"{cut(base[1])}: the same run on both sides is no comparison", hint=_HINT)
+        raise UsageError(f"{cut(base[1])}: both sides name the same run", hint=_HINT)
 
 
 def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directory: Path) -> Asked:
@@ -193,7 +193,7 @@ def _build(request: Request, settings: Config, kind: SideKind, value: str) -> It
         return
     if kind == "image" and settings.api.container is None:
         raise UsageError(
-            f"image {quoted(value)}: an image needs the section api.container in {request.config_place}, which says at "
+            f"image {quoted(value)}: an image needs the section `api.container` in {request.config_place}, with at "
             "least the API's `port`",
             hint="An image alone does not say where the API listens and how it finds its notes.",
         )
@@ -211,9 +211,9 @@ def _of_revision(request: Request, settings: Config, revision: str) -> Iterator[
         )
     if settings.api.command is None and not any(container.build for container in settings.api.containers().values()):
         raise UsageError(
-            f"{quoted(revision)}: a revision needs an API that raggate builds or runs itself, by `api.command` or "
+            f"{quoted(revision)}: a revision needs an API that raggate builds or runs, with `api.command` or "
             "`api.container.build`",
-            hint="Name images or addresses in its place.",
+            hint="Name images or addresses instead.",
         )
     with sources.at(top, commit) as source:
         root = source.directory(".") / request.root.resolve().relative_to(top.resolve())

@@ -75,7 +75,7 @@ def _directory(request: Request, name: str, path: str) -> Path:
 def _first(request: Request, settings: Config) -> Case:
     path, name = request.root / settings.golden, request.place(settings.golden)
     if not path.is_file():
-        raise UsageError(f"{name}: no such file", hint="`--question TEXT` asks something without one.")
+        raise UsageError(f"{name}: no such file", hint="Add a golden set, or ask something with `--question TEXT`.")
     refuse = partial(schema.refused, read_file(request.config_file), request.config_place)
     whole = golden.load(read_file(path), name, snippets=settings.score.reads_snippets)
     cases = golden.part_of(whole, settings.questions, refuse).cases

@@ -103,8 +103,8 @@ def folders(out: Path) -> list[Path]:
 
 
 def _closed(folder: Path, error: OSError) -> UsageError:
-    hint = "It may be of another user, such as root in a container: `ls -ld` on it and the folders above tells."
-    return UsageError(f"{folder}: cannot be read, so which runs are there is not known: {error.strerror}", hint=hint)
+    hint = "It may belong to another user, such as root in a container. Check with `ls -ld`."
+    return UsageError(f"{folder}: cannot be read, so raggate does not know its runs: {error.strerror}", hint=hint)
 
 
 def is_run(directory: Path) -> bool:
@@ -247,8 +247,8 @@ def refuse_committed(out: Path, names: Sequence[str], what: str) -> None:
     if committed:
         run = out / max(committed)
         raise UsageError(
-            f"{what}: git tracks {run}, which is newest here: it came with a commit, and may never have been measured",
-            hint=f"Delete it (`git rm -r {shlex.quote(str(run))}`), or name the run that is meant.",
+            f"{what}: git tracks {run}, the newest run. It came with a commit, and may never have been measured",
+            hint=f"Delete it (`git rm -r {shlex.quote(str(run))}`), or name another run.",
         )
 
 
@@ -278,7 +278,7 @@ def broken(out: Path, suite: str) -> frozenset[str]:
             break
     if not names:
         raise UsageError(
-            f"--failed: no run of suite {suite!r} in {out} tells which questions are broken",
+            f"--failed: no run of suite {suite!r} in {out} says which questions are broken",
             hint="Run `raggate check` first.",
         )
     refuse_committed(out, names, "--failed")
@@ -308,7 +308,7 @@ def _fails(verdict: Mapping[str, Any]) -> set[str]:
 def remove(run: StoredRun) -> None:
     """Delete a run directory. A link in it goes, and what it leads to stays."""
     if run.damaged or run.directory.is_symlink() or _run(run.directory, run.started) is None:
-        raise UsageError(f"{run.directory}: not a run directory any more; nothing of it was deleted")
+        raise UsageError(f"{run.directory}: not a run directory any more, so nothing was deleted")
     try:
         shutil.rmtree(run.directory)
     except OSError as error:

@@ -63,7 +63,7 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
         if SUITE not in text:
             raise UsageError(
                 f"{name}: {quoted(text)}: all suites would write this file",
-                hint=f"Put {SUITE} where the name of the suite is to stand, as in junit=rag-{SUITE}.xml.",
+                hint=f"Put {SUITE} in place of the suite's name, as in junit=rag-{SUITE}.xml.",
             )
     slugs = {suite.suite: re.sub(r"[^A-Za-z0-9._-]+", "-", suite.suite) for suite in suites}
     if wanted and len(set(slugs.values())) < len(slugs):
@@ -206,7 +206,7 @@ def _unknown(
         if named[path] is None:
             yield f"there is no {cut(path)}"
         if path in links:
-            yield f"{cut(links[path])} is a link to elsewhere"
+            yield f"{cut(links[path])} is a link that leads elsewhere"
     # of a submodule the commit counts; what somebody edits in it by hand git does not tell here
     if request.remote is None and (inner := base.repositories([*named])):
         yield f"{cut(inner[0])} is a repository of its own"

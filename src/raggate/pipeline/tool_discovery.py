@@ -97,7 +97,7 @@ def check_fields(wanted: Wanted) -> None:
     if strange is not None:
         parts = ", ".join(ChunkFields.model_fields)
         near = suggestion(strange, ChunkFields.model_fields)
-        raise UsageError(f"--map: expected one of {parts}; found {quoted(strange)}{near}")
+        raise UsageError(f"--map: expected one of {parts}, found {quoted(strange)}{near}")
 
 
 def shape_of(root: Any, wanted: Wanted) -> Shape | None:
@@ -116,7 +116,7 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
         # also behind `file://`
         if prefix.rstrip("/").endswith((*wanted.directories,)):
             raise UsageError(
-                f"the API names its notes by where they lie on this machine, below {quoted(prefix)}: "
+                f"the API returns absolute paths of this machine, below {quoted(prefix)}: "
                 "no other machine has that folder",
                 hint="Let it return paths from the folder of the notes. If it runs in another folder on CI, name that: "
                 "`--map path_prefix=/data/notes/`.",
@@ -150,13 +150,13 @@ def _found_by_text(chunks: Mapping[str, Any], root: Any, wanted: Wanted) -> bool
 
 def _asked_note(shape: Shape, choose: Choose | None) -> str:
     texts = enumerated(list(shape.texts[:20]))
-    missing = f"no part of a chunk in {shape.list} could be recognised as the path of its note"
+    missing = f"no part of a passage in {shape.list} looks like the path of its note"
     if choose is not None and shape.texts:
         return choose(f"{missing}. Which is it?", shape.texts)
     raise UsageError(
-        f"{missing}; its texts are {texts or 'none'}",
-        hint="`--map rel_path=meta.file` names it; use `--map doc_id=id` if there is only an id. Where another call "
-        "tells the path of an id, add `chunk` to the file that is written then: docs/adapters.md.",
+        f"{missing}. Its texts are {texts or 'none'}",
+        hint="Name it with `--map rel_path=meta.file`, or with `--map doc_id=id` if there is only an id. If another "
+        "call returns the path of an id, add `chunk` to the written file: docs/adapters.md.",
     )
 
 
@@ -226,7 +226,7 @@ def discover_started(wanted: Wanted, how: Mapping[str, Any], workspace: Workspac
         how: `command` or `container`, as the section `api` has it.
     """
     api = {**how, "stdio": True}
-    late = CannotTell(f"the MCP server was not looked at within {setting(SECONDS)} s", hint="Is it slow to start?")
+    late = CannotTell(f"the MCP server did not answer within {setting(SECONDS)} s", hint="Is it slow to start?")
     with mcp.start(Api.model_validate(api), workspace) as started, dates.within(SECONDS, late):
         transport = PipeTransport(getattr(started, "pipes"))  # noqa: B009 - not of every started API
         with httpx.Client(base_url=started.base_url, transport=transport, timeout=SECONDS) as client:
@@ -268,7 +268,7 @@ class _Tools(Struct):
 
     async def settings(self) -> dict[str, Any]:
         """Call the likeliest tools until an answer is understood."""
-        problems, hint = ("no result of the MCP server has a list of chunks that raggate can read",), _READ_IT
+        problems, hint = ("no result of the MCP server has a list of passages that raggate can read",), _READ_IT
         for tool in self._candidates()[:MAX_CALLS]:
             try:
                 settings = await self._asked(tool)
@@ -291,15 +291,15 @@ class _Tools(Struct):
             return [by_name[choose("Which tool of the MCP server searches the notes?", names)]]
         if not likely:
             left_out = [*islice(mcp_tools.left_out(self._listed), _SHOWN)]
-            why = left_out or ["none says by its name that it searches"]
+            why = left_out or ["no name says that it searches"]
             raise UsageError("; ".join([f"the MCP server has {self._names()}", *why]), hint=_NAME_IT)
         return likely
 
     def _named(self, name: str, by_name: Mapping[str, Tool]) -> Tool:
         if name not in by_name:
             there = [str(tool.get("name")) for tool in self._listed]
-            why = mcp_tools.NO_QUESTION if name in there else f"is not there{suggestion(name, there)}"
-            raise UsageError(f"--tool: {quoted(name)} {why}; the MCP server has {self._names()}")
+            why, meant = (mcp_tools.NO_QUESTION, "") if name in there else ("is not there", suggestion(name, there))
+            raise UsageError(f"--tool: {quoted(name)} {why}. The MCP server has {self._names()}{meant}")
         return by_name[name]
 
     def _names(self) -> str:

@@ -134,7 +134,7 @@ def read_header(directory: Path, named: Path | None = None) -> Asking:
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{shown}: damaged: {cut(error)}", hint=_ANEW) from None
     if stored.schema != SCHEMA:
-        raise UsageError(f"{shown}: schema is {cut(stored.schema)}, and this raggate reads {SCHEMA}", hint=_ANEW)
+        raise UsageError(f"{shown}: schema is {cut(stored.schema)}, but this raggate reads {SCHEMA}", hint=_ANEW)
     return Asking(**{name: getattr(stored, name) for name in Asking.__struct_fields__})
 
 
@@ -174,7 +174,7 @@ class UnfinishedRun(Struct, kw_only=True):
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise UsageError(f"{self.directory}: another process asks there right now") from None
+                raise UsageError(f"{self.directory}: another process is asking there right now") from None
             whole = sum(map(len, self._lines()))
             stream.truncate(whole)
             stream.seek(whole)
@@ -197,12 +197,12 @@ class UnfinishedRun(Struct, kw_only=True):
         differing += [_WORDS[key] for key in keys if getattr(before, key) != getattr(self.asking, key)]
         if differing:
             raise UsageError(
-                f"{self.directory}: cannot be resumed, as it was asked by other means: {differ(differing)}",
+                f"{self.directory}: cannot be resumed, because it was asked with other settings: {differ(differing)}",
                 hint=f"Give the same files and flags as before. {_ANEW}",
             )
         if before.means.api.kind == "source" and not before.means.api.id:
             raise UsageError(
-                f"{self.directory}: outside git nothing tells whether the API's source is still the same", hint=_ANEW
+                f"{self.directory}: outside git raggate cannot tell whether the API's source is unchanged", hint=_ANEW
             )
         # the header was written as the API was up, and the answers after it
         took = 0.0
@@ -230,13 +230,13 @@ class UnfinishedRun(Struct, kw_only=True):
             key = (result.mode, result.case_id, result.repeat)
             if key not in due or key in kept or row.again or row.probe:
                 place = f"{self._path}:{number}"
-                raise UsageError(f"{place}: an answer to no question that is asked, or a second one to it")
+                raise UsageError(f"{place}: an answer to an unknown question, or a second answer")
             kept[key] = result
         self._answered = {*kept}
         answers.results.extend(kept.values())
         answers.failed += sum(result.failure is not None for result in kept.values())
         there = "answer is" if len(kept) == 1 else "answers are"
-        self.say(f"{len(kept)} {there} there from before; only the others are asked")
+        self.say(f"{len(kept)} {there} there from before. Only the others are asked")
 
     def left(self, questions: Sequence[tuple[Case, str]], repeat: int) -> Sequence[tuple[Case, str]]:
         """Return those of the questions that are not answered yet, for the time that `repeat` counts."""
@@ -259,13 +259,13 @@ class UnfinishedRun(Struct, kw_only=True):
             raise CannotTell(f"{self.directory}: the API runs from another image than before", hint=_ANEW)
         if self.asking.index != index:
             raise CannotTell(
-                f"{self.directory}: the API has another index than before: {_counts(index)}, and it was "
+                f"{self.directory}: the API has another index than before: {_counts(index)}, it was "
                 f"{_counts(self.asking.index)}",
                 hint=_ANEW,
             )
         if self.asking.means.api.kind == "url" and not index_values(answers.results, answers.index):
             raise CannotTell(
-                f"{self.directory}: the API tells nothing of its index, which may be another one by now", hint=_ANEW
+                f"{self.directory}: the API reports nothing about its index, which may have changed", hint=_ANEW
             )
 
     def can_be_resumed(self, answers: AnswersSoFar) -> bool:
@@ -288,7 +288,7 @@ class UnfinishedRun(Struct, kw_only=True):
         values = index_values(answers.results, None) if self._answered else {}
         if several := [key for key, texts in values.items() if len(texts) > 1]:
             raise CannotTell(
-                f"{self.directory}: answers from before it was resumed and after are of different indexes: "
+                f"{self.directory}: answers from before and after the interruption come from different indexes: "
                 f"{', '.join(several)}",
                 hint=_ANEW,
             )
@@ -320,11 +320,11 @@ def place(request: Request, out: Path, named: Path) -> Path:
     directory = named if named.is_dir() else out / named
     if not (directory / HEADER).exists() or not (directory / result_rows.PLAIN).exists():
         raise UsageError(
-            f"{named}: nothing to resume there: no such run, or it is complete, or it never began to ask",
-            hint="`raggate runs` lists the runs. Only one that was killed while it asked can be resumed.",
+            f"{named}: nothing to resume there. The run is missing, complete, or never began to ask",
+            hint="`raggate runs` lists the runs. You can only resume a run that was killed while it asked.",
         )
     if request.action:
-        raise UsageError("--resume: the action does not resume what it finds")
+        raise UsageError("--resume does not work in the action: remove it")
     _refuse_foreign(directory)
     return directory
 
@@ -332,7 +332,7 @@ def place(request: Request, out: Path, named: Path) -> Path:
 def _refuse_foreign(path: Path) -> None:
     with suppress(FileNotFoundError):
         if path.is_symlink() or path.stat().st_uid != os.geteuid():
-            raise UsageError(f"{path}: a link, or another user's: its answers are not believed", hint=_ANEW)
+            raise UsageError(f"{path}: a link, or another user's directory, which raggate does not trust", hint=_ANEW)
 
 
 def _counts(index: Mapping[str, int]) -> str:

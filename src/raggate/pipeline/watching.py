@@ -108,7 +108,7 @@ def watch(request: Request, check: Callable[[], None]) -> NoReturn:
         meanwhile = again - own
         names = meanwhile
         if not meanwhile:
-            request.say("waiting for changes; Ctrl-C ends")
+            request.say("waiting for changes, Ctrl-C ends")
             names = wait_for_change(places, after)
         shown = sorted({Path(path).name for path in names})
         more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""

@@ -1,6 +1,6 @@
 """The first judge of a configuration, asked for questions to passages; what it writes is checked before it is shown.
 
-A judge that cannot be asked, or writes nothing that is good, is told of once for each reason, and is no error.
+A judge that cannot be asked, or writes nothing good, is reported once for each reason, not as an error.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
     """
     settings = bench.settings.judges
     if settings is None:
-        hint = "Add one with a model, as docs/judges.md shows, or leave out --model."
+        hint = "Add one with a model (docs/judges.md), or leave out --model."
         raise UsageError(
-            f"--model: {request.config_place} has no section 'judges', so no model can be asked", hint=hint
+            f"--model: {request.config_place} has no section 'judges', so there is no model to ask", hint=hint
         )
     if not most:
-        request.say("no model is asked, as enough proposals wait: take or reject some, or raise --limit")
+        request.say("no model is asked, because enough proposals wait. Accept or reject some, or raise --limit")
         return []
     path = jury.place(request.root, settings.cassette)
     tape = Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh")
@@ -90,7 +90,7 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
     name = settings.models[0].model
     if passages and settings.mode != "replay":
         request.say(
-            f"asking {name} for {counted(most, 'question')}, one passage a call; a small machine takes its time"
+            f"asking {name} for {counted(most, 'question')}, one passage a call. This can take long on a small machine"
         )
     outcome, spending = judges.ask(work)
     _say(request, settings, outcome)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def ranked(response: Response, chunks: Sequence[Chunk]) -> Response:
-    """Return a response these chunks in this order; ranks and final scores fit it, where they are told."""
+    """Return a response with these chunks in this order, with fitting ranks and final scores."""
     scores = sorted((chunk.score_final for chunk in chunks if chunk.score_final is not None), reverse=True)
     scored = len(scores) == len(chunks)
     placed = tuple(
@@ -276,13 +276,13 @@ FAULTS: tuple[AnswerFault, ...] = (
     *_of_notes("notes as they were before", _outdated, 0.05, 0.2, 1.0),
     *_of_questions("a removed note comes back", removed_note_back, 0.02, 0.2),
     AnswerFault(name="a vault is not searched", size="the last", apply=_last_vault_lost, notes=_last_vault),
-    AnswerFault(name="wrong vault", size="every chunk", apply=_misnamed),
+    AnswerFault(name="wrong vault", size="every passage", apply=_misnamed),
     _shuffled(3),
     _shuffled(10),
     _of_all("ranks reversed", "the whole list", reversed_list),
     *(_of_all("first rank demoted", f"by {by}", partial(first_demoted, by=by)) for by in (1, 2, 5)),
     *(_of_all("list cut", f"to {depth}", partial(cut_list, depth=depth)) for depth in (5, 3, 1)),
-    *(_of_all("chunks duplicated", f"each {times} times", partial(duplicated, times=times)) for times in (2, 3)),
+    *(_of_all("passages duplicated", f"each {times} times", partial(duplicated, times=times)) for times in (2, 3)),
     *_of_questions("nothing returned", emptied, 0.02, 0.05, 0.1, 0.2),
     *(
         AnswerFault(

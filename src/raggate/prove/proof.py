@@ -81,7 +81,7 @@ def watch(
     """Return how well the watched metric stands, and the smallest loss that can be seen.
 
     Args:
-        values: it without a fault, by mode, in each of which some question has a value.
+        values: it without a fault, by mode. Some question of each mode has a value.
         tolerance: how much it may fall; None where it is not gated.
         runs: runs without a fault, which tell how much the questions move by themselves.
 
@@ -129,7 +129,7 @@ def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
     if excuses:
         # the one of the watched metric, if there is one
         first = min(excuses, key=lambda warning: warning.metric != watched.metric)
-        return f"{fell}; a loss that only warns: {cut(first.message, limit=200)}{_of_notes(trial, silent)}"
+        return f"{fell}; this loss only warns: {cut(first.message, limit=200)}{_of_notes(trial, silent)}"
     if watched.tolerance is not None and trial.drop > watched.tolerance + EPSILON:
         allowed = figures.tolerated(watched.metric, watched.tolerance)
         return f"not explained: {fell}, though no more than {allowed} is allowed"
@@ -266,7 +266,7 @@ class _Work:
         if watched is None:
             raise CannotTell(
                 f"{bench.metric} applies to no question, so no fault can be measured by it",
-                hint="A proof needs questions that have an answer, with gold supports.",
+                hint="Write questions with gold supports: a proof needs some that have an answer.",
             )
         public = visible(self._inputs.vault, settings.private)
         unasked = unasked_notes(self._inputs.golden.cases, public)
@@ -296,7 +296,7 @@ class _Work:
         return replace(asked, results=tuple(map(live.clean, asked.results)))
 
     def _measure_clean(self, live: Booted) -> Bench:
-        self._request.say("asking without a fault, which is the baseline of the proof")
+        self._request.say("asking without a fault, as the baseline of the proof")
         begin = time.monotonic()
         asked = self._ask(live)
         if asked.stopped:
@@ -307,8 +307,8 @@ class _Work:
         control = bench.trial(bench.clean, name="none")
         if control.caught:
             raise CannotTell(
-                f"without any fault the verdict is {control.outcome} already, so that nothing a fault does could be "
-                f"seen: {wording.some([reason.message for reason in control.reasons])}",
+                f"without any fault the verdict is already {control.outcome}, which would hide every "
+                f"fault: {wording.some([reason.message for reason in control.reasons])}",
                 hint="Make `raggate check` green first.",
             )
         self.unharmed.append(control)
@@ -364,7 +364,9 @@ class _Work:
         if trial.changed or trial.notes or trial.caught or trial.kind != "answers":
             self.trials.append(trial)
         else:
-            self.untried.append(Untried(name=trial.name, size=trial.size, why="it changes no answer of this API"))
+            self.untried.append(
+                Untried(name=trial.name, size=trial.size, why="this fault changes no answer of your API")
+            )
 
 
 def _explained(trial: Trial, watched: Watch, unasked: Sequence[str]) -> Trial:
@@ -402,7 +404,7 @@ def _copy_files(root: Path, copy: Path, name: str) -> None:
     if checkout is None:
         raise UsageError(
             f"{name}: {cut(root.name)} is not in a git checkout, so raggate cannot tell which files are source",
-            hint="Declare the fault by `env`, or put the project into git.",
+            hint="Declare the fault with `env`, or put the project into git.",
         )
     prefix = os.path.relpath(root.resolve(), checkout.top.resolve())
     purpose = f"{name} needs it to copy the source and patch it"
@@ -440,7 +442,7 @@ def _apply(patch: bytes, copy: Path, name: str) -> None:
     if done.returncode != 0:
         raise UsageError(
             f"{name}: does not apply: {git.stderr_line(done)}",
-            hint="Write it anew in the directory of the configuration: `git diff --relative > FILE`.",
+            hint="Write it again in the directory of the configuration: `git diff --relative > FILE`.",
         )
 
 
@@ -463,15 +465,15 @@ def check_declared(request: Request, inputs: Inputs) -> None:
         name = f"{request.config_place}: faults.{own_name}"
         if settings.api.url is not None:
             raise UsageError(
-                f"{name}: with api.url the API is started by somebody else, so it cannot be booted with a fault",
+                f"{name}: with api.url you start the API, so raggate cannot boot it with a fault",
                 hint="Let raggate start it (`api.command` or `api.container`), or take the fault out.",
             )
         if fault.patch is None:
             continue
         if not _built(settings.api):
             raise UsageError(
-                f"{name}: a patch needs an API that is built from source, by api.command.build or api.container.build",
-                hint="Declare the fault by `env`.",
+                f"{name}: a patch needs an API that raggate builds: add api.command.build or api.container.build",
+                hint="Or declare the fault with `env`.",
             )
         with patched_copy(request.root, fault.patch, f"{name}.patch"):
             pass

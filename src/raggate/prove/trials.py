@@ -35,7 +35,7 @@ class Bench(Struct, frozen=True, kw_only=True):
     """What all trials are judged by: the run without a fault, as the baseline it would be if it were promoted.
 
     Attributes:
-        blank: a run of which nothing is known but how it is measured.
+        blank: a run without results, with only how it is measured.
         notes: the notes of the vault, to look answers up in.
         passages: the passages of the vault.
         clean: the results without a fault, in the order they were asked in.

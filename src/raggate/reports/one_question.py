@@ -43,7 +43,7 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
 
 
 def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links | None) -> str:
-    """Return how the question stands, in the words of every other report where it is told there."""
+    """Return how the question stands, in the words of the other reports."""
     key = (item.result.mode, item.case.id)
     flip = sides.flips.get(key)
     if flip is not None:

@@ -69,7 +69,7 @@ _EACH = 30_000
 _TITLE = "📌 raggate: {}"
 _MARKS = {"vanished": "❌", "worse": "❌", "better": "✅", "same": "▫️"}
 _NAMES = 10_000
-"""Characters of a line that names suites, of which a list has at most a hundred."""
+"""Characters of a line that names suites. A list has at most a hundred."""
 
 
 def title_text(text: str) -> str:
@@ -92,7 +92,7 @@ def unsigned_warning(why: str) -> str:
 
 
 class PromotionContext(Struct, frozen=True, kw_only=True):
-    """What is told of a promotion beside the values.
+    """The report of a promotion, except the values.
 
     Attributes:
         links: what links are made of; its `run` is the workflow run that promotes.
@@ -112,7 +112,7 @@ class PromotionContext(Struct, frozen=True, kw_only=True):
 
 
 Entry = tuple[BaselineCandidate, PromotionContext]
-"""The baseline of a suite, and what is told beside it."""
+"""The baseline of a suite, and its report."""
 
 
 def title(proposals: Sequence[BaselineCandidate]) -> str:
@@ -131,7 +131,7 @@ def kinds_accepted(proposal: BaselineCandidate) -> set[str]:
 
 
 def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
-    """Render a promotion of at least one suite; the first says what is told of all: target, links, signature.
+    """Render a promotion of at least one suite; the first has target, links and signature of all.
 
     A line for each of several suites is always kept within the `limit` of UTF-16 units.
     """

@@ -94,7 +94,7 @@ def alarm(trial: Trial) -> str:
 
 
 def _deciding(trial: Trial) -> tuple[Reason, ...]:
-    """Return the reasons that decided, without the losses that are told beside them."""
+    """Return the reasons that decided, without the losses that are reported with them."""
     if trial.outcome not in {"cannot tell", "invariant broken"}:
         return trial.reasons
     return tuple(reason for reason in trial.reasons if reason.code not in QUALITY)

@@ -26,7 +26,7 @@ def render(test: SmokeTest, *, width: int = 100) -> str:
         place = "" if not test.case.gold_supports else "; what is expected is "
         place += "" if not place else f"at rank {test.rank}" if test.rank else "not among them"
         screen.line(
-            f"answered: {counted(len(response.chunks), 'chunk')} in {fixed(test.result.elapsed_ms, 0)} ms{place}"
+            f"answered: {counted(len(response.chunks), 'passage')} in {fixed(test.result.elapsed_ms, 0)} ms{place}"
         )
     # what is neither configured nor told, and costs nothing, is no news
     shown = [field for field in test.fields if field.source or field.filled or field.cost]

@@ -1,4 +1,4 @@
-"""The decision for programs: verdict.json, and what `--json` and Python are told of it."""
+"""The decision for programs: verdict.json, `--json` and Python."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _test(test: CompositeTest) -> dict[str, Any]:
 
 
 def verdict_of(review: Review, directory: Path) -> public.Verdict:
-    """What programs are told of a review, whose reports are in a directory. Texts are one printable line each."""
+    """What programs get of a review, whose reports are in a directory. Texts are one printable line each."""
     verdict = review.verdict
     return public.Verdict(
         outcome=verdict.outcome,

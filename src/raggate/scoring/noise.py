@@ -38,7 +38,7 @@ class Band(Struct, frozen=True, array_like=True):
 
     def __post_init__(self) -> None:
         if self.differ > self.cases or not self.low <= self.high or not isfinite(self.high - self.low + self.moved):
-            raise ValueError("numbers that do not fit each other")
+            raise ValueError("numbers that contradict each other")
 
     @property
     def spread(self) -> float:

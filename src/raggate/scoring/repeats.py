@@ -24,7 +24,7 @@ KEY = "repeated"
 TIMES_KEY = "repeat"
 """What a fingerprint calls how often every question was asked, where that is more than once."""
 EACH_MODE = " (counted in each mode)"
-"""Stands behind a number of questions of which one is in several modes."""
+"""Follows a number of questions if one of them has several modes."""
 MAX_TIMES = 20
 """How often a question can be asked at most."""
 _KEPT_NAMES = 100
@@ -60,7 +60,7 @@ class Repeated(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.failed + self.differ > self.asked or max((len(self.questions), *self.flips.values())) > self.differ:
-            raise ValueError("counts that do not fit each other")
+            raise ValueError("counts that contradict each other")
 
     @property
     def counting(self) -> str:

@@ -42,7 +42,7 @@ FEWEST = 8
 FolderCounts = dict[str, dict[str, int]]
 _COUNTED = ("answers", "selected", "several", "served", "outside")
 """By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
-more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
+more than one folder, if the first overlaps no other, and those of them that are `served` from that first one."""
 _PASSAGE_COUNTS = ("passages", "copies", "characters", "own")
 PassageCounts = dict[str, dict[str, int]]
 """By mode: `passages` with a text within the deepest cut-off, `copies` of a text above them in their list, all their
@@ -86,7 +86,7 @@ _OF_ANSWERS: dict[str, Callable[[Response], object]] = {
 def filed_elsewhere(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
     """Return the positions of chunks that are of a gold note and hold the gold section, but under another heading.
 
-    Sections that were merged, and headings that are told otherwise, look so. A support without snippets is looked for
+    Merged sections and headings that are written otherwise look so. A support without snippets is looked for
     by its own heading as a line of the text.
     """
     return tuple(
@@ -620,8 +620,8 @@ class Lost(Struct, frozen=True, kw_only=True):
 def count(item: LabelledResult, counted: Counts) -> None:
     """Count by mode and field whether an answer tells it, and whether it could. A failed call counts for neither.
 
-    A field of chunks could be told by an answer that has chunks. It is told by one chunk of them that does, but what
-    identifies a chunk only by all of them.
+    An answer with chunks can fill a field of chunks. One chunk with the field is enough, but what identifies a chunk
+    must be in all of them.
     """
     if item.result.response is None:
         return
@@ -633,7 +633,7 @@ def count(item: LabelledResult, counted: Counts) -> None:
 
 
 def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
-    """Name the fields that are told no more.
+    """Name the fields that are no longer filled.
 
     Args:
         allowed: the share of answers in which a field may be missing and still count as told.
@@ -647,7 +647,7 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
 
 
 def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
-    """Name by mode the fields that a baseline has answers tell: of these, one that is told no more is noticed."""
+    """Name by mode the fields that the baseline's answers fill, so that a missing one is noticed."""
     return frozenset(
         (mode, name)
         for mode, fields in _counts_in(stored).items()

@@ -47,7 +47,7 @@ def bounded(response: Response) -> Response:
             or len(chunk.vault or "") > MAX_NAME
             or len(chunk.doc_id or "") > MAX_NAME
         ):
-            _check(_of_place(f"chunk {position}", chunk))
+            _check(_of_place(f"passage {position}", chunk))
     for position, reference in enumerate(response.references, 1):
         _check(_of_place(f"reference {position}", reference))
     if any(len(text) > MAX_NAME for text in _texts(response)):

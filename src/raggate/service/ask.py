@@ -191,7 +191,7 @@ class _Suite:
             await self._turn()
             result = await self._ask(channel, case, mode)
             if result.failure and result.failure.kind == "connection":
-                # a dead API is told apart from a bad connection as soon as its end can be seen
+                # tell a dead API from a bad connection as soon as its end can be seen
                 await asyncio.sleep(WATCH_SECONDS)
                 self._check_alive()
             self._take(index, result)
@@ -217,7 +217,7 @@ class _Suite:
         if result.failure and self._streak >= GIVE_UP_AFTER and self._done < len(self._questions):
             self._stop(
                 f"gave up after {counted(self._streak, 'failure')} in a row, after {self._done} of "
-                f"{counted(len(self._questions), 'call')}; the last one: {result.failure.message}"
+                f"{counted(len(self._questions), 'call')}. The last one: {result.failure.message}"
             )
 
     async def _ask(self, channel: Channel, case: Case, mode: str) -> Result:
@@ -246,7 +246,7 @@ class _Suite:
             elapsed = elapsed if outcome else time.perf_counter() - start
             message = f"no answer within {setting(settings.timeout)} s"
             if isinstance(outcome, Miss):
-                message += f"; before that: {outcome.failure.message}"
+                message += f". Before that: {outcome.failure.message}"
             outcome = miss("timeout", message)
         if isinstance(outcome, Miss):
             failed = _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)

@@ -141,11 +141,11 @@ def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool
     if ended.service is not None:
         return "Its whole output is in the log of its name in the run directory; its limits are under `api.services`."
     if ended.code == 0:
-        return "The command must stay in the foreground for as long as it serves."
+        return "Keep the command in the foreground: it must not end while the API serves."
     if ended.out_of_memory:
-        return "Raise `api.container.memory`, or make it need less."
+        return "Raise `api.container.memory`, or let the API use less memory."
     if ended.signal == "SIGKILL":
-        return "Nobody but the system kills it so: it may have used too much memory."
+        return "Only the operating system kills a process like this. It may have used too much memory."
     return "Its whole output is in api.log of the run directory."
 
 
@@ -154,8 +154,8 @@ def check_size(documents: int | None, *, expected: int, files: int) -> None:
     if documents is not None and documents > max(expected, files):
         raise CannotTell(
             f"the API's index has {counted(documents, 'document')}, but the vault has {counted(expected, 'note')}",
-            hint="It answers from another vault, or from an index that an earlier run has left. Give it the vault of "
-            "raggate.yml ({vault.NAME}), and a fresh index or a store of its own ({run}) for every run.",
+            hint="It answers from another vault, or from an index that an earlier run left behind. Give it the vault "
+            "of raggate.yml ({vault.NAME}), and a fresh index or its own store ({run}) for every run.",
         )
 
 
@@ -334,9 +334,7 @@ class _Wait:
             return
         self._hopeless_since = now if self._hopeless_since is None else self._hopeless_since
         if now - self._hopeless_since >= _PATIENCE:
-            what = (
-                f"{look.exchange.answer()}, and has done so" if answered else f"{self._situation()}, and has not been"
-            )
+            what = f"{look.exchange.answer()}" if answered else self._situation()
             raise CannotTell(
                 f"the API cannot become ready: {what} for {setting(_PATIENCE)} s",
                 hint=self._which_path(look.exchange) if answered else TRUST,
@@ -347,7 +345,7 @@ class _Wait:
         """Return where the path of a request stands that no API has."""
         path = exchange.request.partition(" ")[2]
         if path != self._ready.health_path:
-            return f"Is {path} a path of this API? It belongs in the section `ask`."
+            return f"Is {path} a path of this API? Set the path in the section `ask`."
         return f"Is `api.ready.health_path` ({cut(path)}) a path of this API?"
 
     def _situation(self) -> str:
@@ -368,7 +366,7 @@ class _Wait:
         if isinstance(error, httpx.HTTPError):
             return f"its answer to {exchange.request or 'a request'} cannot be read ({cut(error)})"
         if error is not None:
-            return f"it does not follow the protocol, {cut(error)}; {exchange.answer()}"
+            return f"it does not follow the protocol, {cut(error)} ({exchange.answer()})"
         if state is None or not state.healthy:
             return f"it is not healthy, {cut(state.detail) if state and state.detail else exchange.answer()}"
         if state.unseen:
@@ -386,7 +384,7 @@ class _Wait:
         return "its index is incomplete" if known else "its index is not known to be complete"
 
     def _count(self, state: IndexState) -> str:
-        chunks = "" if state.chunks is None else f", {counted(state.chunks, 'chunk')}"
+        chunks = "" if state.chunks is None else f", {counted(state.chunks, 'passage')}"
         documents = "the API does not report how many documents it has"
         if state.documents is not None:
             expected = self._expected.documents
@@ -402,8 +400,8 @@ class _Wait:
             return f"Are the names of your index and its fields right in {names}? {self._longer('is made later')}"
         if state is not None and state.healthy and not state.indexing and self._growth.is_empty(state):
             return (
-                "Nothing can be found in an empty index. Does the API read the notes of this run, and does its log "
-                "name an error? A count of something else must not be returned as that of documents or chunks."
+                "Nothing can be found in an empty index. Does your API read the notes of this run? Does its log name "
+                "an error? Does it return the number of documents and passages, and no other count?"
             )
         if self._last is not None and distrusted(self._last.error):
             return TRUST
@@ -413,18 +411,18 @@ class _Wait:
                 "index; where `indexing` tells more than true and false, list the values that mean yes: "
                 "`indexing: {FIELD: [VALUE]}`."
             )
-        longer = self._longer("only needs longer")
+        longer = self._longer("only needs more time")
         if self._api.url is not None:
             return (
-                "An API given by `api.url` must be started before raggate and be reachable from where raggate runs "
-                f"(in a container, localhost is the container itself). {longer}"
+                "Start the API of `api.url` before raggate, at an address that raggate can reach. In a container, "
+                f"localhost is the container itself. {longer}"
             )
         refused = self._last is not None and isinstance(self._last.error, httpx.ConnectError)
         if refused and self._api.container is not None:
             port = self._api.container.port
-            return f"It must listen on port {port} of all addresses (0.0.0.0), not of localhost alone. {longer}"
+            return f"Let it listen on port {port} of 0.0.0.0, not only of localhost. {longer}"
         if refused:
-            return f"It must listen on 127.0.0.1 at the port given as {{port}}. {longer}"
+            return f"Let it listen on 127.0.0.1, at the port that {{port}} stands for. {longer}"
         return f"{longer} Its whole output is in api.log of the run directory."
 
     def _longer(self, why: str) -> str:
@@ -436,7 +434,7 @@ class _Wait:
             return
         text = f"the API is up after {fixed(self._clock.now() - self._begun, 1)} s: {self._count(state)}"
         if state.documents is not None and state.documents < self._expected.documents:
-            text += f"; the index is incomplete, but has not changed for {setting(self._ready.settle)} s"
+            text += f", and the index is incomplete but has not changed for {setting(self._ready.settle)} s"
         self._say(f"{text}; {state.detail}" if state.detail else text)
 
 
@@ -451,9 +449,9 @@ def check(url: str, workspace: Workspace) -> None:
         return
     raise UsageError(
         f"api.url: {quoted(host)} is the container that raggate runs in, not the machine around it",
-        hint="An API in a service container of the job is reached by the service's name, such as http://api:9000; one "
-        "on the machine by the address of the network's gateway (`docker network inspect bridge`), when it listens on "
-        "all addresses. Or let raggate start it: `api.container`.",
+        hint="If your API is a service container of the job, use the service's name, such as http://api:9000. If it "
+        "runs on the machine, let it listen on all addresses and use the address of the network's gateway "
+        "(`docker network inspect bridge`). Or let raggate start it: `api.container`.",
     )
 
 

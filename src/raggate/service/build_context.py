@@ -35,7 +35,7 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
 def in_vaults(
     api: Api, places: Mapping[str, str], directories: Mapping[str, Path], judging: Sequence[str]
 ) -> tuple[str, ...]:
-    """Name what judges and lies in a vault of which the API's container gets a copy, with all that is in it.
+    """Name judging files in a vault that the API's container gets a copy of, with all that is in it.
 
     Args:
         places: the vaults, each by its path relative to the configuration.

@@ -19,7 +19,7 @@ from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.misses import Missed, miss
 
 MAX_UNSENT = 1_000
-"""Messages that may wait for a process that does not read; what it is told beyond that is dropped."""
+"""Messages that may wait for a process that does not read. Further ones are dropped."""
 
 _PIECE = 1 << 16
 
@@ -94,7 +94,7 @@ class LinePipes(ABC):
             self._unsent.put(jsonio.dumps(message) + b"\n")
 
     def _write(self) -> None:
-        # it may close its input, or never read it and be killed: neither is told here
+        # it may close its input, or never read it and be killed: neither is an error here
         with contextlib.suppress(OSError, ValueError), self._into:
             while (line := self._unsent.get()) is not None:
                 left = memoryview(line)
@@ -123,7 +123,7 @@ class LinePipes(ABC):
     def _extend(self, part: bytes) -> None:
         self._partial += part
         if len(self._partial) > MAX_BODY_BYTES:
-            # what is skipped is told again each time it has grown as much
+            # report the skipped part again each time it has grown as much
             self._partial.clear()
             self._skipping = True
             self._broken("body", f"{self.who} wrote a line of more than {MAX_BODY_BYTES} bytes")
@@ -140,7 +140,10 @@ class LinePipes(ABC):
                 waiting.set_result(message)
         elif not late:
             shown = cut(jsonio.dumps(number).decode(), limit=60)
-            self._broken("schema", f"{self.who} answers request {shown}, which nobody asked, or was answered already")
+            self._broken(
+                "schema",
+                f"{self.who} answers request {shown}, which raggate did not send, or which has its answer already",
+            )
 
     def _broken(self, kind: FailureKind, message: str) -> None:
         self._fail(Missed(miss(kind, message)))

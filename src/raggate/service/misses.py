@@ -73,7 +73,7 @@ def unanswered(error: Exception, case_id: str) -> Miss:
         return error.miss
     if isinstance(error, httpx.TransportError):
         return missed(error)
-    return miss("schema", cut(f"{error} (case {quoted(case_id, limit=60)})"))
+    return miss("schema", cut(f"{error} (question {quoted(case_id, limit=60)})"))
 
 
 def unreadable(encoding: str | None, *, whole: bool, more: int) -> Miss | None:
@@ -81,7 +81,7 @@ def unreadable(encoding: str | None, *, whole: bool, more: int) -> Miss | None:
     if not whole:
         return miss("body", f"the body has more than {MAX_BODY_BYTES} bytes", status=200)
     if more:
-        return miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
+        return miss("body", f"{more} bytes came after the end of the answer", status=200)
     return encoded(encoding)
 
 
@@ -89,13 +89,15 @@ def encoded(encoding: str | None) -> Miss | None:
     """The remark that a body is compressed, if its header says so."""
     if encoding is None or encoding.lower() == "identity":
         return None
-    return miss("body", f"the body is encoded ({cut(encoding, limit=40)}), which was not asked for", status=200)
+    return miss(
+        "body", f"the body is encoded ({cut(encoding, limit=40)}), although raggate asked for plain text", status=200
+    )
 
 
 def refused(status: int, location: str | None, body: bytes) -> Miss:
     """Describe an unexpected status, with its redirect or the beginning of its body."""
     excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
     if location is not None and status in _REDIRECTS:
-        excerpt = f"redirects to {cut(location, limit=100)}, which is not followed"
+        excerpt = f"redirects to {cut(location, limit=100)}, which raggate does not follow"
     message = f"HTTP {status}: {excerpt}" if excerpt else f"HTTP {status}"
     return miss("status", message, status=status, again=status in _RETRIED_STATUS)

@@ -45,8 +45,8 @@ class ProgramPipes(LinePipes):
         if self._state:
             return self._state
         last = (bytes(self._partial[-_SHOWN:]) or self._noise).decode("utf-8", "replace").strip()
-        wrote = f"; its standard output ends with {quoted(last, limit=_SHOWN)}" if last else ""
-        return {"detail": f'the program has not written a line {{"ready": true}}{wrote}'}
+        wrote = f". Its standard output ends with {quoted(last, limit=_SHOWN)}" if last else ""
+        return {"detail": f'the program did not write a line {{"ready": true}}{wrote}'}
 
     def transport(self) -> httpx.BaseTransport:
         """Return what answers every request with the state."""

@@ -108,7 +108,7 @@ class _Body(httpx.SyncByteStream):
             if size > self._wire.max_bytes:
                 raise httpx.ReadError(f"the body is larger than {self._wire.max_bytes} bytes")
             if self._wire.now() >= self._end:
-                raise httpx.ReadTimeout("the body is not complete in time")
+                raise httpx.ReadTimeout("the body was not complete in time")
             yield piece
 
     def close(self) -> None:

@@ -60,14 +60,14 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
     if not counts:
         raise FileError(
             source,
-            "has no scores that can be compared",
-            hint="Their scripts leave the operational metrics alone there: import the run with `raggate helloworld "
+            "has no comparable scores",
+            hint="Their scripts store only operational metrics there. Import the run with `raggate helloworld "
             "import`, and compare with that directory.",
         )
     if not k and any(name in aggregates for name in _AT_K):
         raise FileError(
             source,
-            "does not say at which K it was scored",
+            "does not name the K of its scores",
             hint='Keep its config.json beside it, or write "k" (as in "k": 5) beside aggregate_metrics.',
         )
     rates = aggregates.get("operational_metrics") or {}

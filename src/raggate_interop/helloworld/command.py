@@ -69,7 +69,9 @@ def helloworld() -> None:
 @helloworld.command()
 @click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
 @_EVAL_SET
-@click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
+@click.option(
+    "--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl without scoring again."
+)
 @click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
 @click.option("--output-metrics", type=_GOLDEN, help="Write helloworld's means to this JSON file.")
 def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> Answer[SystemDocument]:
@@ -96,7 +98,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     for line in score_table(files, theirs, _overall(scorecard)):
         click.echo(line)
     if truncated:
-        warn(f"{counted(truncated, 'row')} with cut texts: a snippet that is not found there proves nothing")
+        warn(f"{counted(truncated, 'row')} with cut texts: a missing snippet proves nothing there")
     return Answer(document)
 
 
@@ -145,12 +147,12 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
         problem = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
         warn(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
     if not comparison.comparable and not ignore:
-        warn("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
+        warn("cannot tell: the runs were not measured alike. --ignore-invariants compares them anyway")
         return Answer(comparison, ExitCode.CANNOT_TELL)
     for line in comparison_lines(comparison):
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
-        warn("the means are over other questions on each side; with --golden they are over those of both")
+        warn("the two means cover different questions. With --golden they cover those of both")
     return Answer(comparison, _gate(comparison, settings, **allow))
 
 
@@ -161,7 +163,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option(
     "--previous",
     type=DIRECTORY,
-    help="The run that summary.md compares with, in place of the one before it there.",
+    help="Compare summary.md with this run, instead of the one before it.",
 )
 @MODE
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep whole texts, if the run has them.")
@@ -252,10 +254,10 @@ def _gate(
     if regressions:
         warn("regressions are allowed")
     if len(missing) == len(GATED):
-        warn("cannot tell: no gated mean is on both sides; with --golden means are computed from results.jsonl")
+        warn("cannot tell: no gated mean is on both sides. With --golden raggate computes means from results.jsonl")
         return ExitCode.CANNOT_TELL
     if comparison.vanished and not allow_vanished:
-        warn("cannot tell: questions of the baseline have no row now; --allow-vanished lets them go")
+        warn("cannot tell: questions of the baseline have no row now. --allow-vanished accepts that")
         return ExitCode.CANNOT_TELL
     return ExitCode.PASS
 

@@ -21,7 +21,7 @@ from raggate_interop.helloworld import baseline, judged, metrics as helloworld_m
 from raggate_interop.helloworld.read import RunFiles
 from raggate_interop.terminal import warn
 
-_BEFORE_REDACT = "Take the run as it was before its texts were taken out; `score --aggregate-only` averages its scores."
+_BEFORE_REDACT = "Use the run with its texts, or average its scores with `score --aggregate-only`."
 _RIGHT_SET = "Is it the right eval set?"
 
 
@@ -54,7 +54,7 @@ def with_scores_of_judges(
     named = {"model": str(model), "version": str(version)}
     strangers = [row for row in files.rows if judged.of_another_answer(row)]
     for row in strangers:
-        warn(f"case {quoted(row['test_case_id'])}: left out the scores of its judges: judge_input is another answer's")
+        warn(f"question {quoted(row['test_case_id'])}: left out its judges' scores: judge_input is another answer's")
     rows: Sequence[Mapping[str, Any]] = [judged.without_scores(row) if row in strangers else row for row in files.rows]
     if judge_cache is not None:
         cache = judged.read_cache(read_file(judge_cache), str(judge_cache))
@@ -78,7 +78,7 @@ def sides(directories: Sequence[Path], golden_file: Path | None) -> list[RunFile
         elif golden_file is not None:
             warn(f"{files.run_id}: results.jsonl is missing or empty, so the means of metrics.json count")
         elif not files.scored:
-            warn(f"{files.run_id}: metrics.json has no scores; with --golden they are computed from results.jsonl")
+            warn(f"{files.run_id}: metrics.json has no scores. With --golden raggate computes them from results.jsonl")
         metrics = {**files.metrics, "aggregate_metrics": aggregates}
         result.append(replace(files, metrics=metrics, rows=tuple(rows)))
     return result
@@ -108,7 +108,7 @@ def _without_texts(files: RunFiles, cases: Mapping[str, Case]) -> str:
     blind = sum(any(support.snippets for support in cases[row["test_case_id"]].gold_supports) for row in rows)
     if not blind:
         return ""
-    return f"run {files.run_id}: {counted(blind, 'row')} without texts, in which no snippet can be found"
+    return f"run {files.run_id}: {counted(blind, 'row')} without texts, where no snippet can match"
 
 
 def _asked_part(files: RunFiles, cases: Golden) -> Golden:
@@ -116,7 +116,7 @@ def _asked_part(files: RunFiles, cases: Golden) -> Golden:
     if not files.rows:
         raise UsageError(
             f"run {files.run_id}: results.jsonl is missing or empty, so there is nothing to score",
-            hint="It is kept out of git there: run this where the run was made.",
+            hint="It is not in git there: run this on the machine that made the run.",
         )
     ids = {case.id for case in cases.cases}
     strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in ids]

@@ -46,8 +46,8 @@ def read_cache(data: bytes, name: str) -> Cache:
 def cache_key(score: str, row: Mapping[str, Any], *, model: str, version: str) -> str:
     """Return the key that their script looks for, of a row as its file holds it.
 
-    The first 32 digits of the SHA-256 of score, model, version, question, answer and the hash of the chunks, of which
-    the first 500 characters count.
+    The first 32 digits of the SHA-256 of score, model, version, question, answer and the hash of the chunks'
+    first 500 characters.
     """
     chunks = [
         {"chunk_id": chunk.get("chunk_id", ""), "text": chunk.get("text", "")[:_HASHED_TEXT]}
@@ -150,7 +150,9 @@ def _judgement(score: str, row: Mapping[str, Any], item: LabelledResult, model: 
         return Judgement(score=score, value=None, reason=reason, detail=_NOT_THERE, judge=model)
     value = float(result.get("score", 0.0))
     if not 0 <= value <= 5:
-        raise UsageError(f"case {quoted(item.case.id)}: {score}: expected a score from 0 to 5, found {setting(value)}")
+        raise UsageError(
+            f"question {quoted(item.case.id)}: {score}: expected a score from 0 to 5, found {setting(value)}"
+        )
     return Judgement(
         score=score,
         value=value,

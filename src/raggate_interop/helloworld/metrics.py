@@ -407,7 +407,7 @@ def _reciprocal_rank(chunks: Sequence[Row], supports: Sequence[Support], case_id
     rank = None if first is None else first.get("rank", 0)
     if rank == 0:
         raise UsageError(
-            f"case {quoted(case_id)}: the first matching chunk has no rank above 0",
+            f"question {quoted(case_id)}: the first matching chunk has no rank above 0",
             hint="Their score_retrieval.py divides by it and stops. Number the chunks from 1.",
         )
     return 0.0 if rank is None else 1.0 / rank

@@ -218,7 +218,10 @@ def read(directory: Path) -> RunFiles:
     metrics = _read_object(directory / "metrics.json", METRICS)
     rows = tuple(_read_rows(directory / "results.jsonl"))
     if not metrics and not rows:
-        raise UsageError(f"{directory}: neither metrics.json nor results.jsonl", hint="Is this a run directory?")
+        raise UsageError(
+            f"{directory}: neither metrics.json nor results.jsonl",
+            hint="Name a run directory, which contains one of them.",
+        )
     return RunFiles(run_id=str(metrics.get("run_id") or directory.name), config=config, metrics=metrics, rows=rows)
 
 
@@ -255,7 +258,7 @@ def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> Sequence[Ca
 def to_run(files: RunFiles, golden: Golden) -> Run:
     """Make a raggate run of theirs. Rows of other cases are left out; a case without a row becomes a failed call."""
     if not files.rows:
-        raise UsageError(f"run {cut(files.run_id)}: no results.jsonl, so it cannot be scored again")
+        raise UsageError(f"run {cut(files.run_id)}: no results.jsonl, so raggate cannot score it again")
     rows = {row["test_case_id"]: row for row in files.rows}
     results = [(case, _result(case, rows.get(case.id))) for case in golden.cases]
     coverage = next((result.response.coverage for _, result in results if result.response), None) or {}
@@ -331,8 +334,8 @@ def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
         row = check(ROW, value, place)
         if rows.setdefault(row["test_case_id"], row) is not row:
             raise UsageError(
-                f"{place}: case {quoted(row['test_case_id'])} has two rows",
-                hint="Their scripts append to the file: keep the row that counts.",
+                f"{place}: question {quoted(row['test_case_id'])} has two rows",
+                hint="Their scripts append to the file: keep one of the rows.",
             )
     return tuple(rows.values())
 

@@ -96,7 +96,7 @@ def config_hash(config: Mapping[str, Any]) -> str:
 def run_config(run: Run) -> dict[str, Any]:
     """Return the `config.json` of a raggate run: the one it was imported with, else what raggate knows of the run.
 
-    The dataset is told by the hash of its content, where their scripts write the commit of the repository. The folder
+    The hash of its content names the dataset, where their scripts write the commit of the repository. The folder
     mode is on if the API names the folders that it selected: whether it falls back, no API tells.
     """
     judges = judged.config_fields(run)

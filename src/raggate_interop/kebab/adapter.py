@@ -133,7 +133,7 @@ def parse_bulk_item(line: bytes, question: str) -> Response:
     """
     item = _read(parsed(line), _Item, "bulk_search_item")
     if fields(item.query).get("query") != question:
-        raise ValueError("query: expected the question that was asked in this place")
+        raise ValueError("query: expected the question asked here")
     if item.error is not None:
         raise Refused(_failure(item.error))
     return _found(_read(item.response, _Search, "search_response", required=False))
@@ -212,7 +212,7 @@ def _chunk(hit: _Hit) -> Chunk:
 
 
 def _read(value: object, kind: type[_Wire], name: str, *, required: bool = True) -> _Wire:
-    """Check a value by its type and version; inside another value it may go without the version."""
+    """Check a value by its type and version; a value inside another may lack the version."""
     _check_version(fields(value).get("schema_version"), name, required=required)
     return convert(value, kind)
 
@@ -414,7 +414,7 @@ class _Asking(Guarded, Struct):
         self._streak = self._streak + 1 if result.failure else 0
         self._on_result(result, len(self._results), len(self._questions))
         if result.failure and self._streak >= GIVE_UP_AFTER:
-            self._why = f"gave up after {self._streak} failures in a row; the last one: {result.failure.message}"
+            self._why = f"gave up after {self._streak} failures in a row. The last one: {result.failure.message}"
             self._stop.set()
 
     def _result(self, index: int, outcome: _Outcome, milliseconds: float) -> Result:
@@ -491,7 +491,7 @@ def _parsed(read: Callable[[], Response]) -> _Outcome:
 
 def _checked(response: Response, code: int) -> Response:
     if code == REFUSED and response.grounded:
-        raise ValueError("grounded: exit code 1 means a refusal, but the answer says that it is grounded")
+        raise ValueError("grounded: exit code 1 means a refusal, but the answer claims to be grounded")
     return response
 
 

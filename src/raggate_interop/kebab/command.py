@@ -47,15 +47,15 @@ _REFUSALS = choice(
     "--refusals",
     "unlabelled",
     "declared",
-    help="Which queries should be refused: those without expected_doc_ids, or those that say `answerable: false`.",
+    help="Expect a refusal of queries without expected_doc_ids, or of those with `answerable: false`.",
 )
 
 _GROUNDEDNESS = choice(
     "--groundedness",
     "code",
     "spec",
-    help="Whose answers count: all that can be judged, as in kebab's code, or without what should be refused, as in "
-    "its specification.",
+    help="Count all answers that can be judged (kebab's code), or only those that should not be refused (its "
+    "specification).",
 )
 
 
@@ -75,7 +75,7 @@ def kebab() -> None:
 @_STRICT_CITATIONS
 @_REFUSALS
 @_GROUNDEDNESS
-@click.option("--check-ids", is_flag=True, help="Refuse labels that the index in SOURCE does not have.")
+@click.option("--check-ids", is_flag=True, help="Refuse labels that the index in SOURCE lacks.")
 def aggregate(
     *, source: str, golden_file: Path, as_json: bool, index: Path | None, check_ids: bool, **settings: Any
 ) -> Answer[SystemDocument]:
@@ -107,7 +107,7 @@ def aggregate(
     "--fallback",
     "auto",
     "doc",
-    help="How to match when chunkers differ: by spans where both runs carry them, or by document as kebab does.",
+    help="If chunkers differ, match by spans if both runs have them, or by document as kebab does.",
 )
 @choice(
     "--kinds",
@@ -175,9 +175,7 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
     stored = _stored(source, golden)
     report = kebab_report.variants(stored.rows, queries, stored.snapshot)
     if not report["total_groups"]:
-        raise CannotTell(
-            "no query of the run is in a group", hint="Give paraphrases the same `group` in the golden set."
-        )
+        raise CannotTell("no query of the run has a group", hint="Give paraphrases the same `group` in the golden set.")
     _give(report, kebab_report.variants_md, report_file, as_json=as_json)
     return Answer(report)
 
@@ -211,9 +209,9 @@ def runs(*, database: Path, as_json: bool) -> Answer[SystemDocument]:
     "refuse-to-guess",
     "refusal",
     "skip",
-    help="How to read queries that have no labels and do not say whether they are answerable.",
+    help="How to read queries without labels that do not say whether they are answerable.",
 )
-@click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, if the run does not say.")
+@click.option("--k", type=click.IntRange(1, 1000), help="Requested hits, if the run does not say.")
 @SUITE
 def import_run(
     *, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str
@@ -227,10 +225,13 @@ def import_run(
     run = inputs.imported(stored, golden, unlabelled=unlabelled, k=k)
     done = write_imported(run, out, suite)
     if k is None and recorded_depth(stored) is None:
-        warn(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
+        warn(
+            "the run does not say how many hits it requested: its deepest rank, "
+            f"{run.fingerprint['k']}, counts unless you give --k"
+        )
     asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
     if strangers := len(rows.keys() - asked):
-        warn(f"{counted(strangers, 'row')} left out, of no case of the golden set")
+        warn(f"{counted(strangers, 'row')} left out: the golden set has no such question")
     if unasked := len(asked - rows.keys()):
         warn(f"{counted(unasked, 'case')} without a row: counted as failed")
     return Answer(done)

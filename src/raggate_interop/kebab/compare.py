@@ -46,7 +46,7 @@ SETTINGS = (
     *("chunker_version", "embedding", "llm", "prompt_template_version"),
     *("eval_k", "score_gate", "rrf_k", "index_version"),
 )
-"""Keys of `config_snapshot_json` whose differences are told."""
+"""Keys of `config_snapshot_json` whose differences are reported."""
 
 MAX_DROP = 0.05
 MAX_ERROR_RATE = 0.02
@@ -156,7 +156,7 @@ def _match(
         before, after = chunker_version(a), chunker_version(b)
         raise CannotTell(
             f"the runs are of different chunkers: {cut(before)} and {cut(after)}",
-            hint="Without --strict-chunker-version hits are matched by document, and where it is known by place.",
+            hint="Remove --strict-chunker-version to match hits by document, and by place if it is known.",
         )
     spans = options.fallback == "auto" and carry_spans([*a.rows, *b.rows], queries, chunk_spans)
     # without a single labelled chunk that has a place there is nothing that spans could decide
@@ -274,7 +274,7 @@ def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -
 
 
 def _one_rank(row: Row) -> bool:
-    """Return whether several hits claim one rank, of which only one can have it."""
+    """Return whether several hits claim the same rank."""
     ranks = [hit["rank"] for hit in row["hits_top_k"]]
     return len(set(ranks)) < len(ranks)
 
@@ -385,5 +385,5 @@ def _unmatchable(common: Mapping[str, Any]) -> str:
     names = common["unmatchable"]
     return (
         f"{len(names)} of {common['queries']} queries have expected_chunk_ids alone, which cannot be matched when "
-        f"chunkers differ: add expected_doc_ids; the first is {names[0]}"
+        f"chunkers differ: add expected_doc_ids, the first is {names[0]}"
     )

@@ -108,8 +108,8 @@ def check_ids(queries: Iterable[GoldenQuery], documents: Collection[str], chunks
     ]
     if parts:
         raise UsageError(
-            f"the golden set names ids that the index does not have; {'; '.join(parts)}",
-            hint="Ids change with the chunker and with the text. Label again, or index the same notes.",
+            f"the golden set names ids that the index does not have: {'; '.join(parts)}",
+            hint="Ids change with chunker and text. Label again, or index the same notes.",
         )
 
 
@@ -137,14 +137,14 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
         which = f"{counted(len(undecided), 'query', 'queries')} {one if len(undecided) == 1 else several}"
         raise UsageError(
             f"{golden.name}: {which} whether to refuse {'it' if len(undecided) == 1 else 'them'}: {names}",
-            hint="Add `answerable: false` or labels to each; kebab itself ignores that key.",
+            hint="Add `answerable: false` or labels to each. kebab itself ignores that key.",
         )
     skipped = {query.id for query in undecided} if unlabelled == "skip" else set()
     kept = [query for query in golden.queries if query.id not in skipped]
     wrong = [
         f"{golden.name}: {quoted(query.id)} "
         + (
-            "is not answerable, but has expected ids"
+            "is not answerable, but has expected ids: remove one of them"
             if query.answerable is False
             else "is answerable, but has no labels"
         )
@@ -225,7 +225,7 @@ def _unknown_keys(entry: dict[str, Any], index: int, document: yamlio.Document) 
     for key in entry:
         if key not in _KEYS:
             close = nearest(key, _KEYS)
-            advice = f"; did you mean {close!r}?" if close else ""
+            advice = f". Did you mean {close!r}?" if close else ""
             notes.append(f"{document.name}:{document.line((index, key))}: key {quoted(key)} is ignored{advice}")
     return notes
 

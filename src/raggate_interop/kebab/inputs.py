@@ -55,7 +55,7 @@ def reworded(run: StoredRun, asked: GoldenFile) -> list[str]:
     if not any(row["query_id"] in words for row in run.rows):
         raise CannotTell(
             f"run {cut(run.run_id)}: none of its {len(run.rows)} queries is in {asked.name}",
-            hint="Name the golden set it was made with: --golden FILE.",
+            hint="Name the golden set of this run: --golden FILE.",
         )
     return [
         f"run {run.run_id}: query {row['query_id']} was asked in other words"
@@ -98,7 +98,7 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
     """
     cases = list(kebab_golden.to_cases(asked, unlabelled=unlabelled))
     if not cases:
-        raise UsageError(f"{asked.name}: no query is left that says what a right answer is")
+        raise UsageError(f"{asked.name}: no query with an expected answer is left")
     measured = Golden(name=asked.name, cases=tuple(cases), hash=digest(cases))
     return kebab_run.to_run(run, measured, k=k)
 

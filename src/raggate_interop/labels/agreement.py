@@ -50,7 +50,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
     if n != len(second):
         raise ValueError(f"{n} values against {len(second)}")
     ours, theirs = Counter(first), Counter(second)
-    # whole numbers throughout, so that p_e = 1 is told exactly
+    # whole numbers throughout, so that p_e = 1 is exact
     chance = sum(number * theirs[value] for value, number in ours.items())
     if n == 0 or chance == n * n:
         return None
@@ -106,8 +106,8 @@ def _by_unit(judgments: Sequence[Judgment]) -> Mapping[tuple[str, ...], Mapping[
     for judgment in judgments:
         if judgment.annotator is None:
             raise UsageError(
-                f"{judgment.place}: no annotator_id, so agreement cannot be computed",
-                hint="Agreement needs the annotation export: one row per annotator, with an annotator_id column.",
+                f"{judgment.place}: no annotator_id, which agreement needs",
+                hint="Use the annotation export: one row per annotator, with a column annotator_id.",
             )
         votes = by_unit.setdefault(judgment.unit, {})
         other = votes.setdefault(judgment.annotator, judgment)

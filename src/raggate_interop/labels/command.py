@@ -48,8 +48,8 @@ _EXAMPLES = 5
 """How many queries are named before a list is cut."""
 _DIGITS = 6
 _REPEATED = (
-    "{count} rows repeat what their annotator judged already, the first at {place}: together they have one vote, but "
-    "which of them is meant is not known"
+    "{count} rows repeat a judgment of the same annotator, the first at {place}. Together they have one vote, but "
+    "raggate cannot tell which one counts"
 )
 ONE_QUERY = "one query gives no interval"
 _TASKS = ("retrieval", "grounding", "generation")
@@ -80,7 +80,7 @@ def interval(ends: Interval | None) -> str:
 @click.option(
     "--constant",
     type=FiniteRange(-1, 1),
-    help="Alpha of a label whose values are all the same; without it, such a label has none.",
+    help="Alpha of a label with a single value. Without it, such a label has none.",
 )
 @click.option("--exclude-annotator", "without", multiple=True, metavar="ID", help="Leave one out. Repeatable.")
 @click.option("--production", is_flag=True, help="Also count rows outside the calibration set, if one is marked.")
@@ -91,8 +91,8 @@ def agreement(
     """Return how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
 
     Counts the rows of the calibration set alone where rows are marked as such. FILES may also be the id of an export
-    in annotation/exports. Of a .labels.jsonl, which `raggate label` writes, it is told whether a passage answers
-    (grade 1 or more), and kappa of the grades with quadratic weights. Exits 3 when no row is left to compare.
+    in annotation/exports. For a .labels.jsonl of `raggate label` you get whether a passage answers (grade 1 or more),
+    and kappa of the grades with quadratic weights. Exits 3 when no row is left to compare.
     """
     from raggate.base.files import read_file
     from raggate.labelling import label_file
@@ -106,7 +106,7 @@ def agreement(
     own = [path for path in files if path.name.endswith(LABEL_FILE)]
     others = [path for path in files if path not in own]
     if out is not None and own:
-        raise UsageError(f"--out: {own[0]}: report.json is of annotation exports, and has no place for grades")
+        raise UsageError(f"--out: {own[0]}: report.json is for annotation exports and cannot hold grades")
     sheets = read_sheets(others) if others else ()
     labels = {path: label_file.read(read_file(path), str(path)) for path in own}
     people = {name for units in labels.values() for votes in units.values() for name in votes}
@@ -225,7 +225,7 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
         which = f"{len(missing)} of {counted(len(panels), 'query', 'queries')} {'has' if len(missing) == 1 else 'have'}"
         warn(f"{which} chunks without a label: the numbers are of the chunks that have one")
     if scores.unjudged:
-        warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label; they count as irrelevant")
+        warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label and count as irrelevant")
     if out is None:
         _say_scores(scores, len(label_scores.annotators(judgments)))
     else:
@@ -277,7 +277,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> Answ
 @MODE
 @click.option("--baseline", type=RUN, metavar="RUN", help="A run to compare with.")
 @click.option(
-    "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
+    "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="Allow a mean to be so much worse."
 )
 @click.option(
     "--unjudged-limit",
@@ -398,7 +398,7 @@ def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[Labe
         doubts.append(f"{len(lost)} labelled queries of the baseline were not asked: {'; '.join(lost[:_EXAMPLES])}")
     vanished = [delta.metric for delta in deltas if delta.status == "vanished"]
     if vanished:
-        doubts.append(f"no query can be paired for {', '.join(vanished)}")
+        doubts.append(f"there is no pair of queries for {', '.join(vanished)}")
     return doubts
 
 

@@ -233,7 +233,7 @@ def _labelled(judgments: Sequence[RetrievalJudgment], lists: Lists) -> tuple[dic
             other = seen.setdefault(record, key)
             if other != key:
                 raise UsageError(
-                    f"{quoted(other)} and {quoted(key)} are the same query to the labels (record {quoted(record)})",
+                    f"{quoted(other)} and {quoted(key)} have the same query in the labels (record {quoted(record)})",
                     hint="Name the queries by their record_uuid, or ask each question once.",
                 )
     return by_record, labelled
@@ -261,5 +261,5 @@ def _caveat(missing: int, total: int, k: int, limit: float) -> str:
         return ""
     return (
         f"{missing} of the {total} chunks in the first {k} ({percent(missing / total)}, limit {percent(limit)}) have "
-        f"no label and count as irrelevant: these numbers say little about the run until more of them are judged."
+        f"no label and count as irrelevant: judge more of them before you trust these numbers."
     )

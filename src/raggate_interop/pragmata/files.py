@@ -91,7 +91,7 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
         content["top_k"] = scores.top_k
     for name, score in scores.metrics.items():
         if score is None and name != _NULLABLE:
-            raise UsageError(f"{name} has no value, and a score report cannot say so")
+            raise UsageError(f"{name} has no value, and a score report cannot express that")
         content[name] = None if score is None else _written_score(score)
     path = directory / f"{scores.task}_scores.json"
     write_file(path, dumps(content, pretty=True))

@@ -136,7 +136,7 @@ def _record(value: object, place: str) -> CanonicalRecord:
     row = typed(_Record, value, place)
     documents = {chunk.chunk_id: chunk.doc_id for chunk in row.chunks}
     if len(documents) < len(row.chunks):
-        raise UsageError(f"{place}: a chunk_id occurs twice")
+        raise UsageError(f"{place}: a chunk_id occurs twice: remove one")
     return CanonicalRecord(query=row.query, documents=documents, language=row.language)
 
 

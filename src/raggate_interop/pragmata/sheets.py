@@ -52,7 +52,7 @@ def read_sheet(data: bytes, name: str, *, task: Task | None = None) -> Sheet:
 
 
 def _task(table: Table, wanted: Task | None) -> Task:
-    # a damaged header is told best against the task it is nearest to
+    # report a damaged header against the task that it is nearest to
     present = {task: sum(label in table.columns for label in LABELS[task]) for task in TASKS}
     task: Task = wanted if wanted is not None else max(TASKS, key=lambda name: present[name] / len(LABELS[name]))
     if not present[task]:

@@ -49,7 +49,7 @@ def substrate() -> None:
 @click.option(
     "--exact",
     is_flag=True,
-    help="The numbers of their own code for that shape: the skill's scripts (by_mode), the catalog's harness (bare).",
+    help="Compute as their own code for that shape: the skill's scripts (by_mode), the catalog's harness (bare).",
 )
 @choice("--heading", "seed", "build_metrics", "heading_bias", help="The definition of heading_dominance_rate.")
 @click.option(
@@ -100,14 +100,16 @@ def score(
 @substrate.command()
 @click.argument("metrics", type=FILE)
 @click.argument("baseline", type=FILE)
-@click.option("--threshold", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse is allowed.")
-@click.option("--thresholds", "thresholds_file", type=FILE, help="By metric: JSON, or an experiment's spec.md.")
+@click.option(
+    "--threshold", type=FiniteRange(0, 1), default=0.05, show_default=True, help="Allow metrics to be so much worse."
+)
+@click.option("--thresholds", "thresholds_file", type=FILE, help="Limits by metric: JSON, or an experiment's spec.md.")
 @click.option("--strict", is_flag=True, help="Allow nothing to get worse.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Do not judge smaller buckets.")
 @click.option("--allow-vanished", is_flag=True, help="Let buckets, metrics and queries vanish.")
-@click.option("--floors", is_flag=True, help="Demand the catalog's minima by retriever and difficulty too.")
+@click.option("--floors", is_flag=True, help="Also require the catalog's minima by retriever and difficulty.")
 @click.option("--floors-file", type=FILE, help="JSON: minima by mode, difficulty (or overall) and metric.")
-@click.option("--heading-limits", is_flag=True, help="Demand the maxima of heading_bias too.")
+@click.option("--heading-limits", is_flag=True, help="Also require the maxima of heading_bias.")
 @click.option("--manifest", type=FILE, help="scenario_manifest.json: the targets of its scenarios.")
 @click.option("--as-written", is_flag=True, help="Judge as compare_baseline.py does, mistakes included.")
 @click.option("--output", type=FILE, help="Write comparison.json here.")
@@ -147,7 +149,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     if unknown := sorted(policy.thresholds.keys() - told):
         warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
     if undirected := gate.undirected(comparison):
-        warn(f"raggate has no metric of these names, of which more is taken to be better: {', '.join(undirected)}")
+        warn(f"raggate has no metric of these names, and assumes that more is better: {', '.join(undirected)}")
     _say_comparison(comparison)
     content = gate.report(comparison, now(), baseline=stored.resolve(), current=metrics.resolve())
     if output is not None:
@@ -164,7 +166,7 @@ def baseline() -> None:
 @click.argument("metrics", type=FILE)
 @click.option("--dir", "directory", type=FILE, required=True, help="The directory of baselines.")
 @click.option("--record", type=FILE, help="The run record METRICS belongs to, if METRICS is not a run record itself.")
-@click.option("--key", help="A key of your own, in place of the one of a run record.")
+@click.option("--key", help="Use this key, instead of that of a run record.")
 @click.option("--force", is_flag=True, help="Replace a baseline of this key.")
 def update(
     metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool
@@ -241,7 +243,7 @@ def _say_comparison(comparison: Comparison) -> None:
         if limit.broken or limit.value is None:
             click.echo(log_line(f"limit: {limit}"))
     if comparison.levelled:
-        click.echo("the shape of one of the files has no overall: only difficulties are compared")
+        click.echo("one of the files has no overall, so only difficulties are compared")
     states = ("REGRESSED", "IMPROVED", "OK", "TOO FEW")
     counts = (f"{sum(row.status == state for row in comparison.rows)} {state.lower()}" for state in states)
     click.echo(", ".join(counts))

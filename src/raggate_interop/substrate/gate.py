@@ -51,7 +51,7 @@ SCENARIOS: Limits = {
         "hybrid": {"diversity_rate": 0.60, "hit_at_5": 0.70},
     },
 }
-"""Targets by scenario, then by mode: minima, and maxima for rates of which less is better."""
+"""Targets by scenario, then by mode: minima, or maxima for rates that should be low."""
 DEFAULT_THRESHOLD = 0.05
 COUNT = "count"
 Status = Literal["REGRESSED", "IMPROVED", "OK", "TOO FEW"]

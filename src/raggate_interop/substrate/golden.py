@@ -158,7 +158,7 @@ def _refuse_repeated(queries: Sequence[Query], name: str) -> None:
             if modes is None or taken is None or modes & taken:
                 raise UsageError(
                     f"{name}: query {number}: {quoted(query.query, limit=80)} is already in {other}",
-                    hint="A query is known by its text and mode: let retriever_types keep the two apart.",
+                    hint="Text and mode identify a query: give the two different retriever_types.",
                 )
         texts[query.query].append((number, modes))
 

@@ -34,7 +34,7 @@ def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
     slugs = sorted({query.scenario for query in queries.queries if query.scenario})
     for slug in scenarios:
         if slug not in slugs:
-            raise UsageError(f"{name}: no query of scenario {slug!r}; known: {', '.join(slugs) or 'none'}")
+            raise UsageError(f"{name}: no query of scenario {slug!r}. Known: {', '.join(slugs) or 'none'}")
     return replace(queries, queries=tuple(query for query in queries.queries if query.scenario in scenarios))
 
 
@@ -63,7 +63,10 @@ def scored(
         corpus: a corpus.jsonl, for titles, bodies and clusters.
     """
     if "limit" in depths:
-        raise UsageError("--limit goes with --exact --shape by_mode", hint="Otherwise hits are at 1, 3, 5 and 10.")
+        raise UsageError(
+            "--limit needs --exact --shape by_mode",
+            hint="Add both, or remove --limit. Hits are then at 1, 3, 5 and 10.",
+        )
     clusters = None
     if corpus is not None:
         documents = read_corpus(corpus)
@@ -72,7 +75,7 @@ def scored(
         clusters = {name: str(cluster) for name, cluster in by_document.items() if cluster is not None}
     joined = substrate_metrics.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
     if len(joined.missing) == len(joined.asked):
-        raise CannotTell("no query goes with the results", hint="Queries and results are joined by text and mode.")
+        raise CannotTell("no query matches the results", hint="Queries and results are joined by text and mode.")
     definitions = substrate_metrics.Definitions(heading=heading, clusters=clusters, **depths)
     definitions = replace(definitions, cutoffs=tuple(sorted({*definitions.cutoffs, definitions.k})))
     return substrate_metrics.score(joined.asked, definitions), joined
@@ -96,7 +99,7 @@ def exact(
         else:
             table = substrate_metrics.run_skill(joined.asked, **depths)
     if not table:
-        raise CannotTell("no query goes with the results", hint="The bare shape asks by retriever_types alone.")
+        raise CannotTell("no query matches the results", hint="The bare shape asks by retriever_types alone.")
     return table, joined
 
 
@@ -138,7 +141,7 @@ def limits(
     targets = gate.SCENARIOS if manifest is None else read_targets(manifest)
     for slug in scenarios or (targets if manifest is not None else ()):
         if slug not in targets:
-            raise UsageError(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}")
+            raise UsageError(f"--scenario {slug!r} has no targets. Known: {', '.join(targets)}")
         wanted.append(gate.targets(targets[slug]))
     # of the catalog's own those count whose mode and difficulty are there, of what somebody wrote down all
     checked = [*gate.check_limits(current, gate.EVAL_THRESHOLDS)] if floors else []

@@ -339,7 +339,7 @@ def dominance_of_query(results: Sequence[Row], fields: Fields) -> float | None:
 
 
 def dominance_of_results(lists: Sequence[Sequence[Row]], mode: str, k: int, threshold: float) -> float:
-    """(b) `build_metrics.py`: share of all results in the first k of which the lexical channel makes up the score.
+    """(b) `build_metrics.py`: share of the first k results whose score comes from the lexical channel.
 
     That is max(fts, retrieval) / score >= threshold; without scores by channel every result of bm25 counts. A score of
     0 or less never counts. 0 for no results.

@@ -157,7 +157,7 @@ def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def _unambiguous(path: Path) -> Any:
-    """Read JSON of which nobody reads something else: a key that stands twice in an object is refused."""
+    """Parse JSON, and refuse a key that an object has twice: readers would differ on it."""
     data = read_bytes(path)
     value = parse(data, str(path))
     try:

@@ -98,7 +98,7 @@ def read_record(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict) or not {"metrics", "settings", "corpus"} <= value.keys():
         raise UsageError(
             f"{path} is not a run record, so it has no key",
-            hint="It needs corpus, queries, settings and metrics; or name a run record (--record) or a key (--key).",
+            hint="Name a record (--record) or a key (--key). A record has corpus, queries, settings and metrics.",
         )
     return dict(check(_RECORD, value, str(path)))
 

@@ -106,7 +106,7 @@ def from_run(run: Run) -> tuple[dict[str, Any], ...]:
             pair = f"{first.case_id} ({first.mode}) and {result.case_id} ({result.mode})"
             raise UsageError(
                 f"run {run.run_id}: {pair} ask {item.case.question[:80]!r} in one mode, {mode}",
-                hint="A row is known by its text and mode: ask a text once in each mode.",
+                hint="Text and mode identify a row: ask a text once in each mode.",
             )
     return tuple(_row(item) for item in run.results)
 

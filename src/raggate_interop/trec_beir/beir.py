@@ -103,7 +103,7 @@ def _cells(line: bytes, place: str, *, first: bool) -> list[str]:
         return []
     cells = text.split("\t")
     if len(cells) != len(HEADER) or not all(cells):
-        raise UsageError(f"{place}: expected three columns set apart by tabs: {', '.join(HEADER)}")
+        raise UsageError(f"{place}: expected three columns with tabs between: {', '.join(HEADER)}")
     return cells
 
 
@@ -111,7 +111,7 @@ def _check_header(cells: list[str], name: str) -> None:
     if tuple(cells) != HEADER:
         raise UsageError(
             f"{name}:1: expected the header {', '.join(HEADER)}",
-            hint="A file without header has lost its first judgement in every tool that skips one. Add it.",
+            hint="Add the header, because other tools skip the first line.",
         )
 
 
@@ -121,7 +121,7 @@ def _cell(text: str) -> bytes:
     except UnicodeEncodeError:
         raise UsageError(f"id {quoted(text)} is not Unicode text") from None
     if not written or set(text) & set("\t\r\n"):
-        raise UsageError(f"id {quoted(text)} is empty or contains a tab or a line end, which qrels cannot say")
+        raise UsageError(f"id {quoted(text)} is empty or contains a tab or a line end, which qrels cannot express")
     return written
 
 

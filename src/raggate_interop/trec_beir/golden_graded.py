@@ -41,7 +41,7 @@ def read_trec(qrels: Path, topics: Path) -> Graded:
     """Read a qrels file with the topics it judges.
 
     Args:
-        topics: a line `id<TAB>text` for each query, or the `<top>` blocks of TREC, of which the titles are read.
+        topics: a line `id<TAB>text` for each query, or the titles of TREC's `<top>` blocks.
     """
     return Graded(queries=_topics(topics), qrels=trec.read_qrels(qrels))
 
@@ -50,11 +50,11 @@ def write_trec(graded: Graded, qrels: Path, topics: Path) -> None:
     """Write a qrels file, and topics as lines `id<TAB>text`."""
     for name, text in graded.queries.items():
         if not name or any(sign.isspace() for sign in name):
-            raise UsageError(f"id {quoted(name)} is empty or contains white space, which topics cannot say")
+            raise UsageError(f"id {quoted(name)} is empty or contains white space, which a topics file cannot express")
         if not text.strip() or text != text.strip() or set(text) & set("\t\r\n"):
             raise UsageError(
-                f"case {quoted(name)}: the question is blank, contains a tab or a line end, or begins or ends with "
-                "white space, which topics cannot say"
+                f"question {quoted(name)}: it is blank, contains a tab or a line end, or begins or ends with "
+                "white space, which a topics file cannot express"
             )
     with write_whole(topics) as stream:
         for name, text in graded.queries.items():
@@ -94,7 +94,7 @@ def rows(graded: Graded) -> dict[str, dict[str, Any]]:
 
 
 def refused(graded: Graded, unit: Unit) -> tuple[Note, ...]:
-    """Name the queries of which nothing that was judged is relevant, as `to_cases` makes them cases to abstain from."""
+    """Name the queries without a relevant judgement: `to_cases` makes them cases to abstain from."""
     why = f"no {unit} is relevant, so it became one to abstain from"
     return tuple(
         note(name, "answerable", "changed", why)

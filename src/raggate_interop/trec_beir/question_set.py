@@ -1,4 +1,4 @@
-"""A BEIR folder -> questions: each query with the texts of its relevant documents, any of which answers it."""
+"""A BEIR folder -> questions: each query with the texts of its relevant documents. Any of them answers it."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _token(text: str) -> bytes:
     # a byte order mark at the very beginning of a file would be lost
     if written.split() != [written] or text.startswith("\ufeff"):
         raise UsageError(
-            f"id {quoted(text)} is empty or contains white space, which TREC files cannot say",
+            f"id {quoted(text)} is empty or contains white space, which TREC files cannot express",
             hint="Use JSON lines or a BEIR folder for such ids.",
         )
     return written
@@ -344,7 +344,7 @@ def _split_lines(chunk: bytes, first: int, columns: Sequence[str], name: str) ->
         if len(parts) != len(columns):
             raise UsageError(
                 f"{name}:{number}: {len(parts)} columns, expected {len(columns)}: {', '.join(columns)}",
-                hint="Columns are set apart by white space, so an id cannot hold any.",
+                hint="White space separates columns, so an id cannot contain any.",
             )
         try:
             fields += [part.decode() for part in parts]

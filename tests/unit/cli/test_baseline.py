@@ -47,7 +47,7 @@ SHOWN = """\
 baselines/notes.json: baseline of suite notes
   run         run-1
   measured    2026-01-02T03:04:05Z, 100 days ago, stale after 90 days
-  commit      abcdef0123456789, with changes that were not committed
+  commit      abcdef0123456789, with uncommitted changes
   promoted by maria
   reason      New chunker
   replaced    run-0

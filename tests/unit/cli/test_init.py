@@ -125,8 +125,8 @@ def test_editors_know_the_schema(tmp_path: Path) -> None:
     ("there", "advice"),
     [
         (None, ""),
-        ("*.log\n", "Add to .dockerignore: golden, baselines and .raggate, which"),
-        ("/golden/\n.raggate\n", "Add to .dockerignore: baselines, which"),
+        ("*.log\n", "Add to .dockerignore: golden, baselines and .raggate, so that"),
+        ("/golden/\n.raggate\n", "Add to .dockerignore: baselines, so that"),
         ("golden\nbaselines\n.raggate\n", ""),
     ],
 )

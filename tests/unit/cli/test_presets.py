@@ -186,5 +186,5 @@ def test_another_address() -> None:
 
 def test_an_unknown_preset() -> None:
     """All there are are named, and the nearest."""
-    with pytest.raises(UsageError, match=r"expected one of basic-memory, .*chroma.*did you mean 'opensearch'"):
+    with pytest.raises(UsageError, match=r"expected one of basic-memory, .*chroma.*Did you mean 'opensearch'"):
         first_config.preset("opensarch", "")

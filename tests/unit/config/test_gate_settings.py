@@ -36,7 +36,7 @@ def test_a_fault_is_variables_or_a_patch() -> None:
         ("faults: {a: {patch: /a.patch}}", "expected a relative path inside the repository"),
         ("faults: {../a: {env: {X: '1'}}}", "faults"),
         ("faults: {a: {env: {'X=Y': '1'}}}", "faults.a.env"),
-        ("faults: {a: {path: b}}", "unknown key 'faults.a.path'; did you mean 'patch'?"),
+        ("faults: {a: {path: b}}", "unknown key 'faults.a.path'. Did you mean 'patch'?"),
     ],
 )
 def test_mistakes_are_named(section: str, message: str) -> None:

@@ -129,12 +129,12 @@ def text_with(judges: str, vault: str = "notes") -> bytes:
     [
         (
             "cassette: .git/config",
-            "raggate.yml:3: judges.cassette: expected a file that is committed; found '.git/config'",
+            "raggate.yml:3: judges.cassette: expected a file that is committed, found '.git/config'",
         ),
         ("cassette: a/.GIT/hooks/c", "judges.cassette: expected a file that is committed"),
         (
             "cassette: notes/c.jsonl",
-            "judges.cassette: expected a file outside the notes; found 'notes/c.jsonl' in vault",
+            "judges.cassette: expected a file outside the notes, found 'notes/c.jsonl' in vault",
         ),
         ("cassette: notes", "judges.cassette: expected a file outside the notes"),
         ("canary: notes/sub/canary.jsonl", "judges.canary: expected a file outside the notes"),

@@ -41,7 +41,7 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
 @each_row(
     ("mcp", "more", "said"),
     [
-        ({"body": {"query": "{quesion}"}}, {}, "did you mean {question}"),
+        ({"body": {"query": "{quesion}"}}, {}, "Did you mean {question}"),
         ({"body": {"query": "key"}}, {}, "expected {question} in 'body'"),
         ({"text": "xml"}, {}, "expected `json`, `blocks`, or names of the parts of a block"),
         ({"text": "{path}{text}"}, {}, "expected something between two parts"),

@@ -82,9 +82,9 @@ def test_what_cannot_be_said(key: str) -> None:
     [
         ({"build": {}}, "expected exactly one of 'image' and 'build'"),
         ({"image": None}, "expected exactly one of 'image' and 'build'"),
-        ({"build": "."}, "api.container.build: expected a mapping, as in `build: {context: .}`; found '.'"),
-        ({"build": "a: b"}, "as in `build: {context: 'a: b'}`; found 'a: b'"),
-        ({"build": 3}, "api.container.build: expected a mapping; found 3"),
+        ({"build": "."}, "api.container.build: expected a mapping, as in `build: {context: .}`, found '.'"),
+        ({"build": "a: b"}, "as in `build: {context: 'a: b'}`, found 'a: b'"),
+        ({"build": 3}, "api.container.build: expected a mapping, found 3"),
         ({"port": None}, "container: expected 'port', at which the API listens"),
         ({"port": 0}, "greater than or equal to 1"),
         ({"image": "-v /:/host"}, "raggate.yml:3: api.container.image: expected the name of an image"),
@@ -115,7 +115,7 @@ def test_what_cannot_be_said(key: str) -> None:
         ({"writable": ["/vaults/notes"]}, "expected 'writable' outside /vaults"),
         ({"user": "a b"}, "expected text that matches"),
         ({"build": {"context": "../x"}, "image": None}, "relative path inside the repository"),
-        ({"imagee": "x"}, "did you mean 'image'?"),
+        ({"imagee": "x"}, "Did you mean 'image'?"),
     ],
 )
 def test_refused(change: dict[str, Any], message: str) -> None:
@@ -129,7 +129,7 @@ def test_refused(change: dict[str, Any], message: str) -> None:
         ({"services": {"db": {"image": "a:b:c"}}}, "api.services.db.image: expected the name of an image"),
         ({"services": {"api": {"image": "x"}}}, "its log would be raggate's own"),
         ({"services": {"Db": {"image": "x"}}}, "expected text that matches"),
-        ({"services": {"db": {"image": "x", "imag": 1}}}, "did you mean 'image'?"),
+        ({"services": {"db": {"image": "x", "imag": 1}}}, "Did you mean 'image'?"),
     ],
 )
 def test_refused_beside_a_container(api: dict[str, Any], message: str) -> None:

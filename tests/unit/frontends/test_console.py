@@ -149,4 +149,4 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else find(name))
     assert main.run_command([*arguments]) == 2
     shown = capsys.readouterr().err
-    assert f"{missing}, which the basic installation leaves out\n  Install it: python3 -m pip install " in shown
+    assert f"{missing}, which are not installed\n  Install what is missing: python3 -m pip install " in shown

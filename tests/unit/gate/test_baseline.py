@@ -219,7 +219,7 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
         pytest.param({}, NEITHER, id="no-schema"),
         pytest.param(
             {"schema": "raggate/baseline/2"},
-            "schema is 'raggate/baseline/2', and this raggate reads",
+            "schema is 'raggate/baseline/2', but this raggate reads",
             id="newer-schema",
         ),
         pytest.param(

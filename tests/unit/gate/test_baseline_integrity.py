@@ -41,22 +41,25 @@ def refusal(value: object) -> UsageError:
 
 
 EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "no-cases": (lambda value: value["cases"].clear(), "counts.hybrid.overall: says 6, but there are 0 such cases"),
-    "a-case-less": (lambda value: value["cases"].pop(0), "counts.hybrid.overall: says 6, but there are 5 such cases"),
+    "no-cases": (lambda value: value["cases"].clear(), "counts.hybrid.overall: says 6, but there are 0 such questions"),
+    "a-case-less": (
+        lambda value: value["cases"].pop(0),
+        "counts.hybrid.overall: says 6, but there are 5 such questions",
+    ),
     "a-case-and-its-count-less": (
         lambda value: (
             value["cases"].pop(0),
             value["counts"]["hybrid"].update({OVERALL: 5, "tag=0": 2}),
         ),
-        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but the cases make 0.8000 of 5",
+        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but its questions make 0.8000 of 5",
     ),
     "a-value-zeroed": (
         lambda value: value["cases"][5]["values"].update(hit_at_5=0.0),
-        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but the cases make 0.5000 of 6",
+        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but its questions make 0.5000 of 6",
     ),
     "a-value-null": (
         lambda value: value["cases"][5]["values"].update(hit_at_5=None),
-        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but the cases make 0.6000 of 5",
+        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but its questions make 0.6000 of 5",
     ),
     "a-hit-of-minus-nine": (
         lambda value: value["cases"][5]["values"].update(hit_at_5=-9.0),
@@ -64,15 +67,15 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "a-lower-mean": (
         lambda value: value["aggregates"]["hybrid"][OVERALL].update(hit_at_5=[0.1, 6]),
-        "aggregates.hybrid.overall.hit_at_5: says 0.1000 of 6, but the cases make 0.6667 of 6",
+        "aggregates.hybrid.overall.hit_at_5: says 0.1000 of 6, but its questions make 0.6667 of 6",
     ),
     "a-mean-that-is-gone": (
         lambda value: value["aggregates"]["hybrid"][OVERALL].pop("hit_at_5"),
-        "aggregates.hybrid.overall.hit_at_5: says – of 0, but the cases make 0.6667 of 6",
+        "aggregates.hybrid.overall.hit_at_5: says – of 0, but its questions make 0.6667 of 6",
     ),
     "a-slice-that-is-gone": (
         lambda value: (value["aggregates"]["hybrid"].pop("tag=0"), value["counts"]["hybrid"].pop("tag=0")),
-        "counts.hybrid.tag=0: says 0, but there are 3 such cases",
+        "counts.hybrid.tag=0: says 0, but there are 3 such questions",
     ),
 }
 

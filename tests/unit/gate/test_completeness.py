@@ -148,12 +148,12 @@ NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
         pytest.param({"suite": "other"}, "the baseline is of suite 'other', this run of 'default'", id="suite"),
         pytest.param(
             {"fingerprint": {**FINGERPRINT, "k": 10}},
-            "the number of chunks requested (ask.k) changed: 10 in the baseline, 5 now",
+            "the number of passages requested (ask.k) changed: 10 in the baseline, 5 now",
             id="k",
         ),
         pytest.param(
             {"fingerprint": {key: value for key, value in FINGERPRINT.items() if key != "k"}},
-            "the number of chunks requested (ask.k) changed: None in the baseline, 5 now",
+            "the number of passages requested (ask.k) changed: None in the baseline, 5 now",
             id="k-not-told",
         ),
         pytest.param(

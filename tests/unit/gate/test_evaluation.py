@@ -54,7 +54,7 @@ def test_each_question_that_is_not_found_is_told_with_its_why() -> None:
         ("elsewhere", "absent", None, "the note is at rank 1, but with another section"),
         ("empty", "absent", None, "nothing was retrieved"),
         ("failed", "absent", None, "the call failed: no answer within 60 s"),
-        ("gone", "absent", None, "not among the 3 chunks returned"),
+        ("gone", "absent", None, "not among the 3 passages returned"),
         ("low", "absent", 7, "is below rank 5, where a question no longer counts as found"),
     ]
 

@@ -53,7 +53,7 @@ def test_an_empty_field_says_what_it_costs(chunk: dict[str, Any], field: str, co
     [
         (65, 510, {}),
         (0, 0, {}),
-        (65, None, {"chunks": "fewer chunks"}),
+        (65, None, {"chunks": "fewer passages"}),
         (None, 510, {"documents": "without some of your notes"}),
         (None, None, {"documents": "without some of your notes"}),
     ],
@@ -97,13 +97,13 @@ def test_places_are_those_of_the_configuration() -> None:
     ("chunk", "said"),
     [
         ({"rel_path": "/data/a.md"}, "chunks.path_prefix '/data/' removes what comes before"),
-        ({"rel_path": ""}, "notes_exist: 1 of 1 chunk without the path of a note"),
-        ({"rel_path": "b.md"}, "notes_exist: 1 of 1 chunk: the vault has no note with such a path: 'b.md'"),
+        ({"rel_path": ""}, "notes_exist: 1 of 1 passage without the path of a note"),
+        ({"rel_path": "b.md"}, "notes_exist: 1 of 1 passage: the vault has no note with such a path: 'b.md'"),
         (
             {"heading_path": "# Zebra"},
-            "headings_exist: 1 of 1 chunk: headings that the note does not have, such as a.md",
+            "headings_exist: 1 of 1 passage: headings that the note does not have, such as a.md",
         ),
-        ({"text": "zebras graze on wide plains of grass"}, "text_in_note: 1 of 1 chunk: a text that is not in"),
+        ({"text": "zebras graze on wide plains of grass"}, "text_in_note: 1 of 1 passage: a text that is not in"),
     ],
 )
 def test_what_the_notes_say_against_it_breaks_the_gate(chunk: dict[str, Any], said: str) -> None:
@@ -122,7 +122,7 @@ def test_what_the_notes_say_against_it_breaks_the_gate(chunk: dict[str, Any], sa
 @each_row(
     ("test", "said"),
     [
-        (examined(), "the list of chunks is empty"),
+        (examined(), "the list of passages is empty"),
         (examined(failure=make_failure()), "no answer within 60 s"),
     ],
 )

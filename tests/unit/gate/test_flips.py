@@ -110,7 +110,7 @@ class TestGroups:
             answered(self.CASE, self.FIRST, OTHERS[0], self.SECOND),
         )
         assert (found.metric, found.before, found.after) == ("recall_all_at_5", 3, None)
-        assert (found.gold, found.why) == ("b.md › A", "not among the 3 chunks returned")
+        assert (found.gold, found.why) == ("b.md › A", "not among the 3 passages returned")
         assert found.displaced_by == "other2.md › A"
 
     def test_second_passage_fell(self) -> None:
@@ -121,7 +121,7 @@ class TestGroups:
         assert (found.before, found.after, found.why) == (
             2,
             7,
-            "b.md › A: fell from rank 2 among the 7 chunks returned",
+            "b.md › A: fell from rank 2 among the 7 passages returned",
         )
 
     def test_completed(self) -> None:
@@ -152,7 +152,7 @@ class TestAbstention:
         """It breaks when the API stops abstaining, and names what was retrieved first."""
         found = broke(self.answer(OTHERS[0], abstained=False), self.answer(abstained=True))
         assert (found.metric, found.gold, found.displaced_by) == ("abstention_accuracy", "(should abstain)", None)
-        assert found.why == "the first chunk retrieved is other1.md › A"
+        assert found.why == "the first passage retrieved is other1.md › A"
 
 
 class TestDisplacedBy:
@@ -163,7 +163,7 @@ class TestDisplacedBy:
         before = answered(None, OTHERS[0], GOLD)
         now = answered(None, OTHERS[0], OTHERS[0], OTHERS[1])
         found = broke(now, before)
-        assert (found.displaced_by, found.why) == ("other2.md › A", "not among the 2 chunks returned")
+        assert (found.displaced_by, found.why) == ("other2.md › A", "not among the 2 passages returned")
 
     @each_row(
         ("now", "risen"),
@@ -242,7 +242,7 @@ def test_each_mode_flips_on_its_own() -> None:
     ranks = {"bm25": 1, "hybrid": None}
     pairs = [(make_case_score(mode=mode), make_case_score(mode=mode, rank=rank)) for mode, rank in ranks.items()]
     found = find_flips(make_run(*items), pairs, 5)
-    assert [(item.mode, item.why) for item in found] == [("hybrid", "not among the 2 chunks returned")]
+    assert [(item.mode, item.why) for item in found] == [("hybrid", "not among the 2 passages returned")]
     assert found[0].trace_id == "trace-hybrid"
 
 
@@ -277,9 +277,9 @@ def test_ranks_of_other_labels_explain_nothing() -> None:
         )
         decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", now.case.id): ("mrr_at_10",)})
         (found[name],) = find_fallen(make_run(now), comparison, decided, 5)
-    assert (found["same"].before, found["same"].why) == (1, "fell among the 10 chunks returned")
+    assert (found["same"].before, found["same"].why) == (1, "fell among the 10 passages returned")
     assert (found["relabelled"].before, found["relabelled"].since) == (1, "relabelled")
-    assert found["relabelled"].why == "every expected passage is among the 10 chunks returned, the first at rank 3"
+    assert found["relabelled"].why == "every expected passage is among the 10 passages returned, the first at rank 3"
 
 
 REFUSED = {"hit_at_5": 1.0, "false_abstention_rate": 1.0}

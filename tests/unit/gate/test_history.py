@@ -134,7 +134,7 @@ def test_a_side_that_a_merge_did_not_take_is_not_told(git: Git, root: Path) -> N
         pytest.param(b"{", "not valid JSON", id="cut"),
         pytest.param(b"\xff\xfe", "not valid JSON", id="binary"),
         pytest.param(b"[]", "not a baseline", id="foreign"),
-        pytest.param(b'{"schema": "raggate/baseline/9"}', "schema is 'raggate/baseline/9', and", id="newer"),
+        pytest.param(b'{"schema": "raggate/baseline/9"}', "schema is 'raggate/baseline/9', but", id="newer"),
         pytest.param(b'{"schema": "raggate/baseline/1"}', "damaged at", id="damaged"),
         pytest.param(None, "deleted by this commit", id="deleted"),
     ],

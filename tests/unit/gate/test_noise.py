@@ -72,7 +72,7 @@ def test_what_was_asked_more_often_is_told_so() -> None:
     held = comparison(stored={}, own={"repeated": {**counts, "modes": 2}})
     differing, failed = (reason.message for reason in unsteady(held))
     assert differing.startswith(
-        "asked 3 times, 6 of 18 questions (counted in each mode) returned other chunks or another order "
+        "asked 3 times, 6 of 18 questions (counted in each mode) returned other passages or another order "
         "(rank-biased overlap 0.81, 4 flip hit_at_1)"
     )
     assert failed == "2 of 20 questions (counted in each mode) got no answer more than once"
@@ -96,7 +96,7 @@ def test_what_a_promoted_run_will_let_pass() -> None:
     )
     sample = Repeated(asked=10, failed=0, differ=3)
     (sampled,) = kept(run({repeats.KEY: sample.stored()}))
-    assert "asked twice, 3 of 10 questions returned other chunks" in sampled.message
+    assert "asked twice, 3 of 10 questions returned other passages" in sampled.message
     assert "calibrate" not in calibrated.message
     assert sampled.message.endswith(
         "the baseline is a single run: measure the noise with `raggate calibrate --boot-each` (10 calls) and "

@@ -62,7 +62,7 @@ def test_the_same_files_are_an_empty_preview() -> None:
 @each_row(
     ("config", "reasons"),
     [
-        ({"ask": {"k": 7}}, ("the number of chunks requested (ask.k) changed: 10 in the baseline, 7 now",)),
+        ({"ask": {"k": 7}}, ("the number of passages requested (ask.k) changed: 10 in the baseline, 7 now",)),
         ({"suite": "b"}, ("the baseline is of suite 'default', this run of 'b'",)),
         ({"ask": {"modes": ["bm25"]}}, ("no mode in common: hybrid in the baseline, bm25 now",)),
         (

@@ -149,7 +149,7 @@ def test_the_same_heading_below_another_one(told: str, why: str) -> None:
 @each_row(
     ("told", "why"),
     [
-        ("", "let it return the headings above each chunk, find them by the text (`heading_path: {from: text}`), or"),
+        ("", "let it return the headings above each passage, find them by the text (`heading_path: {from: text}`), or"),
         ("# Log > ## Monday", "some of the headings alone: golden set '# Log > ## Monday > ### Actions', API '# Log"),
         ("### Actions", "API '### Actions'; `heading_path: {from: text}` finds the others"),
         ("# Log > ## mon-day > ### actions!", "the API writes headings differently"),

@@ -85,7 +85,7 @@ def test_other_settings() -> None:
     """Settings that make means of different things are named, and so are cut-offs that are gone."""
     before = baseline(1, 2, 1, 3, fingerprint={**SAME, "k": 10, "cutoffs": [1, 3]})
     assert found(before) == [
-        ("other-settings", "k", "the number of chunks requested (ask.k) changed: 10 in the baseline, 5 now"),
+        ("other-settings", "k", "the number of passages requested (ask.k) changed: 10 in the baseline, 5 now"),
         ("other-settings", "score.k", "cut-offs not scored any more: 3"),
     ]
 

@@ -274,7 +274,7 @@ def config_of(*given: Waiver) -> Config:
             id="metric",
         ),
         pytest.param(
-            waiver(mode="bm25"), "raggate.yml: waivers[0].mode: expected one of hybrid; found 'bm25'", id="mode"
+            waiver(mode="bm25"), "raggate.yml: waivers[0].mode: expected one of hybrid, found 'bm25'", id="mode"
         ),
     ],
 )

@@ -62,7 +62,7 @@ def test_what_is_wrong(expression: str) -> None:
     """What is no expression is refused, with what to write."""
     with pytest.raises(UsageError, match="-k") as caught:
         compiled(expression)
-    assert caught.value.hint.startswith("Write words with and, or, not")
+    assert caught.value.hint.startswith("Combine words with and, or, not")
 
 
 def test_not_without_end() -> None:

@@ -72,22 +72,24 @@ TWO = [GOLD, {"rel_path": "b.md"}]
     ("changes", "message"),
     [
         pytest.param({"id": ...}, "key 'id' is missing", id="no id"),
-        pytest.param({"id": ""}, "case '': id: expected at least 1 character(s); found ''", id="empty id"),
+        pytest.param({"id": ""}, "question '': id: expected at least 1 character(s), found ''", id="empty id"),
         pytest.param({"id": "x" * 201}, "id: expected", id="id too long"),
-        pytest.param({"answerable": 1}, "case 'q1': answerable: expected a valid boolean; found 1", id="1 for true"),
-        pytest.param({"anwserable": True}, "unknown key 'anwserable'; did you mean 'answerable'?", id="unknown key"),
-        pytest.param({"tags": "work"}, 'tags: expected a list, such as ["work"]; found ', id="text for a list"),
-        pytest.param({"k": 0}, "k: expected greater than or equal to 1; found 0", id="k"),
-        pytest.param({"gold_supports": GOLD}, "gold_supports: expected a list; found", id="one support without a list"),
+        pytest.param(
+            {"answerable": 1}, "question 'q1': answerable: expected a valid boolean, found 1", id="1 for true"
+        ),
+        pytest.param({"anwserable": True}, "unknown key 'anwserable'. Did you mean 'answerable'?", id="unknown key"),
+        pytest.param({"tags": "work"}, 'tags: expected a list, such as ["work"], found ', id="text for a list"),
+        pytest.param({"k": 0}, "k: expected greater than or equal to 1, found 0", id="k"),
+        pytest.param({"gold_supports": GOLD}, "gold_supports: expected a list, found", id="one support without a list"),
         pytest.param({"gold_supports": [{}]}, "key 'gold_supports[0].rel_path' is missing", id="no rel_path"),
         pytest.param(
             {"gold_supports": [{**GOLD, "headding_path": "x"}]},
-            "unknown key 'gold_supports[0].headding_path'; did you mean 'heading_path'?",
+            "unknown key 'gold_supports[0].headding_path'. Did you mean 'heading_path'?",
             id="unknown key of a support",
         ),
         pytest.param(
             {"gold_supports": [{**GOLD, "grade": 0}]},
-            "gold_supports[0].grade: expected greater than or equal to 1; found 0",
+            "gold_supports[0].grade: expected greater than or equal to 1, found 0",
             id="grade 0",
         ),
         pytest.param(
@@ -97,17 +99,19 @@ TWO = [GOLD, {"rel_path": "b.md"}]
         ),
         pytest.param(
             {"gold_supports": [GOLD, {"doc_id": "d", "chunk_id": "c"}]},
-            "gold_supports[1]: doc_id and chunk_id are given together, expected one of them",
+            "gold_supports[1]: doc_id and chunk_id cannot be combined: keep one of them",
             id="two names of a support",
         ),
         pytest.param(
             {"gold_supports": [{"doc_id": "d", "heading_path": "# A"}]},
-            "gold_supports[0].heading_path goes with rel_path, not with doc_id",
+            "gold_supports[0].heading_path belongs to rel_path, not to doc_id",
             id="a heading of an id",
         ),
         pytest.param({"gold_supports": []}, "answerable, but gold_supports is empty", id="answerable without label"),
         pytest.param(
-            {"answerable": False}, "not answerable, but gold_supports is not empty", id="label without answer"
+            {"answerable": False},
+            "not answerable, but gold_supports is not empty: remove it, or set answerable to true",
+            id="label without answer",
         ),
         pytest.param({"required_support_groups": []}, "expected at least one group, found none", id="no group"),
         pytest.param({"required_support_groups": [[]]}, "groups[0]: expected at least one index", id="an empty group"),
@@ -117,15 +121,15 @@ TWO = [GOLD, {"rel_path": "b.md"}]
             "required_support_groups[1][1]: expected an index from 0 to 1 into gold_supports, found 2",
             id="index too large in a second group",
         ),
-        pytest.param({"category": "multi_hop"}, "so required_support_groups is needed", id="multi_hop without groups"),
+        pytest.param({"category": "multi_hop"}, "add required_support_groups", id="multi_hop without groups"),
         pytest.param(
             {"category": "recency/conflict"},
-            "category is recency/conflict, so recency_conflict_rule is needed: cite_newer, acknowledge_both, cite_both",
+            "category is recency/conflict: add recency_conflict_rule, one of cite_newer, acknowledge_both, cite_both",
             id="recency without rule",
         ),
         pytest.param(
             {"recency_conflict_rule": "cite_both"},
-            "recency_conflict_rule goes with category 'recency/conflict', found category 'factual'",
+            "recency_conflict_rule needs category 'recency/conflict', found category 'factual'",
             id="rule without recency",
         ),
     ],
@@ -136,13 +140,13 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
     refused = refusal(b"\n" + lines(row))
     assert refused.startswith("g.jsonl:2: ")
     assert message in refused
-    assert "case 'q1'" in refused or "id" in changes
+    assert "question 'q1'" in refused or "id" in changes
 
 
 @each_row(
     ("data", "message"),
     [
-        pytest.param(b"", "g.jsonl: the golden set has no case", id="empty"),
+        pytest.param(b"", "g.jsonl: the golden set has no question", id="empty"),
         pytest.param(b"[1]\n", "g.jsonl:1: expected a JSON object, found [1]", id="a list"),
         pytest.param(b"<<<<<<< HEAD\n", "g.jsonl:1: unresolved merge conflict", id="conflict, ours"),
         pytest.param(b'"\xff"\n', "g.jsonl:1: not valid UTF-8 at byte 1 of the line", id="not UTF-8"),
@@ -153,7 +157,7 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
         ),
         pytest.param(
             lines(ROW, {**ROW, "id": "q2"}, ROW),
-            "g.jsonl:3: id 'q1' is already in line 1; if two branches each added it, rename or remove one",
+            "g.jsonl:3: id 'q1' is already in line 1: rename or remove one",
             id="duplicate id",
         ),
         pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' occurs twice", id="duplicate key"),
@@ -334,7 +338,7 @@ def test_labels_by_id(fields: dict[str, object], supports: tuple[str | None, ...
 )
 def test_a_misspelt_category_does_not_escape_its_rule(category: str, meant: str) -> None:
     """A category almost like one that has a rule is refused with the right name."""
-    assert f"category {category!r} has no rule; did you mean {meant!r}" in refusal(lines({**ROW, "category": category}))
+    assert f"category {category!r} has no rule. Did you mean {meant!r}" in refusal(lines({**ROW, "category": category}))
 
 
 @each_row(
@@ -405,7 +409,7 @@ def test_all_of_them(questions: Sequence[str]) -> None:
 
 REFUSED: list[tuple[list[str], str]] = [
     (["tag=fees", "tag=smok"], r"^questions\[1\]: no question of eval_set\.jsonl has the tag 'smok'.*smoke"),
-    (["must_pass"], r"^questions: none of the 3 questions of eval_set\.jsonl is chosen: nothing would be asked$"),
+    (["must_pass"], r"^questions: none of the 3 questions of eval_set\.jsonl is chosen, so nothing would be asked$"),
 ]
 
 

@@ -225,16 +225,16 @@ COSTS = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
     ("support", "vaults", "message"),
     [
         pytest.param(
-            make_support("b.md", None), (), "gold note 'b.md' is not in the vault; nearest: 'a.md'", id="no such note"
+            make_support("b.md", None), (), "gold note 'b.md' is not in the vault. Nearest: 'a.md'", id="no such note"
         ),
         pytest.param(
             make_support("a.md", "# Costs > ## Per moth"),
             (),
-            "'a.md' has no heading '# Costs > ## Per moth'; did you mean '# Costs > ## Per month'?",
+            "'a.md' has no heading '# Costs > ## Per moth'. Did you mean '# Costs > ## Per month'?",
             id="no such heading",
         ),
         pytest.param(
-            make_support("a.md", "# Cost"), (), "has no heading '# Cost'; did you mean '# Costs'?", id="a prefix"
+            make_support("a.md", "# Cost"), (), "has no heading '# Cost'. Did you mean '# Costs'?", id="a prefix"
         ),
         pytest.param(
             make_support("a.md", "# Costs", snippets=("one euro", "two euro")),
@@ -248,7 +248,7 @@ COSTS = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
             "has no heading '# Other'",
             id="not in the vault it names",
         ),
-        pytest.param(make_support("a.md"), ("wrok",), "no vault 'wrok'; known: work, personal", id="unknown vault"),
+        pytest.param(make_support("a.md"), ("wrok",), "no vault 'wrok'. Known: work, personal", id="unknown vault"),
     ],
 )
 def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: str) -> None:
@@ -257,7 +257,7 @@ def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: s
     with pytest.raises(UsageError) as caught:
         check_anchors(make_golden(case), vault(a=COSTS))
     refused = str(caught.value)
-    assert refused.startswith("eval_set.jsonl:3: case 'q1': ")
+    assert refused.startswith("eval_set.jsonl:3: question 'q1': ")
     assert message in refused
     assert "\n" not in refused
 
@@ -292,9 +292,9 @@ def test_snippets_stand_in_their_section(
         return
     with pytest.raises(UsageError) as caught:
         check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3)), notes)
-    hint = "; the note has it in another section, so name that one" if elsewhere else ""
+    hint = ". Another section of the note has it: name that section" if elsewhere else ""
     wanted = f"snippet {snippet!r} is not in the section {heading!r} of 'a.md'{hint}"
-    assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
+    assert str(caught.value) == f"eval_set.jsonl:3: question 'q1': {wanted}"
 
 
 WRITTEN = (
@@ -335,8 +335,8 @@ def test_a_heading_that_could_be_two_is_refused_with_both_lines() -> None:
     with pytest.raises(UsageError) as caught:
         check_anchors(make_golden(case), vault(a=WRITTEN))
     assert str(caught.value) == (
-        "eval_set.jsonl:3: case 'q1': '# Guide for all > ## set up' is each of several headings of 'a.md', in lines 17 "
-        "and 21, which differ in capitals or markup alone; write it as the note does"
+        "eval_set.jsonl:3: question 'q1': '# Guide for all > ## set up' fits several headings of 'a.md', in lines 17 "
+        "and 21, which differ only in capitals or markup: write it exactly as the note does"
     )
 
 

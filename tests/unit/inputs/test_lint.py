@@ -26,7 +26,7 @@ def test_the_same_question_twice() -> None:
     """Case, marks and white space make no other question; another scope does."""
     first = make_case("q1", question="Where is the KEY?", line=1)
     second = make_case("q2", question="where  is the key", line=2)
-    assert found(first, second) == [("duplicate-question", "q2", "asks the same as case 'q1' in line 1")]
+    assert found(first, second) == [("duplicate-question", "q2", "asks the same as question 'q1' in line 1")]
     assert found(first, make_case("q2", question="Where is the key?", folders=("Home",))) == []
     assert found(first, make_case("q2", question="Where is the key?", vaults=("work",))) == []
 

@@ -79,7 +79,7 @@ def test_a_configuration_that_is_a_link_is_listed(repository: Path, leads: str) 
 def test_a_path_that_cannot_be_shown_is_refused(repository: Path, folder: bytes) -> None:
     """A change names directories as it likes, and paths are outputs of the step, one a line."""
     write_files(repository, {f"services/{os.fsdecode(folder)}/raggate.yml": "suite: new\n"})
-    with pytest.raises(UsageError, match="expected a path of characters that can be seen"):
+    with pytest.raises(UsageError, match="expected a path of printable characters"):
         configs("services/*/raggate.yml", against="HEAD")
 
 
@@ -153,7 +153,7 @@ def test_two_suites_of_one_name(repository: Path, name: str) -> None:
 REFUSED = {
     "services/*/nothing.yml": "no configuration has such a path",
     "nowhere/*/raggate.yml": "no configuration has such a path",
-    "services/**/raggate.yml": "`**` is no pattern here",
+    "services/**/raggate.yml": "`**` does not work here",
 }
 
 

@@ -139,7 +139,7 @@ def test_link_out_of_the_vault(tmp_path: Path) -> None:
     write(tmp_path, {"secret.md": b"s"})
     (directory / "docs").mkdir()
     (directory / "docs" / "b.md").symlink_to("../../secret.md")
-    assert refusal(directory) == "vault 'work': docs/b.md is a link out of the vault"
+    assert refusal(directory) == "vault 'work': docs/b.md is a link that leaves the vault"
 
 
 def test_linked_directory_is_not_followed(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_no_file(tmp_path: Path, kind: str) -> None:
         os.mkfifo(path)
     else:
         path.symlink_to("b.md" if kind == "loop" else "nowhere.md")
-    assert refusal(tmp_path) == "vault 'work': b.md is not a file, or a link to nothing"
+    assert refusal(tmp_path) == "vault 'work': b.md is neither a file nor a link to one"
 
 
 def test_large_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

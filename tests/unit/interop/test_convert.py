@@ -333,7 +333,7 @@ def test_what_the_reader_of_the_target_refuses_is_not_written(tmp_path: Path) ->
         for name in ("a", "b")
     ]
     source = write(tmp_path / "g.jsonl", *documents)
-    with pytest.raises(UsageError, match="refused by its own reader"):
+    with pytest.raises(UsageError, match="own reader refuses the result"):
         go(source, tmp_path / "g.yaml", "raggate", "kebab")
     assert not (tmp_path / "g.yaml").exists()
 

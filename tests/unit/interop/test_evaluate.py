@@ -174,8 +174,8 @@ def test_denominators() -> None:
     [
         pytest.param({"q": "a"}, {}, "no query with a relevant document", id="no judgements"),
         pytest.param({"q": "a"}, {"q": {"a": 0}}, "no query with a relevant document", id="nothing relevant"),
-        pytest.param({}, {"q": {"a": 1}}, "no result list for any of 1 judged query; 0 lists of", id="no lists"),
-        pytest.param({"Q": "a"}, {"q": {"a": 1}}, "any of 1 judged query; 1 list of", id="other ids"),
+        pytest.param({}, {"q": {"a": 1}}, "no result list for any of 1 judged query, but 0 lists of", id="no lists"),
+        pytest.param({"Q": "a"}, {"q": {"a": 1}}, "any of 1 judged query, but 1 list of", id="other ids"),
     ],
 )
 def test_nothing_to_measure(lists: dict[str, str], qrels: dict[str, dict[str, int]], message: str) -> None:

@@ -25,7 +25,7 @@ judged      0.5000   0.5000
 unjudged    0.5000   0.5000
 map         0.2500
 
-3 queries with a relevant document; means are over all, judged over lists that contain any
+3 queries with a relevant document. Means are over all, judged over lists that contain any
   1 without a result list, counted as 0
   1 in the result lists only, ignored
   1 with equal scores on both sides of a cut-off
@@ -83,12 +83,14 @@ def test_hostile_ids(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param([], "expected judgements from one place", id="nothing"),
-        pytest.param(["--qrels", "qrels", "--beir", "."], "expected judgements from one place", id="two judgements"),
-        pytest.param(["--qrels", "qrels"], "expected result lists from one place", id="no lists"),
+        pytest.param([], "give either --qrels FILE or --beir DIR", id="nothing"),
+        pytest.param(
+            ["--qrels", "qrels", "--beir", "."], "give either --qrels FILE or --beir DIR", id="two judgements"
+        ),
+        pytest.param(["--qrels", "qrels"], "give either --run FILE or --lists FILE", id="no lists"),
         pytest.param(
             ["--qrels", "qrels", "--run", "run", "--lists", "lists.jsonl"],
-            "result lists from one place",
+            "give either --run FILE or --lists FILE",
             id="two lists",
         ),
         pytest.param(["--qrels", "none", "--run", "run"], "none: No such file", id="no file"),

@@ -70,7 +70,7 @@ def test_larger_than_any_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_set_without_cases_or_with_one_twice() -> None:
     """A canary set has cases, and each once for a score."""
-    with pytest.raises(UsageError, match="no cases"):
+    with pytest.raises(UsageError, match="no questions"):
         read(b"\n", "canary.jsonl", 0.6)
     with pytest.raises(UsageError, match=r":2: 'c1' of groundedness occurs twice"):
         make_canary(canary_line(1), canary_line(1))

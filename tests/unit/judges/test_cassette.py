@@ -170,7 +170,7 @@ def test_pruning_keeps_what_was_asked_for_and_what_others_added(tmp_path: Path) 
     before.record(FIRST, REPLY)
     before.record(SECOND, REPLY)
     tape = Cassette(read(path), path)
-    with pytest.raises(UsageError, match="has no reply that was asked for"):
+    with pytest.raises(UsageError, match="contains no reply that this run needs"):
         tape.prune()
     assert tape.reply(FIRST) == REPLY
     before.record(third, REPLY)

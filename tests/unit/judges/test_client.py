@@ -159,7 +159,7 @@ def test_a_wait_of_hours_is_not_waited_for() -> None:
         told = refusal(server)
         assert server.calls == 1
     assert time.monotonic() - begin < 5
-    assert told.detail == "the server answers 429; it asks to wait 3600 s"
+    assert told.detail == "the server answers 429 and asks to wait 3600 s"
 
 
 def test_a_slow_server_is_not_waited_for_and_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

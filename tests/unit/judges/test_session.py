@@ -256,9 +256,9 @@ def test_another_model_than_before_is_refused(tape: Cassette, tmp_path: Path) ->
     ask(tape, Server(Reply(text='{"score": 3}', model="qwen-7b")), make_request("One.", judge=UNPINNED))
     other = make_request("Another.", judge=UNPINNED)
     (opinion,) = ask(recorded(tmp_path), Server(Reply(text='{"score": 5}', model="qwen-0.5b")), other)
-    advice = "where that is its name for the same weights, say so in 'answers_as'"
+    advice = "if that is its name for the same weights, add it to 'answers_as'"
     assert opinion.says == NotJudged(
-        reason="other_model", detail=f"the server says that 'qwen-0.5b' answered, and not 'qwen-7b'; {advice}"
+        reason="other_model", detail=f"the server says that 'qwen-0.5b' answered, not 'qwen-7b': {advice}"
     )
     assert recorded(tmp_path).reply(other) is None
 

@@ -231,7 +231,7 @@ def test_a_golden_set_that_changed_meanwhile(project: LabelProject) -> None:
     digest = session.plan().digest
     edited = project.golden.read_bytes().replace(b"How hot", b"How warm")
     project.golden.write_bytes(edited)
-    with pytest.raises(UsageError, match="changed meanwhile: nothing was written"):
+    with pytest.raises(UsageError, match=r"changed meanwhile\. Nothing was written"):
         session.write(digest, "ann")
     assert project.golden.read_bytes() == edited
     assert not project.labels.exists()
@@ -246,7 +246,7 @@ def test_notes_that_changed_meanwhile(project: LabelProject) -> None:
     session.decide([grade("q1", OVEN, 2), grade("q2", "# Soup", 2, note="soup.md")])
     digest = session.plan().digest
     (project.root / "vault" / "bread.md").write_text(NOTE.replace("## Oven", "## Stove"))
-    with pytest.raises(UsageError, match="the notes changed meanwhile: nothing was written"):
+    with pytest.raises(UsageError, match=r"the notes changed meanwhile\. Nothing was written"):
         session.write(digest, "ann")
     assert f"'bread.md' has no heading '{OVEN}'" in session.plan().edits.refused["q1"]
     assert OVEN not in headings(session, "q2")
@@ -381,7 +381,7 @@ def test_a_gold_section_that_holds_what_does_not_answer(project: LabelProject) -
     """A gold support counts for all sections below its heading: the difference says so where one is graded 0."""
     session = project.open()
     session.decide([grade("q1", "# Bread", 1), grade("q1", OVEN, 0)])
-    note = "q1: note: bread.md # Bread is gold and holds # Bread > ## Oven, so a chunk of that counts as found"
+    note = "q1: note: bread.md # Bread is gold and holds # Bread > ## Oven, so a passage of that counts as found"
     assert session.plan().sentences[-1] == note
 
 

@@ -37,10 +37,7 @@ def test_nothing_is_booted_for_grades_alone(tmp_path: Path) -> None:
     asked = check.recheck(request, inputs, tmp_path, review)
     assert asked is not None
     assert (asked.asked, asked.base) == ((), ())
-    assert (
-        asked.problem
-        == "all that counts against the change are grades of judges, and what is asked again is not graded"
-    )
+    assert asked.problem == "only judges' grades count against the change, and raggate does not grade repeated answers"
 
 
 GOLDEN = make_golden(
@@ -94,11 +91,15 @@ def test_what_is_chosen(choice: dict[str, object], asked: tuple[str, ...] | None
         ({"cases": ("fees-3",)}, "--case: the golden set has no question 'fees-3'", "The nearest: fees-2, fees-1"),
         ({"cases": ("zebra",)}, "--case: the golden set has no question 'zebra'", "It has fees-1, fees-2"),
         ({"slices": ("difficulty=hrad",)}, "--slice: the golden set has no slice", "difficulty=hard"),
-        ({"matching": "fes-1"}, "fits -k fes-1: nothing was asked; did you mean 'fees-1'?", "The nearest ids: fees-1"),
+        (
+            {"matching": "fes-1"},
+            "fits -k fes-1, so nothing was asked. Did you mean 'fees-1'?",
+            "The nearest ids: fees-1",
+        ),
         (
             {"cases": ("vpn-1",), "slices": ("tag=money",)},
-            "fits --case vpn-1 --slice tag=money: nothing was asked",
-            "say less",
+            "fits --case vpn-1 --slice tag=money, so nothing was asked",
+            "Leave some out",
         ),
     ],
 )

@@ -77,7 +77,7 @@ def test_answers_are_those_that_were_asked_for() -> None:
     assert len(judged(items[0], stopped="it died").results) == 1
     with pytest.raises(CannotTell) as nothing:
         judged(stopped="it died", log=("a last word",))
-    assert nothing.value.message == "the run has no result at all: it says that it stopped before"
+    assert nothing.value.message == "the run has no result: it stopped earlier"
     assert nothing.value.log == ("what the run itself says:", "it died", "a last word")
     later = replace(items[0], result=replace(items[0].result, repeat=2))
     for answers, words in (

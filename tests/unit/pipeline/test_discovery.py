@@ -79,7 +79,7 @@ def test_a_search_that_is_called_as_if_it_wrote_is_named() -> None:
     with pytest.raises(UsageError) as caught:
         discovered(api := Api(pages))
     assert str(caught.value.message).endswith(
-        "describes nothing that looks like a search, but /find, which may write, by its path or operationId"
+        "describes nothing that looks like a search, except /find, whose name suggests that it may write"
     )
     assert caught.value.hint == f"Name the endpoint too: `--probe {URL}/find`."
     assert ("POST", "/find") not in [(request.method, request.url.path) for request in api.heard]
@@ -288,7 +288,7 @@ def test_a_stream_is_read(answer: httpx.Response, read_as: str | bool, at: str, 
     [
         (httpx.Response(401), "HTTP 401", "`--header"),
         (httpx.Response(202, json={"job": "7"}), 'HTTP 202 {"job":"7"}', "`--question`"),
-        (httpx.Response(302), "HTTP 302", "Redirects are not followed"),
+        (httpx.Response(302), "HTTP 302", "raggate follows no redirects"),
         (httpx.Response(404), "HTTP 404", "the path of its search"),
         (httpx.Response(400, json={"errors": [{"message": "no query"}]}), "no query", "GraphQL"),
         (httpx.Response(200, html="<html>Log in"), "HTTP 200, not JSON: <html>Log in", "`--question`"),
@@ -311,7 +311,7 @@ def test_what_helps_is_said(answer: httpx.Response, said: str, hint: str) -> Non
 @each_row(
     ("api", "wanted", "said"),
     [
-        (Api(), {}, "does not describe itself"),
+        (Api(), {}, "has no API description"),
         (
             Api({"/health": {}}, lambda _: {"hits": [{"where": "x", "text": "y"}]}),
             {"url": f"{URL}/find"},
@@ -322,8 +322,8 @@ def test_what_helps_is_said(answer: httpx.Response, said: str, hint: str) -> Non
             {"url": f"{URL}/find"},
             'POST /find (query) and 5 other requests: HTTP 401 {"e',
         ),
-        (Api(), {"url": f"{URL}/find"}, "nobody knows when it is up"),
-        (Api(), {"fields": {"relpath": "x"}}, "did you mean 'rel_path'"),
+        (Api(), {"url": f"{URL}/find"}, "raggate cannot tell when the API is up"),
+        (Api(), {"fields": {"relpath": "x"}}, "Did you mean 'rel_path'"),
         (Api(), {"fields": {"question": "x"}}, "expected one of list, none, id, doc_id, rel_path"),
         (Api(), {"url": "http://169.254.169.254/latest"}, "cloud metadata"),
         (Api(), {"url": "http://u:p@x.example"}, "without user name"),

@@ -204,11 +204,11 @@ def test_nothing_to_ask_is_no_measurement(
 ) -> None:
     """Questions that are all for other modes end without a verdict and without a call; the directory has the reason."""
     directories: list[Path] = []
-    with pytest.raises(RunFailed, match="no question is for the modes that are asked") as caught:
+    with pytest.raises(RunFailed, match="no question is for the configured modes") as caught:
         measure(request_for(created=directories.append), inputs_for("[hybrid]", retriever_types=["vector"]))
     assert caught.value.exit_code == ExitCode.CANNOT_TELL
     assert api.counts["one"] == 0
-    assert "no question is for the modes" in (directories[0] / "summary.md").read_text()
+    assert "no question is for the configured modes" in (directories[0] / "summary.md").read_text()
 
 
 @pytest.mark.parametrize(

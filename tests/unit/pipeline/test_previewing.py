@@ -122,9 +122,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        pytest.param(
-            "vault/a\\b.md", "# B\n", "a\\b.md: this name of a file in the commit cannot be used", id="a name"
-        ),
+        pytest.param("vault/a\\b.md", "# B\n", "a\\b.md: raggate cannot use this file name of the commit", id="a name"),
         pytest.param("vault/b.md", POINTER, "b.md", id="Git LFS"),
     ],
 )

@@ -53,7 +53,7 @@ def test_found_headings_are_those_of_chunks() -> None:
     assert row.whole.response.found_headings == (0,)
     for position in (b"1", b"-1"):
         wrong = line.replace(b'"found_headings":[0]', b'"found_headings":[%s]' % position)
-        with pytest.raises(UsageError, match="results:1: found_headings: expected positions of retrieved chunks"):
+        with pytest.raises(UsageError, match="results:1: found_headings: expected positions of retrieved passages"):
             list(result_rows.read_asked([wrong], "results"))
 
 
@@ -95,8 +95,8 @@ def test_long_texts_are_cut_as_those_of_the_suite() -> None:
         ),
         (b'"mode":"hybrid"', b'"mode":7', "probes.jsonl:1: not a probe: Expected `str`, got `int` - at `$.probe.mode`"),
         (b'"failure":null', b'"failure":{"kind":"status","message":"no"}', "expected either a response or a failure"),
-        (b'"chunk_id":"c1"', b'"chunk_id":"' + b"c" * (MAX_NAME + 1) + b'"', "chunk_id of chunk 1: expected at most"),
-        (b'"strange_texts":[]', b'"strange_texts":[1]', "probes.jsonl:1: the labels do not fit the retrieved chunks"),
+        (b'"chunk_id":"c1"', b'"chunk_id":"' + b"c" * (MAX_NAME + 1) + b'"', "chunk_id of passage 1: expected at most"),
+        (b'"strange_texts":[]', b'"strange_texts":[1]', "probes.jsonl:1: the labels do not fit the retrieved passages"),
         (b'"leaks":[]', b'"leaks":[{"rank":2,"note":"a"}]', "probes.jsonl:1: the labels do not fit"),
         (b"{", b"[", "probes.jsonl:1"),
     ],

@@ -236,15 +236,15 @@ def rewritten(directory: Path, name: str, number: int, *path: str | int, value: 
 
 MISSING = object()
 NO_ROW = "not a result row: "
-NO_FIT = "the labels do not fit the retrieved chunks"
-NO_SUPPORT = "the labels name gold supports the case does not have"
+NO_FIT = "the labels do not fit the retrieved passages"
+NO_SUPPORT = "the labels name gold supports that the question does not have"
 INCOMPLETE = "not a complete run configuration "
 
 
 @pytest.mark.parametrize(
     ("number", "path", "value", "message"),
     [
-        pytest.param(2, ("test_case_id",), "q9", "no case 'q9' in golden.jsonl", id="case-unknown"),
+        pytest.param(2, ("test_case_id",), "q9", "no question 'q9' in golden.jsonl", id="case-unknown"),
         pytest.param(2, ("test_case_id",), "q1", "'q1' is already in line 1", id="case-twice"),
         pytest.param(
             1, ("test_case_id",), MISSING, f"{NO_ROW}Object missing required field `test_case_id`", id="case-missing"
@@ -327,8 +327,8 @@ def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        pytest.param(("schema",), "raggate/run/9", "schema is 'raggate/run/9', and this raggate reads", id="newer"),
-        pytest.param(("schema",), MISSING, "schema is 'None', and this raggate reads 'raggate/run/1'", id="no-schema"),
+        pytest.param(("schema",), "raggate/run/9", "schema is 'raggate/run/9', but this raggate reads", id="newer"),
+        pytest.param(("schema",), MISSING, "schema is 'None', but this raggate reads 'raggate/run/1'", id="no-schema"),
         pytest.param(("run_id",), MISSING, INCOMPLETE + "(KeyError('run_id'))", id="no-run-id"),
         pytest.param(("golden",), [], INCOMPLETE + "(TypeError(", id="golden-no-object"),
         pytest.param(("config",), 5, INCOMPLETE + "(TypeError(", id="config-no-object"),
@@ -423,7 +423,7 @@ def test_hostile_golden(tmp_path: Path) -> None:
     rewritten(tmp_path, "golden.jsonl", 2, "answerable", value="maybe")
     with pytest.raises(UsageError) as caught:
         run_directory.read(tmp_path)
-    assert caught.value.message.startswith(f"{tmp_path}/golden.jsonl:2: case 'q2': answerable: ")
+    assert caught.value.message.startswith(f"{tmp_path}/golden.jsonl:2: question 'q2': answerable: ")
 
 
 @pytest.mark.parametrize("name", ["config.json", "golden.jsonl", "results.jsonl.gz"])

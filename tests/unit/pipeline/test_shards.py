@@ -32,11 +32,11 @@ def test_what_started_a_process_says_which_shard_it_is(environment: dict[str, st
 @each_row(
     "environment, words",
     [
-        ({}, "which shard is this"),
-        ({"JOB_COMPLETION_INDEX": "8"}, "JOB_COMPLETION_INDEX is 8, which is none of 8 shards that count from 0"),
-        ({"CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "8"}, "which is none of 8 shards that count from 1"),
+        ({}, "raggate does not know which shard this is"),
+        ({"JOB_COMPLETION_INDEX": "8"}, "JOB_COMPLETION_INDEX is 8, but 8 shards count from 0"),
+        ({"CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "8"}, "but 8 shards count from 1"),
         ({"JOB_COMPLETION_INDEX": "x"}, "JOB_COMPLETION_INDEX: expected a number"),
-        ({"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "4"}, "says 4 shards, and --shards says 8"),
+        ({"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "4"}, "says 4 shards, but --shards says 8"),
     ],
 )
 def test_a_number_that_does_not_fit_is_refused(environment: dict[str, str], words: str) -> None:

@@ -80,7 +80,7 @@ def test_a_damaged_run_is_named(tmp_path: Path, content: str) -> None:
     with pytest.raises(UsageError, match=f"^--failed: {newest}/verdict.json is damaged$") as error:
         broken(tmp_path, "small")
     assert f"`rm -r {newest}`" in error.value.hint
-    with pytest.raises(UsageError, match="nothing of it was deleted"):
+    with pytest.raises(UsageError, match="nothing was deleted"):
         remove(stored_runs(tmp_path)[0])
     (newest / "verdict.json").unlink()
     (newest / "config.json").write_text(content)
@@ -108,7 +108,7 @@ def test_what_cannot_be_read_is_not_empty(tmp_path: Path, monkeypatch: pytest.Mo
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "scandir", lambda place: (refuse(place, out), listed(place))[1])
-        problem = f"{out}: cannot be read, so which runs are there is not known: Permission denied"
+        problem = f"{out}: cannot be read, so raggate does not know its runs: Permission denied"
         assert {refused(lambda: stored_runs(out)), refused(lambda: named("latest", out))} == {problem}
     with monkeypatch.context() as patch:
         patch.setattr(os, "lstat", lambda place, **_: (refuse(Path(place).parent, closed), looked_at(place))[1])
@@ -148,7 +148,7 @@ def test_latest_did_not_come_with_a_submodule(tmp_path: Path, module: str) -> No
     place.parent.mkdir()
     git(tmp_path / module, "init", "-q", "--separate-git-dir", str(place))
     git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{module}")
-    with pytest.raises(UsageError, match=r"git tracks .*/99991231_235959, which is newest here"):
+    with pytest.raises(UsageError, match=r"git tracks .*/99991231_235959, the newest run"):
         named("latest", out)
 
 
@@ -162,7 +162,7 @@ def test_latest_did_not_come_with_a_commit(tmp_path: Path) -> None:
     for index in ("", "--split-index"):
         git(tmp_path, "update-index", *index.split())
         for asked in (lambda: named("latest", out), lambda: broken(out, "small")):
-            with pytest.raises(UsageError, match=r"git tracks .*/99991231_235959, which is newest here") as caught:
+            with pytest.raises(UsageError, match=r"git tracks .*/99991231_235959, the newest run") as caught:
                 asked()
             assert f"git rm -r {forged}" in str(caught.value.hint)
     assert named(str(forged), out) == forged

@@ -255,14 +255,14 @@ def test_links_to_elsewhere_run_it(repository: Path, link: str, leads: str, runs
     git(repository, "commit", "-qm", "link")
     said: list[str] = []
     assert (reason(said) == "") is runs
-    told = f"paths: {link} is a link to elsewhere, so every change runs suite a"
+    told = f"paths: {link} is a link that leads elsewhere, so every change runs suite a"
     assert said == ([told] if runs else [])
 
 
 @pytest.mark.parametrize(
     ("link", "leads", "said"),
     [
-        ("api", "../b", "api is a link to elsewhere"),
+        ("api", "../b", "api is a link that leads elsewhere"),
         ("away", "../../services/b", "there is no away/api"),
         ("api/LICENSE", "../../../LICENSE", ""),
     ],

@@ -182,21 +182,21 @@ def without_text(_: dict[str, Any]) -> dict[str, Any]:
 @each_row(
     ("server", "wanted", "said"),
     [
-        (Server(tools=[tool("lines"), tool("write_note")]), {}, "has the tools lines and write_note; none says"),
+        (Server(tools=[tool("lines"), tool("write_note")]), {}, "has the tools lines and write_note; no name says"),
         (Server(tools=[{"name": "search_all", "inputSchema": {}}]), {}, "search_all; search_all takes no question"),
-        (Server(tools=[tool("search_and_wipe")]), {}, "search_and_wipe; search_and_wipe may write, by its"),
+        (Server(tools=[tool("search_and_wipe")]), {}, "search_and_wipe; search_and_wipe may write, as its"),
         # `post` is a noun here, which nobody can know
-        (Server(tools=[tool("search_post")]), {}, "search_post may write, by its name or annotations"),
+        (Server(tools=[tool("search_post")]), {}, "search_post may write, as its name or annotations suggest"),
         (Server(tools=[]), {}, "the MCP server has no tools"),
-        (Server(), {"tool": "search_note"}, "'search_note' is not there; did you mean 'search_notes'?"),
+        (Server(), {"tool": "search_note"}, "'search_note' is not there"),
         (Server(tools=[{"name": "x", "inputSchema": {}}]), {"tool": "x"}, "--tool: 'x' takes no question"),
         (
             Server(answer=failing),
             {},
             "search_notes (query, limit): the tool 'search_notes' says that it failed: the index",
         ),
-        (Server(answer=in_words), {}, "its text is no JSON, it begins with I found two notes."),
-        (Server(answer=as_repr), {}, "its text is no JSON, it begins with [{'file': 'Keys.md', 'text': 'a key'}, {"),
+        (Server(answer=in_words), {}, "its text is not JSON. It begins with I found two notes."),
+        (Server(answer=as_repr), {}, "its text is not JSON. It begins with [{'file': 'Keys.md', 'text': 'a key'}, {"),
         (Server(answer=without_hits), {}, 'search_notes (query, limit): {"hits": []}'),
         (Server(answer=without_text), {}, "search_notes (query, limit): {'hits': []}"),
     ],
@@ -230,7 +230,7 @@ def test_a_server_behind_a_slash() -> None:
 
     with pytest.raises(CannotTell, match=f"redirects to {URL}/mcp/") as caught:
         discover(Wanted(url=f"{URL}/mcp", question="key"), httpx.MockTransport(redirect))
-    assert caught.value.hint == "Redirects are not followed: give the address that they lead to."
+    assert caught.value.hint == "raggate follows no redirects: give the address that they lead to."
 
 
 @pytest.fixture

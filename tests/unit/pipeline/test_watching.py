@@ -88,7 +88,7 @@ def nothing() -> None:
 def test_a_change_is_waited_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each check it says that it waits, and then what changed; an interrupt ends it."""
     said, waits = watched_for(project, monkeypatch, nothing, nothing)
-    assert said == ["waiting for changes; Ctrl-C ends", "golden.jsonl changed: asking again"] * 2
+    assert said == ["waiting for changes, Ctrl-C ends", "golden.jsonl changed: asking again"] * 2
     assert waits == 2
 
 

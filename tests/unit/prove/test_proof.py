@@ -143,10 +143,10 @@ def test_what_only_warns_is_explained_by_its_warning() -> None:
     warning = Reason(code="waived", message="hit@5 went down; waived by A", metric="hit_at_5", slice="overall")
     other = replace(warning, code="few-cases", message="hit_at_1 got worse", metric="hit_at_1")
     assert explanation(missed(drop=0.2, warnings=(other, warning)), WATCH, ()) == (
-        "hit@5 fell by 20.0 pt; a loss that only warns: hit@5 went down; waived by A"
+        "hit@5 fell by 20.0 pt; this loss only warns: hit@5 went down; waived by A"
     )
     assert explanation(missed(drop=0.0, warnings=(other,)), WATCH, ()) == (
-        "7 answers changed, and hit@5 did not fall; a loss that only warns: hit_at_1 got worse"
+        "7 answers changed, and hit@5 did not fall; this loss only warns: hit_at_1 got worse"
     )
     of_slice = replace(warning, code="slice-worse", slice="tag=x")
     assert explanation(missed(drop=0.2, warnings=(of_slice,)), WATCH, ()).startswith("not explained")

@@ -45,7 +45,9 @@ def test_each_text_of_a_chunk(name: str) -> None:
     fits = Response(chunks=(CHUNK, replace(CHUNK, **whole)))
     assert bounded(fits) is fits
     whole[name] += "x"
-    with pytest.raises(ValueError, match=f"{name} of chunk 2: expected at most {limit} characters, found {limit + 1}"):
+    with pytest.raises(
+        ValueError, match=f"{name} of passage 2: expected at most {limit} characters, found {limit + 1}"
+    ):
         bounded(Response(chunks=(CHUNK, replace(CHUNK, **whole))))
 
 

@@ -46,8 +46,8 @@ def final_at(expected: Expected, *states: IndexState | None) -> float | None:
     ("expected", "states", "second"),
     [
         pytest.param(FIVE, [state_index_growth(5, 9, 0)], 1, id="complete at the second look"),
-        pytest.param(FIVE, [state_index_growth(5, 12)], 1, id="more chunks than the baseline had"),
-        pytest.param(FIVE, [state_index_growth(5)], 1, id="no chunks told"),
+        pytest.param(FIVE, [state_index_growth(5, 12)], 1, id="more passages than the baseline had"),
+        pytest.param(FIVE, [state_index_growth(5)], 1, id="no passages told"),
         pytest.param(FIVE, [state_index_growth(None)], 1, id="nothing counted"),
         pytest.param(FIVE, [state_index_growth(None, 9)], 1, id="chunks alone, as many as the baseline had"),
         pytest.param(FIVE, [state_index_growth(None, 8)], 3, id="chunks alone, fewer than the baseline had"),
@@ -56,9 +56,9 @@ def final_at(expected: Expected, *states: IndexState | None) -> float | None:
         ),
         pytest.param(FIVE, [state_index_growth(None, detail="HTTP 503")], 3, id="kept from counting"),
         pytest.param(FIVE, [state_index_growth(4, 9)], 3, id="a document is missing"),
-        pytest.param(FIVE, [state_index_growth(5, 8)], 3, id="fewer chunks than the baseline had"),
+        pytest.param(FIVE, [state_index_growth(5, 8)], 3, id="fewer passages than the baseline had"),
         pytest.param(FIVE, [state_index_growth(5, 9, 2)], 3, id="documents without chunks"),
-        pytest.param(UNKNOWN, [state_index_growth(5, 9)], 3, id="how many chunks there should be is not known"),
+        pytest.param(UNKNOWN, [state_index_growth(5, 9)], 3, id="how many passages there should be is not known"),
         pytest.param(
             FIVE,
             [state_index_growth(5, 7), state_index_growth(5, 8), state_index_growth(5, 9)],
@@ -83,7 +83,7 @@ def test_when_an_index_is_final(expected: Expected, states: list[IndexState | No
     ("expected", "seen", "second"),
     [
         pytest.param(FIVE, state_index_growth(5, 0), None, id="no chunk"),
-        pytest.param(UNKNOWN, state_index_growth(None, 0), None, id="no chunk, and no count of documents"),
+        pytest.param(UNKNOWN, state_index_growth(None, 0), None, id="no passage, and no count of documents"),
         pytest.param(FIVE, state_index_growth(0), None, id="no document"),
         pytest.param(
             Expected(documents=5, chunks=0), state_index_growth(5, 0), 1, id="as the baseline's index counted"
@@ -255,7 +255,7 @@ class TestReady:
         assert outcome.error is None
         assert script.count == 2
         assert outcome.api.closed
-        assert "5 of 5 documents, 9 chunks" in outcome.said[-1]
+        assert "5 of 5 documents, 9 passages" in outcome.said[-1]
 
     def test_a_relapse_starts_over(self, bring_up):
         """A look that fails between two equal ones makes neither of them count."""
@@ -269,7 +269,7 @@ class TestReady:
         assert outcome.error is None
         assert outcome.seconds == pytest.approx(3, abs=0.1)
         assert outcome.said[-1].endswith(
-            "4 of 5 documents, 9 chunks; the index is incomplete, but has not changed for 3 s"
+            "4 of 5 documents, 9 passages, and the index is incomplete but has not changed for 3 s"
         )
 
     def test_more_documents_than_the_vault_has(self, bring_up):
@@ -286,7 +286,7 @@ class TestReady:
         """A long wait says every five seconds how far the API is."""
         outcome = bring_up(Script(*[state(2, 3, indexing=True)] * 110, DONE))
         assert outcome.said[:-1] == [
-            f"waiting for {seconds} s: it is still indexing, 2 of 5 documents, 3 chunks" for seconds in (5, 10)
+            f"waiting for {seconds} s: it is still indexing, 2 of 5 documents, 3 passages" for seconds in (5, 10)
         ]
 
 
@@ -333,7 +333,7 @@ class TestTimeout:
     def test_not_listening_elsewhere(self, bring_up):
         """An API that somebody else should have started is said to need starting."""
         outcome = bring_up(timeout=2, index_state=Script(httpx.ConnectError("refused")), url="http://rag.test:9000")
-        assert "must be started before raggate" in outcome.error.hint
+        assert "Start the API of `api.url` before raggate" in outcome.error.hint
 
     def test_unhealthy(self, bring_up):
         """A bad status is shown with the beginning of the body, harmless."""
@@ -359,7 +359,7 @@ class TestTimeout:
     def test_still_indexing(self, bring_up):
         """An index that is not finished in time is told with how far it came."""
         outcome = bring_up(timeout=2, index_state=Script(state(3, 8, indexing=True)))
-        assert "it is still indexing, 3 of 5 documents, 8 chunks" in outcome.message
+        assert "it is still indexing, 3 of 5 documents, 8 passages" in outcome.message
 
     def test_an_index_that_cannot_be_read(self, bring_up):
         """One that is not there is not still indexing; the hint asks for its name, and counts are no matter."""
@@ -389,8 +389,8 @@ class TestTimeout:
     @pytest.mark.parametrize(
         ("seen", "said"),
         [
-            (state(4, 8), "its index is incomplete, 4 of 5 documents, 8 chunks"),
-            (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 chunks"),
+            (state(4, 8), "its index is incomplete, 4 of 5 documents, 8 passages"),
+            (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 passages"),
             (state(0), "its index is empty, 0 of 5 documents"),
             (
                 state(None, detail="POST /ask: no answer in time"),
@@ -407,8 +407,8 @@ class TestTimeout:
     def test_an_empty_index(self, bring_up):
         """One that holds no chunk is not asked, however long it stays so, and no longer timeout is advised."""
         outcome = bring_up(timeout=20, index_state=Script(state(5, 0)), settle=3)
-        assert outcome.message == ("the API was not ready after 20 s: its index is empty, 5 of 5 documents, 0 chunks")
-        assert "Does the API read the notes" in outcome.error.hint
+        assert outcome.message == ("the API was not ready after 20 s: its index is empty, 5 of 5 documents, 0 passages")
+        assert "Does your API read the notes" in outcome.error.hint
         assert "api.ready.timeout" not in outcome.error.hint
 
     @pytest.mark.parametrize("pause", [0.25, 3])
@@ -484,7 +484,7 @@ class TestHopeless:
         """A status that waiting does not change ends the wait long before the timeout, and names the key to check."""
         outcome = bring_up(asking, respond=lambda _: httpx.Response(status))
         assert f"cannot become ready: GET /api/health answers {status}" in outcome.message
-        assert outcome.message.endswith("and has done so for 5 s")
+        assert outcome.message.endswith("for 5 s")
         assert "api.ready.health_path" in outcome.error.hint
         assert outcome.seconds == pytest.approx(5, abs=0.1)
 
@@ -497,7 +497,7 @@ class TestHopeless:
 
         outcome = bring_up(elsewhere, respond=lambda _: httpx.Response(404))
         assert "cannot become ready: POST /mcp answers 404" in outcome.message
-        assert outcome.error.hint == "Is /mcp a path of this API? It belongs in the section `ask`."
+        assert outcome.error.hint == "Is /mcp a path of this API? Set the path in the section `ask`."
 
     def test_given_up_with_a_certificate_that_nobody_vouches_for(self, bring_up):
         """Nor does a certificate get trusted by waiting: who could vouch for it is to be said."""
@@ -506,7 +506,7 @@ class TestHopeless:
             raise httpx.ConnectError("self-signed") from ssl.SSLCertVerificationError("self-signed")
 
         outcome = bring_up(distrusting)
-        assert re.search("ready: the certificate of .* is not trusted .*, and has not been for 5 s", outcome.message)
+        assert re.search("ready: the certificate of .* is not trusted .* for 5 s", outcome.message)
         assert "SSL_CERT_FILE" in outcome.error.hint
         assert outcome.seconds == pytest.approx(5, abs=0.1)
 

@@ -130,8 +130,8 @@ def test_prints_input_and_errors_harm_no_other_answer(tmp_path: Path) -> None:
 @each_row(
     ("code", "target", "said"),
     [
-        ("x = 1", "rag:buidl", "rag has no 'buidl'; it has Document"),
-        ("x = 1", "rag", "expected module:name, such as rag.retriever:build; found 'rag'"),
+        ("x = 1", "rag:buidl", "rag has no 'buidl'. It has Document"),
+        ("x = 1", "rag", "expected module:name, such as rag.retriever:build, found 'rag'"),
         ("x = 1", "rag:x", "the int has no method retrieve, similarity_search"),
         (
             "def build(a, b): ...",

@@ -17,13 +17,13 @@ SHOWN_NAME = 100
 
 _PLAIN: dict[CauseCode, str] = {
     "note-not-in-vault": "{subject} is not in the vault",
-    "anchor-gone": "no answer has a chunk under {subject} any more; the nearest heading of its note that came back is "
-    "{other}",
+    "anchor-gone": "no answer has a passage under {subject} any more; the nearest heading of its note that came back "
+    "is {other}",
     "snippet-gone": "{subject} is at rank {rank}, but without the gold snippet {words} (another piece, cut, or "
     "reworded)",
     "text-foreign": "{subject} is at rank {rank}, but without a text of its own",
     "other-vault": "the note at rank {rank} has the same path, but is in vault {other}, not in {subject}",
-    "heading-first": "the first chunk has the question's words only in its heading: {subject}",
+    "heading-first": "the first passage has the question's words only in its heading: {subject}",
     "folder-not-searched": "its folder {subject} was selected ({rank} of {folders}), and nothing came from it",
     "judged-by-answer": "judged by the answer, not by what was retrieved",
 }
@@ -55,7 +55,7 @@ def _heading(cause: Cause) -> str:
 def _note_not_indexed(cause: Cause) -> str:
     before, now = cause.documents or (0, 0)
     return (
-        f"no answer has a chunk of the note, and the index has {counted(now, 'document')} "
+        f"no answer has a passage of the note, and the index has {counted(now, 'document')} "
         f"({before} in the baseline's run)"
     )
 
@@ -78,7 +78,7 @@ def _folder_left_out(cause: Cause) -> str:
 
 def _list_cut(cause: Cause) -> str:
     count = cause.returned or 0
-    kept = "one chunk is the first" if count == 1 else f"{count} chunks are the first {count}"
+    kept = "one passage is the first" if count == 1 else f"{count} passages are the first {count}"
     return f"the list ends before rank {cause.rank}, where it was: its {kept} of the baseline's list"
 
 
@@ -86,7 +86,7 @@ def _chunk_not_searched(cause: Cause) -> str:
     score = cause.before.final if cause.before is not None else None
     write = writer(score, cause.last)
     return (
-        f"the chunk at rank {cause.rank} in the baseline (score {write(score)}) did not come back, although chunks "
+        f"the passage at rank {cause.rank} in the baseline (score {write(score)}) did not come back, although passages "
         f"scoring as low as {write(cause.last)} did and scores are as before: it is not in the index as it was, was "
         "not searched, or was left out of the list afterwards"
     )
@@ -95,13 +95,13 @@ def _chunk_not_searched(cause: Cause) -> str:
 def _demoted(cause: Cause) -> str:
     kinds = ["says nearly the same"] if cause.copy else []
     kinds += [f"is from a note {cause.newer} since the baseline"] if cause.newer else []
-    above = f"; the chunk now above it {' and '.join(kinds)}" if kinds else ""
-    returned = counted(cause.returned or 0, "chunk")
+    above = f"; the passage now above it {' and '.join(kinds)}" if kinds else ""
+    returned = counted(cause.returned or 0, "passage")
     if cause.after is None and cause.last is not None:
         score = cause.before.final if cause.before is not None else None
         write = writer(score, cause.last)
         return (
-            f"fell below the {returned} returned, of which the last scores {write(cause.last)} "
+            f"is no longer among the {returned} returned: the last one scores {write(cause.last)} "
             f"(in the baseline it scored {write(score)}){above}"
         )
     scores = _scores(cause.before, cause.after) if cause.before and cause.after else ""
@@ -166,7 +166,7 @@ def _abstained(cause: Cause) -> str:
 def _did_not_abstain(cause: Cause) -> str:
     parts = ["answered instead of abstaining"] if cause.other else []
     if cause.subject:
-        parts.append(f"it cites {cause.subject}" if cause.words else f"the first chunk retrieved is {cause.subject}")
+        parts.append(f"it cites {cause.subject}" if cause.words else f"the first passage retrieved is {cause.subject}")
     before, now = cause.limits
     if threshold_change(before, now) == "lower":
         write = writer(*(before or ()), *(now or ()))
@@ -203,11 +203,11 @@ def _nothing_retrieved(cause: Cause) -> str:
 
 def _not_listed(cause: Cause) -> str:
     count = cause.returned or 0
-    return "not the one chunk returned" if count == 1 else f"not among the {count} chunks returned"
+    return "not the one passage returned" if count == 1 else f"not among the {count} passages returned"
 
 
 def _not_explained(cause: Cause) -> str:
-    returned = counted(cause.returned or 0, "chunk")
+    returned = counted(cause.returned or 0, "passage")
     if cause.other:
         return f"its first answer {cause.other}"
     if cause.rank is None:

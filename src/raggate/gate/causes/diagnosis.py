@@ -105,7 +105,7 @@ _NAMED: frozenset[CauseCode] = frozenset(
 """Causes that explain a question by themselves. The others say what became of it."""
 _SEEN: dict[CauseCode, str] = {
     "judged-by-answer": "the answers score lower",
-    "not-listed": "the passages are not among the chunks returned",
+    "not-listed": "the passages were not returned",
 }
 """What became of questions, where what they are called together says that nothing shows."""
 _UNEXPLAINED: frozenset[CauseCode] = frozenset(("not-listed", "not-explained"))
@@ -224,10 +224,10 @@ def _of_lengths(lists: ListEvidence) -> Iterator[Change]:
     elif now < (1 - SHORTER) * before and least is not None:
         write = writer(*lists.floors)
         what = f"nothing that scores below {write(least)} comes back any more"
-        facts = f"{write(lists.floors[0])} before; {means} distinct chunks on average"
+        facts = f"{write(lists.floors[0])} before; {means} distinct passages on average"
         yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", by_score=True)
     elif now < (1 - SHORTER) * before:
-        yield Change(what="fewer distinct chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length")
+        yield Change(what="fewer distinct passages come back", facts=f"{means} on average", fits=_SHORT, sort="length")
 
 
 def _of_other_scores(lists: ListEvidence, same_size: str) -> Iterator[Change]:
@@ -237,7 +237,7 @@ def _of_other_scores(lists: ListEvidence, same_size: str) -> Iterator[Change]:
     elif not others:
         others = ["final"]
     if others:
-        what = f"the same chunks have other {' and '.join(others)} scores"
+        what = f"the same passages have other {' and '.join(others)} scores"
         yield Change(what=what, facts=f"in an index {same_size}", fits=_RANKED, sort="scores")
 
 
@@ -259,7 +259,7 @@ def _of_weights(lists: ListEvidence) -> Iterator[Change]:
         pairs = (f"{part} {number(before.get(part))} → {number(now.get(part))}" for part in parts)
         # where the others weigh what they did, it is the scores that are gone, and not their weight
         silent = gone == parts and not set(gone) & set(now)
-        empty = f"no chunk has a {' or a '.join(gone)} score other than 0 any more"
+        empty = f"no passage has a {' or a '.join(gone)} score other than 0 any more"
         facts = "" if silent else f"weights: {', '.join(pairs)}"
         yield Change(what=empty if silent else words, facts=facts, fits=_RANKED, sort="weights")
 
@@ -289,7 +289,7 @@ def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
     shares = [side["outside"] / side["answers"] for side in (before, now) if side.get("answers") and "outside" in side]
     if len(shares) == 2 and shares[1] - shares[0] > OUTSIDE and _are_notes(evidence):
         facts = f"{before['outside']} of {before['answers']} answers before, {now['outside']} of {now['answers']} now"
-        what = "chunks come from outside the selected folders"
+        what = "passages come from outside the selected folders"
         yield Change(what=what, facts=facts, fits=_ELSEWHERE, sort="outside")
     means = [side["selected"] / side["answers"] for side in (before, now) if side.get("answers") and "selected" in side]
     if len(means) == 2 and means[1] < (1 - FEWER_FOLDERS) * means[0]:

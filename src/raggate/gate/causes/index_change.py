@@ -128,8 +128,8 @@ class IndexChange(Struct, frozen=True):
             return self._other_length
         length = f", mean length {number(tokens[0])} → {number(tokens[1])} tokens" if tokens else ""
         if self.is_whole or (self.text_left or 0.0) >= WHOLE:
-            return f"the same notes are cut into other chunks ({number(chunks[0])} → {number(chunks[1])}{length})"
-        now = f"{number(chunks[1])} {'chunk' if chunks[1] == 1 else 'chunks'}"
+            return f"the same notes are cut into other passages ({number(chunks[0])} → {number(chunks[1])}{length})"
+        now = f"{number(chunks[1])} {'passage' if chunks[1] == 1 else 'passages'}"
         return f"the index has {now} of the same notes, {number(chunks[0])} before{length}"
 
     @property
@@ -139,7 +139,7 @@ class IndexChange(Struct, frozen=True):
         if not chunks or not tokens or left is None or abs(1 - left) < OTHER_LENGTH:
             return ""
         text = f"{'less' if left < 1 else 'more'} text (mean length {number(tokens[0])} → {number(tokens[1])} tokens)"
-        return f"the index has {number(chunks[1])} chunks of the same notes, as before, with {text}"
+        return f"the index has {number(chunks[1])} passages of the same notes, as before, with {text}"
 
     @property
     def versions(self) -> Iterator[str]:
@@ -179,7 +179,7 @@ def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
     if index is not None and index.hollowed > 0:
         more = counted(index.hollowed, "more document")
         words = (
-            f"{more} of the index without any chunk than in the baseline's run, of the same notes, and what has none"
+            f"{more} of the index without any passage than in the baseline's run, of the same notes, and what has none"
         )
         lost.append((words, "if they have nothing to be found, promote a run of this index"))
     for words, way in lost:
@@ -200,12 +200,12 @@ def chunks(comparison: Comparison, *, whole: bool) -> Iterator[Reason]:
         return
     was, is_now = chunks
     if whole:
-        message = f"the same notes are cut into {counted(is_now, 'chunk')}, {was} in the baseline's run"
+        message = f"the same notes are cut into {counted(is_now, 'passage')}, {was} in the baseline's run"
         yield Reason("index-recut", message)
         return
     share = index.text_left
     lacks = "nothing shows that all of them are in it" if share is None else f"{percent(share)} of their text is in it"
-    message = f"the index has {counted(is_now, 'chunk')} of the same notes, {was} in the baseline's run, and {lacks}"
+    message = f"the index has {counted(is_now, 'passage')} of the same notes, {was} in the baseline's run, and {lacks}"
     yield Reason("index-smaller", f"{message}; {_GROWING}")
 
 
@@ -216,8 +216,9 @@ def counts(comparison: Comparison, vanished: Collection[str]) -> Iterator[Reason
         return
     for noun, field in _FIELDS.items():
         if type(index.before.get(noun)) is int and type(index.now.get(noun)) is not int and field not in vanished:
+            name = noun.replace("chunks", "passages")
             message = (
-                f"the API counted the {noun} of its index in the baseline's run and does not now, so an index that "
+                f"the API counted the {name} of its index in the baseline's run and does not now, so an index that "
                 "lost some is not noticed"
             )
             yield Reason("field-vanished", message)

@@ -380,7 +380,7 @@ SIZES: tuple[tuple[str, Callable[[_Question], int]], ...] = (
     ("have fewer than {} characters", lambda question: -len(question.text)),
     ("expect a passage of a section of more than {} characters", lambda question: question.expected.section),
 )
-"""Likewise by a size, of which the lost questions themselves say where it begins; a negative one is an upper limit."""
+"""Likewise by a size: the lost questions themselves say where it begins. A negative one is an upper limit."""
 SHOWN_ALIKE = 2
 
 

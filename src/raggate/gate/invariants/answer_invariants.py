@@ -67,7 +67,7 @@ def _scores_ordered(answer: Answer) -> Iterator[str]:
 
 def _chunk_ids_unique(answer: Answer) -> Iterator[str]:
     for first in answer.item.labels.duplicates[:1]:
-        yield f"{answer.place}: rank {first + 1} repeats chunk {answer.response.chunks[first].chunk_id}"
+        yield f"{answer.place}: rank {first + 1} repeats passage {answer.response.chunks[first].chunk_id}"
 
 
 def _chunks_distinct(answer: Answer) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _chunks_distinct(answer: Answer) -> Iterator[str]:
     seen: dict[tuple[str | None, ...], int] = {}
     for rank, chunk in enumerate(chunks, 1):
         first = seen.setdefault(chunk.content, rank)
-        # what occurs twice under one id is told by that already
+        # a repeated id has its own finding
         again = chunk.chunk_id and chunk.chunk_id == chunks[first - 1].chunk_id
         if chunk.text and first != rank and not again:
             yield f"{answer.place}: rank {rank} has the place and text of rank {first}, {chunk.rel_path}"
@@ -88,7 +88,7 @@ def _chunk_ids_stable(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
         for chunk in answer.response.chunks:
             content = hash((chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash))
             if chunk.chunk_id and seen.setdefault(chunk.chunk_id, content) != content:
-                yield f"{answer.place}: chunk {cut(chunk.chunk_id)} has other content than in an earlier answer"
+                yield f"{answer.place}: passage {cut(chunk.chunk_id)} has other content than in an earlier answer"
 
 
 def _scope_respected(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
@@ -157,15 +157,15 @@ def _chunks_have_text(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
     for answer in answers if told else ():
         empty, chunks = answer.item.labels.empty, answer.response.chunks
         for first in empty[:1]:
-            of = f"{len(empty)} of {len(chunks)} chunks"
+            of = f"{len(empty)} of {len(chunks)} passages"
             yield f"{answer.place}: {of} without text, first rank {first + 1}, {chunks[first].rel_path}"
 
 
 def _golden_kept_apart(run: Run, _: Sequence[Answer]) -> Iterator[str]:
     for path in run.provenance.in_build_context:
-        yield f"{path} lies in the build context of the API; name it in .dockerignore"
+        yield f"{path} lies in the build context of the API: name it in .dockerignore"
     for path in run.provenance.in_vaults:
-        yield f"{path} lies in a vault, with all of which the API is given it; keep it elsewhere"
+        yield f"{path} lies in a vault, and the API gets the whole vault: keep it elsewhere"
 
 
 def _abstained_is_empty(answer: Answer) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _index_constant(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
     versions = set(map(str, _told_of_index(answers, "index_version")))
     if len(versions) > 1:
         yield f"index versions {', '.join(sorted(versions))} in one run"
-    for key, noun in (("docs_processed", "documents"), ("chunks_embedded", "chunks")):
+    for key, noun in (("docs_processed", "documents"), ("chunks_embedded", "passages")):
         counts = [count for count in _told_of_index(answers, key) if type(count) is int]
         if len(counts) > 1:
             counted_twice = f"{min(counts)} to {max(counts)} {noun} in one run"
@@ -210,7 +210,7 @@ def _index_constant(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
 
 def _no_empty_documents(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
     for count in sorted({str(count) for count in _told_of_index(answers, "docs_with_0_chunks") if count}):
-        yield f"{count} indexed document(s) without chunks"
+        yield f"{count} indexed document(s) without passages"
 
 
 def _list_deep_enough(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
@@ -347,20 +347,20 @@ CHECKS: dict[str, Check] = {
 BREACHES: dict[str, str] = {
     "ranks_contiguous": "{answers} did not number ranks 1, 2, 3, … in list order.",
     "scores_ordered": "{answers} had scores that rise down the list or are not finite.",
-    "chunk_ids_unique": "{answers} returned the same chunk twice.",
+    "chunk_ids_unique": "{answers} returned the same passage twice.",
     "chunks_distinct": "{answers} returned the same text of the same place twice.",
-    "chunk_ids_stable": "{chunks} had other content than an earlier one with the same id.",
+    "chunk_ids_stable": "{passages} had other content than an earlier one with the same id.",
     "scope_respected": "{answers} returned text from a vault that the question excludes.",
     "vaults_known": "{answers} returned a path that is in several vaults, without the vault.",
-    "notes_exist": "{answers} returned a chunk of no note in the fixture vault.",
+    "notes_exist": "{answers} returned a passage of no note in the fixture vault.",
     "headings_exist": "{answers} named a heading that the note does not have.",
     "text_in_note": "{answers} returned text that is not in the note.",
-    "chunks_have_text": "{answers} returned chunks without text.",
+    "chunks_have_text": "{answers} returned passages without text.",
     "golden_kept_apart": "The API could read {paths} of the gate (golden set, baseline or .git).",
     "abstained_is_empty": "{answers} abstained and cited notes anyway.",
     "index_complete": "The index has another number of documents than the vault has notes with text.",
     "index_constant": "The index changed during the run.",
-    "no_empty_documents": "The index has documents without chunks.",
+    "no_empty_documents": "The index has documents without passages.",
     "list_deep_enough": "No list reached the largest cut-off that is scored, in {modes}.",
     "must_be_deterministic": "Questions got another ranking when they were asked again.",
     "private_withheld": "{answers} held a note that is private or deleted.",
@@ -372,5 +372,5 @@ and for many."""
 
 def breach(name: str, count: int) -> str:
     """Return the sentence for a rule that is broken in so many places."""
-    nouns = {f"{noun}s": counted(count, noun) for noun in ("answer", "chunk", "path", "mode")}
+    nouns = {f"{noun}s": counted(count, noun) for noun in ("answer", "passage", "path", "mode")}
     return BREACHES[name].format(**nouns)

@@ -97,7 +97,7 @@ def _principals_gap(run: Run) -> Gap | None:
         if not any(answer.result.chunks for answer in own):
             gap = _unanswered(own)
             why = f": {gap[1]}" if gap else ""
-            unseen.append(f"{name} got no chunk for {counted(len(own), 'question')}{why}")
+            unseen.append(f"{name} got no passage for {counted(len(own), 'question')}{why}")
     return (True, "; ".join(unseen)) if unseen else None
 
 

@@ -30,8 +30,8 @@ Name = Callable[[ListEntry], str]
 def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants) -> tuple[Finding, ...]:
     """Return the findings on lists that differ from the baseline's, are shorter, or have become empty.
 
-    Nothing is said where the baseline keeps no lists. To the overlap a list that was cut is the same list, as it agrees
-    as far as it goes; so lengths are told by themselves.
+    Nothing is said where the baseline keeps no lists. The overlap of a shortened list is full, because it agrees as
+    far as it goes. So lengths have their own findings.
     """
     level = getattr(levels, NAME)
     if baseline is None or level == "off" or not any(case.entries for case in baseline.scorecard.cases):
@@ -108,7 +108,7 @@ def _examples(pairs: Sequence[_Pair]) -> tuple[int, list[str]]:
     overall, words = [], {}
     for pair in pairs:
         if pair.before and not pair.now:
-            words[pair.name] = f"{pair.name}: nothing came back, the baseline's run had chunks"
+            words[pair.name] = f"{pair.name}: nothing came back, the baseline's run had passages"
     if mean < ALIKE:
         overall.append(f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(pairs), 'list')}")
         for pair in sorted(pairs, key=lambda pair: pair.overlap):
@@ -116,10 +116,10 @@ def _examples(pairs: Sequence[_Pair]) -> tuple[int, list[str]]:
                 words.setdefault(pair.name, f"{pair.name}: overlap {fixed(pair.overlap, 2)}")
     if now < ALIKE * was:
         # a baseline keeps lists down to a rank: they may have been longer
-        overall.append(f"lists have {fixed(now, 1)} distinct chunks on average, the baseline keeps {fixed(was, 1)}")
+        overall.append(f"lists have {fixed(now, 1)} distinct passages on average, the baseline keeps {fixed(was, 1)}")
         short = [pair for pair in pairs if len(pair.now) < ALIKE * len(pair.before)]
         for pair in sorted(short, key=lambda pair: len(pair.now) / len(pair.before)):
-            came = f"{counted(len(pair.now), 'distinct chunk')} came back, the baseline keeps {len(pair.before)}"
+            came = f"{counted(len(pair.now), 'distinct passage')} came back, the baseline keeps {len(pair.before)}"
             words.setdefault(pair.name, f"{pair.name}: {came}")
     return len(words), [*overall, *[*words.values()][:SHOWN]]
 

@@ -50,7 +50,7 @@ MOST_RATIO = 200
 """The most unpacked bytes for each packed one, in an entry of more than 1 MiB."""
 
 MOST = {"config.json": MOST_CONFIG_BYTES, "probes.jsonl": MOST_PROBES_BYTES}
-"""Bytes of files of which less than `MOST_BYTES` is taken."""
+"""Bytes that are taken of these files, less than `MOST_BYTES`."""
 _RATIO_FROM_BYTES = 1 << 20
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _LOCAL_MARK, _CENTRAL_MARK, _EMPTY_MARK = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
@@ -125,7 +125,7 @@ def download(repository: Repository, artifact: Artifact) -> tuple[Mapping[str, b
         raise CannotTell(f"{which} has expired", hint=_AGAIN)
     if type(artifact.size) is not int or artifact.size > MOST_BYTES:
         shown = cut(repr(artifact.size), limit=40)
-        raise CannotTell(f"{which} is too large: at most {MOST_BYTES} bytes are taken; found {shown}")
+        raise CannotTell(f"{which} is too large: at most {MOST_BYTES} bytes are taken, found {shown}")
     try:
         path = f"{repository.path}/actions/artifacts/{artifact.id}/zip"
         data = repository.github.download(path, limit=MOST_BYTES)
@@ -147,7 +147,7 @@ def _verify(data: bytes, digest: object, which: str) -> None:
         return
     expected = _DIGEST.fullmatch(digest) if isinstance(digest, str) else None
     if expected is None:
-        raise CannotTell(f"{which}: expected a digest `sha256:...`; found {cut(repr(digest), limit=100)}")
+        raise CannotTell(f"{which}: expected a digest `sha256:...`, found {cut(repr(digest), limit=100)}")
     if hashlib.sha256(data).hexdigest() != expected[1].lower():
         raise CannotTell(f"{which} is not what GitHub received: its sha256 digest differs", hint=_AGAIN)
 
@@ -211,7 +211,7 @@ def _problem(entry: zipfile.ZipInfo) -> str:
     if entry.compress_type not in _METHODS:
         return f"it is packed in a way that is not supported ({entry.compress_type})"
     if entry.file_size > _RATIO_FROM_BYTES and entry.file_size > MOST_RATIO * entry.compress_size:
-        return f"it would grow to more than {MOST_RATIO} times its size"
+        return f"unpacked it would be more than {MOST_RATIO} times as large"
     return ""
 
 

@@ -138,7 +138,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         graphql_url: as GITHUB_GRAPHQL_URL says; empty for the one that belongs to `api_url`.
         budget_s: the most seconds of waiting for retries and rate limits in all, without the short pauses between
             writes.
-        say: is told, in one harmless line, before a wait for a retry.
+        say: gets one harmless line before a wait for a retry.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class GitHub(AbstractContextManager["GitHub"]):
                 return
             url = self._resolved(answer.next_url, start=url)
             if not self._at_home(url):
-                raise self._error(request, f"its next page is at {cut(url.host)}, which is not followed")
+                raise self._error(request, f"its next page is at {cut(url.host)}, which raggate does not follow")
             if str(url) in seen or len(seen) >= _MOST_PAGES:
                 raise self._error(request, "its pages do not end")
             seen.add(str(url))
@@ -267,7 +267,7 @@ class GitHub(AbstractContextManager["GitHub"]):
             url = httpx.URL()
         if not self._at_home(url):
             raise UsageError(
-                f"GITHUB_GRAPHQL_URL: expected a URL at {cut(self._base)}, where the token may be sent; "
+                f"GITHUB_GRAPHQL_URL: expected a URL at {cut(self._base)}, where the token may be sent, "
                 f"found {quoted(self._graphql_url)}"
             )
         return url
@@ -292,7 +292,7 @@ class GitHub(AbstractContextManager["GitHub"]):
             excerpt = cut(answer.body[:200].decode("utf-8", "replace"), limit=80)
             raise self._error(
                 request,
-                f"expected JSON; found {excerpt!r}",
+                f"expected JSON, found {excerpt!r}",
                 status=answer.status,
                 hint="Is GITHUB_API_URL the API's URL, and does no proxy answer in its place?",
             ) from error
@@ -361,7 +361,7 @@ class GitHub(AbstractContextManager["GitHub"]):
                 return answer
             url = self._resolved(location, start=url)
             if not request.leave and not self._at_home(url):
-                raise GitHubError(f"the server redirects to {cut(url.host)}, which is not followed")
+                raise GitHubError(f"the server redirects to {cut(url.host)}, which raggate does not follow")
         raise GitHubError(f"the server redirects more than {MOST_REDIRECTS} times")
 
     def _sent(self, request: Request, url: httpx.URL, *, at_home: bool) -> tuple[Answer, str]:
@@ -413,9 +413,9 @@ class GitHub(AbstractContextManager["GitHub"]):
         except (httpx.InvalidURL, ValueError) as error:
             raise GitHubError(f"the server sent a link that is no URL: {quoted(text, limit=100)}") from error
         if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
-            raise GitHubError(f"the server sent a link that is not followed: {quoted(text, limit=100)}")
+            raise GitHubError(f"the server sent a link that raggate does not follow: {quoted(text, limit=100)}")
         if self._origin.scheme == "https" and url.scheme != "https":
-            raise GitHubError(f"the server sent a link to {cut(url.host)} without https, which is not followed")
+            raise GitHubError(f"the server sent a link to {cut(url.host)} without https, which raggate does not follow")
         return url
 
     def _error(self, request: Request, problem: str, *, status: int | None = None, hint: str = "") -> GitHubError:
@@ -459,7 +459,7 @@ def _api_address(api_url: str) -> httpx.URL:
     except httpx.InvalidURL as error:
         raise UsageError(f"GITHUB_API_URL is no URL: {quoted(api_url)}") from error
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
-        raise UsageError(f"GITHUB_API_URL: expected a URL with http or https; found {quoted(url.host or api_url)}")
+        raise UsageError(f"GITHUB_API_URL: expected a URL with http or https, found {quoted(url.host or api_url)}")
     return url
 
 
@@ -485,7 +485,7 @@ class GitHubError(CannotTell):
 def unexpected(expected: str, *, where: str = "", hint: str = "") -> GitHubError:
     """Make the error for an answer that is not what was asked for; `where` is the request or the part of the API."""
     place = f"{where}: " if where else ""
-    return GitHubError(f"the server's API: {place}expected {expected}; found something else", hint=hint)
+    return GitHubError(f"the server's API: {place}expected {expected}, found something else", hint=hint)
 
 
 def address(value: object) -> str:

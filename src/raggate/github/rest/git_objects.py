@@ -27,7 +27,7 @@ MOST_BYTES_OF_A_STRANGER = 256 << 20
 """Bytes of the files among these."""
 
 _KEPT_BYTES = 64 << 20
-_HINT = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
+_HINT = "Fetch the commit before this step, for example with `fetch-depth: 0` of actions/checkout."
 
 
 class Objects:
@@ -58,7 +58,7 @@ class Objects:
         return rationed
 
     def tree_of(self, commit: str) -> str:
-        """Return the id of a commit's tree. This is also where a token that may not read the repository is told so."""
+        """Return the id of a commit's tree. A token that may not read the repository fails here."""
         if commit not in self._commits:
             content = fields(self._github.get(f"{self._base}/commits/{commit}"))
             tree = content.get("tree")

@@ -315,7 +315,7 @@ def read(environment: Mapping[str, str]) -> Event:
 
 def _check(variable: str, value: str, pattern: str, expected: str) -> None:
     if not re.fullmatch(pattern, value):
-        raise UsageError(f"{variable}: expected {expected}; found {cut(repr(value), limit=80)}")
+        raise UsageError(f"{variable}: expected {expected}, found {cut(repr(value), limit=80)}")
 
 
 def _payload(path: Path) -> dict[str, Any]:

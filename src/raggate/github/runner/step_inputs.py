@@ -98,7 +98,7 @@ def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
     unknown = sorted(words - set(first_run.SETTINGS))
     if unknown:
         raise UsageError(
-            f"input {first_run.INPUT!r}: expected any of {', '.join(first_run.SETTINGS)}; found {quoted(unknown[0])}"
+            f"input {first_run.INPUT!r}: expected any of {', '.join(first_run.SETTINGS)}, found {quoted(unknown[0])}"
         )
     return words
 
@@ -130,12 +130,12 @@ def _check(name: str, spec: Input, value: str) -> None:
         raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {spec.default!r}.")
     lines = value.splitlines() if spec.lines else [value]
     if not all(line.isprintable() for line in lines):
-        raise UsageError(f"input {name!r}: expected one line of printable text; found {_value_text(name, value)}")
+        raise UsageError(f"input {name!r}: expected one line of printable text, found {_value_text(name, value)}")
     if spec.choices and value not in spec.choices:
-        raise UsageError(f"input {name!r}: expected one of {', '.join(spec.choices)}; found {quoted(value)}")
+        raise UsageError(f"input {name!r}: expected one of {', '.join(spec.choices)}, found {quoted(value)}")
 
 
 def _unknown(name: str) -> UsageError:
     close = nearest(name, INPUTS)
-    advice = f"; did you mean {close!r}?" if close else ""
+    advice = f". Did you mean {close!r}?" if close else ""
     return UsageError(f"unknown input {quoted(name)}{advice}", hint=f"Known: {', '.join(INPUTS)}.")

@@ -92,17 +92,17 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
     if len(question.question) > MAX_TEXT:
         raise _Unsure(f"the question has {len(question.question)} characters")
     if question.impossible:
-        raise _Unsure("it has no answer where it comes from; whether the notes have one is yours to say")
+        raise _Unsure("its source has no answer. Do your notes have one? You decide")
     if question.contexts:
         stands = _of_contexts(question, index)
     elif question.answers:
         stands = [_of_answers(question.answers, index)]
     else:
-        raise _Unsure("neither an answer nor a context is given")
+        raise _Unsure("it has neither an answer nor a context")
     places = dict.fromkeys(stands)
     needed = question.needed or several
     if len(places) > 1 and needed is None:
-        reason = "its contexts stand in several places, and nothing says whether any or all are needed (--several)"
+        reason = "its contexts stand in several places. Say with --several whether any or all are needed"
         raise _Unsure(reason, [_shown(stand, index) for stand in places])
     supports = _supports(question, stands, index)
     groups = (tuple(range(len(supports))),) if needed == "all" and len(supports) > 1 else None
@@ -147,7 +147,7 @@ def _of_answers(answers: Sequence[str], index: TextIndex) -> Stand:
 def _only(text: str, index: TextIndex, what: str, document: str = "") -> Stand:
     """Return the one place where a text stands; of several, the one in the note that its document is named after."""
     if len(words(text)) < SURE_WORDS:
-        raise _Unsure(f"its {what} is of fewer than {SURE_WORDS} words, which stand somewhere by chance")
+        raise _Unsure(f"its {what} has fewer than {SURE_WORDS} words, which can match by chance")
     stands = index.stands(text)
     if len(stands) > 1:
         stands = tuple(stand for stand in stands if stand.rel_path in {document, f"{document}.md"}) or stands
@@ -199,7 +199,7 @@ def _verified(case: Case, vault: Vault, sections: SectionsOf) -> Case:
         with_cases(b"", [verified])
         check(*supports)
     except (ValueError, UsageError) as error:
-        raise _Unsure(f"no case can be made of it: {error}") from None
+        raise _Unsure(f"no question can be made of it: {error}") from None
     return verified
 
 

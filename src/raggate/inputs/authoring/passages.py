@@ -341,7 +341,7 @@ def _note(anchor: str, vault: Vault) -> tuple[_Note, str]:
     name = anchor.partition("#")[0].strip()
     close = nearest(name, (*short, *names), cutoff=0.5)
     raise UsageError(
-        f"--anchor: no note {quoted(name)} in the vault{f'; nearest: {quoted(close)}' if close else ''}",
+        f"--anchor: no note {quoted(name)} in the vault{f'. Nearest: {quoted(close)}' if close else ''}",
         hint="Expected NOTE#HEADING, with the note's path in its vault.",
     )
 
@@ -364,6 +364,6 @@ def _only(heading: str, paths: Sequence[Elements], note: str) -> Elements:
     titles = {without_attributes(title): title for path in paths for title in path[-1:]}
     close = nearest(heading.lstrip("# "), titles, cutoff=0.5)
     raise UsageError(
-        f"--anchor: {quoted(note)} has no heading {quoted(heading)}{f'; nearest: {quoted(close)}' if close else ''}",
-        hint=f"It has {enumerated([*titles])}." if titles else "It has none: name the note alone.",
+        f"--anchor: {quoted(note)} has no heading {quoted(heading)}{f'. Nearest: {quoted(close)}' if close else ''}",
+        hint=f"It has {enumerated([*titles])}." if titles else "It has none: write the note without #HEADING.",
     )

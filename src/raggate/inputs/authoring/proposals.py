@@ -346,7 +346,7 @@ def load(data: bytes, name: str) -> list[Kept]:
             row = msgspec.convert(loads(line), _Row)
             case = golden.read_case(dumps(row.case), number)
         except (ValueError, TypeError) as error:
-            hint = "Remove the line, or the file: `raggate golden propose` writes a new one."
+            hint = "Remove the line or the whole file. `raggate golden propose` writes a new one."
             raise UsageError(f"{name}:{number}: {cut(error)}", hint=hint) from None
         kept[row.id] = Kept(Proposal(row.id, row.source, row.answer, case), row.state)
     return list(kept.values())

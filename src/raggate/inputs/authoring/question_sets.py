@@ -112,7 +112,7 @@ def _flat(path: Path) -> Iterator[Question]:
     for place, record in records(path):
         asked = _asked(first(record, QUESTIONS))
         if not asked.strip():
-            raise UsageError(f"{place}: no question; expected one of the keys {', '.join(QUESTIONS)}")
+            raise UsageError(f"{place}: no question. Expected one of the keys {', '.join(QUESTIONS)}")
         keys = {key.strip().casefold() for key in record}
         own = first(record, ("id",))
         yield Question(
@@ -142,7 +142,7 @@ def _promptfoo(path: Path) -> Iterator[Question]:
             asked = next(iter(variables.values()))
         if not isinstance(asked, str) or not asked.strip():
             names = ", ".join(QUESTIONS)
-            raise UsageError(f"{place}: no question; expected a variable of the name {names}, or only one")
+            raise UsageError(f"{place}: no question. Expected a variable named {names}, or only one")
         yield Question(
             place=place,
             question=asked.strip(),

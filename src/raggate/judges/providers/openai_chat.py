@@ -57,7 +57,7 @@ def _refusal(choice: dict[str, Any], message: dict[str, Any]) -> NotJudged | Non
     if isinstance(refusal, str) and refusal:
         return NotJudged(reason="refused", detail=f"the model declined: {cut(refusal)}")
     if finish == "content_filter":
-        return NotJudged(reason="refused", detail="the server's filter took the reply away")
+        return NotJudged(reason="refused", detail="the server's filter removed the reply")
     if not isinstance(content, str) or not content.strip():
         return NotJudged(reason="refused", detail=f"the reply has no text (finish_reason {quoted(finish)})")
     return None

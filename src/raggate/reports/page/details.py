@@ -39,7 +39,7 @@ _FORGE = re.compile(
 
 
 MOST_LISTED = 10_000
-"""Answers of which a page lists all."""
+"""Answers that a page lists in full."""
 LISTED_OF_MORE = 2_000
 """Answers that it lists of more: those that changed or failed, and the first of the others."""
 LONGEST_QUESTION = 500
@@ -281,7 +281,7 @@ def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Seq
 
 
 def _support(support: Support, item: LabelledResult, passages: Passages) -> list[object]:
-    """Return a gold support's note, its heading and the texts of which one must stand in a passage."""
+    """Return a gold support's note, its heading and its snippets: a passage must contain one."""
     vaults = item.case.vaults_of(support)
     path = support.rel_path or support.chunk_id or support.doc_id or ""
     note = passages.of_note(vaults[0] if len(vaults) == 1 else None, path)

@@ -36,7 +36,7 @@ Tone = Literal["bad", "warn", "good", "soft", ""]
 MOST = 60
 """Slices of a mode that are shown."""
 MOST_QUESTIONS = 200
-"""Questions that are told without script."""
+"""Questions that are listed without script."""
 Plotted = tuple[GatedMetric, ChangePlot | None]
 """A metric over all questions of a mode, and where its change lies."""
 Grid = tuple[str, list[str], list[tuple[str, dict[str, GatedMetric]]]]
@@ -251,7 +251,7 @@ def _trends(review: Review) -> list[Trend]:
 
 
 def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
-    """Yield the questions that are told without script, under their titles."""
+    """Yield the questions that are listed without script, under their titles."""
     if review.run.stopped is not None:
         return
     broke, fixed = formatting.broke(review), review.comparison.fixed

@@ -80,7 +80,7 @@ class Paragraph(Struct, frozen=True):
 
 
 class Bullets(Struct, frozen=True):
-    """A list, each item of one line or several; of more than `most` items the number is told."""
+    """A list, each item of one line or several. Beyond `most` items it ends with their number."""
 
     items: Sequence[tuple[Line, ...]]
     most: int = 30

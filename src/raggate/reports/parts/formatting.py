@@ -41,7 +41,7 @@ def breaks_alone(review: Review) -> bool:
 def undecided(review: Review) -> bool:
     """Return whether there is no verdict though values were compared: they say nothing of the change then."""
     verdict = review.verdict
-    # what merging would break is told of a change that was measured as well as any
+    # a measured change can still break the gate once merged
     measured = breaks_alone(review)
     return verdict.outcome in {"cannot tell", "interrupted"} and bool(verdict.rows) and not measured
 
@@ -152,7 +152,7 @@ def promotion_note(review: Review) -> str:
 
 
 def how_many(flips: Sequence[Flip]) -> str:
-    """Count questions for a title; one that is told in each of several modes is one question."""
+    """Count questions for a title. One with several modes counts once."""
     questions = len({flip.case_id for flip in flips})
     return f"{questions}, {len(flips)} times in all modes" if questions < len(flips) else f"{questions}"
 
@@ -176,7 +176,7 @@ def fixed_title(flips: Sequence[Flip]) -> str:
 
 
 def fallen_title(flips: Sequence[Flip]) -> str:
-    """Name questions that are told beside those that broke, by what they are."""
+    """Name questions that are listed with the broken ones, by what they are."""
     missed = [flip.kind == "missed" for flip in flips]
     if all(missed):
         # of a question that is new, or asks something else now, nothing is known of before
@@ -208,7 +208,7 @@ def operations_line(scorecard: Scorecard) -> str:
         parts.append(f"{counted(left, 'call')} not made")
     empty = operations.rates.get("empty_result_rate")
     if empty is not None and empty.value:
-        parts.append(f"{round(empty.value * empty.n)} without any chunk")
+        parts.append(f"{round(empty.value * empty.n)} without any passage")
     repeated = Repeated.of(scorecard.fingerprint)
     if repeated is not None:
         parts.append(_repeated(repeated))
@@ -227,7 +227,7 @@ def operations_line(scorecard: Scorecard) -> str:
             parts.append(f"{label} p50 {fixed(times['p50'], 0)} ms, p95 {fixed(times['p95'], 0)} ms")
     coverage = operations.coverage or {}
     if "docs_processed" in coverage:
-        counts = ((coverage["docs_processed"], "document"), (coverage.get("chunks_embedded", "?"), "chunk"))
+        counts = ((coverage["docs_processed"], "document"), (coverage.get("chunks_embedded", "?"), "passage"))
         sizes = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
         parts.append(f"index {', '.join(sizes)}")
     return " · ".join(parts)

@@ -19,24 +19,24 @@ NAMED = "Most likely cause"
 SHOWN = 6
 """Causes and changes that are listed, of each."""
 REPAIRS = {
-    "ranks_contiguous": "number the chunks 1, 2, 3, … in the order they are returned, after any filter",
+    "ranks_contiguous": "number the passages 1, 2, 3, … in the order they are returned, after any filter",
     "scores_ordered": "sort by the final score after the last reranker, and return no NaN",
-    "chunk_ids_unique": "drop repeated chunks before the list is cut to its length",
-    "chunks_distinct": "drop chunks of the same place and text, or index each note once",
+    "chunk_ids_unique": "drop repeated passages before the list is cut to its length",
+    "chunks_distinct": "drop passages of the same place and text, or index each note once",
     "chunk_ids_stable": "make the id from the note and the section, not from a counter",
     "scope_respected": "filter by vault before ranking, in every ranker",
-    "vaults_known": "return the vault's name with each chunk",
+    "vaults_known": "return the vault's name with each passage",
     "notes_exist": "index the fixture vault alone, and return paths relative to the vault",
     "headings_exist": "return the headings as they are in the note, all levels of them",
     "text_in_note": "return the note's own text, and index the vault again if it is older than the notes",
-    "chunks_have_text": "return the text of every chunk, or of none",
+    "chunks_have_text": "return the text of every passage, or of none",
     "golden_kept_apart": "name golden set, baselines and .git in .dockerignore, and keep them out of the vaults",
     "abstained_is_empty": "return no references with an answer that abstains",
     "index_complete": "answer the health check only when indexing has ended, and read its log for notes left out",
     "index_constant": "answer the health check only when indexing has ended, and index nothing while it answers",
     "no_empty_documents": "look for what the chunker drops in these notes",
-    "list_deep_enough": "raise `ask.k`, or let the API return as many chunks as it is asked for",
-    "must_be_deterministic": "break ties by the chunk's id, and search without a random seed",
+    "list_deep_enough": "raise `ask.k`, or let the API return as many passages as it is asked for",
+    "must_be_deterministic": "break ties by the passage's id, and search without a random seed",
     "private_withheld": "leave private and deleted notes out of the index",
     "principals_isolated": "filter by what the principal may see before ranking",
     "lists_alike": "look at what became of the lists: filters, thresholds, the number of candidates",
@@ -68,7 +68,7 @@ def first_cause(review: Review) -> Reason | None:
 def further_reasons(review: Review) -> Iterator[Reason]:
     """Yield the reasons that neither the first sentence nor another part tells: tables, questions, invariants, merging.
 
-    Those of a first run are told by its greeting.
+    Those of a first run are in its greeting.
     """
     if greeted(review):
         return

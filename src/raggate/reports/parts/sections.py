@@ -32,7 +32,7 @@ from raggate.reports.parts.reasons import greeted
 from raggate.scoring import figures
 
 CHANCE = 0.05
-"""How likely chance alone may be to give a gain that is told as one."""
+"""How likely chance alone may be to make a reported gain."""
 
 NAMED = 3
 """Metrics that an offer names."""

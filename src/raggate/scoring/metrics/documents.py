@@ -14,7 +14,7 @@ Document = tuple[str | None, str]
 """A document: its vault, None where the API does not tell, and its id or path."""
 
 MAX_TYPES = 20
-"""Types of documents that are told apart."""
+"""Types of documents that are counted apart."""
 
 UNKNOWN = "unknown"
 """The type of documents that have none."""

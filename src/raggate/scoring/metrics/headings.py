@@ -44,7 +44,7 @@ def lexical_dominance(item: LabelledResult, k: int) -> float | None:
 def heading_first(item: LabelledResult, k: int) -> float | None:
     """Share, among documents with several chunks in the first k, whose highest chunk is a heading without text.
 
-    Formula: documents with two or more of the first k chunks, of which the first has no text but its heading /
+    Formula: documents with two or more of the first k chunks, the first of them with no text but its heading /
         documents with two or more of the first k chunks.
     Null: lists in which no document has several chunks, lists without any text, and failed calls.
     Also: heading_dominance_rate (substrate's heading_bias).

@@ -160,7 +160,7 @@ class AskAdapter:
         return IndexState(healthy=True, indexing=busy, documents=documents, chunks=chunks, empty=empty, detail=detail)
 
     def _probe(self, client: httpx.Client) -> tuple[dict[str, Any], str]:
-        """Ask one question for the index coverage alone; a failure is told, not raised."""
+        """Ask one question for the index coverage alone. Returns a failure instead of raising it."""
         content = jsonio.dumps({"question": _PROBE.question, "k": _PROBE.k, "mode": self._settings.modes[0]})
         limit, seconds = MAX_BODY_BYTES, self._settings.timeout
         url, headers = f"{_PATH}?debug=true&retrieval_only=true", {"Content-Type": "application/json"}
@@ -175,13 +175,13 @@ class AskAdapter:
         except ValueError as error:
             return {}, f"POST {_PATH}: {error}"
         if not coverage:
-            return {}, f"POST {_PATH}: the API gives no debug.indexing_coverage"
+            return {}, f"POST {_PATH}: the answer has no debug.indexing_coverage"
         return dict(coverage), ""
 
     def _parse(self, body: bytes, case: Case, *, retrieval_only: bool) -> Response:
         raw = parsed(body, "the body: ")
         if isinstance(raw, dict) and raw.get("debug") is None:
-            raise ValueError("debug: found nothing; the API must honour ?debug=true, or nothing can be scored")
+            raise ValueError("debug: found nothing. raggate can only score answers of an API that honours ?debug=true")
         root = taken(raw, _Body)
         for name in ("answer", "references") if not retrieval_only else ():
             if getattr(root, name) is None:

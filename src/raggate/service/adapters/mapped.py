@@ -131,7 +131,9 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
                     "Pull requests from forks get no secrets.",
                 )
             if not _SENDABLE.fullmatch(value):
-                raise UsageError(f"the environment variable {variable} has characters that no header can have")
+                raise UsageError(
+                    f"the environment variable {variable} contains characters that an HTTP header cannot have"
+                )
             values[name] = value
     return values
 
@@ -172,7 +174,7 @@ class MappedAdapter:
         try:
             return read(body_of(body, fields.stream), fields, self._prefixes, retrieval_only=retrieval_only)
         except ValueError as error:
-            raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
+            raise ValueError(f"{error} (question {quoted(case.id, limit=60)})") from None
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask the API how its index stands: its health, and what `ask.index` says."""

@@ -305,7 +305,7 @@ def _untold(condition: Condition | None, root: Any) -> str:
     if values is not None and (not values or None in values):
         return ""
     missing = find(parse(path), root) is ABSENT
-    return f"nothing stands at {cut(path)}, which would tell whether it is indexing" if missing else ""
+    return f"{cut(path)} is missing, so raggate cannot tell whether it is indexing" if missing else ""
 
 
 def _count(written: str | None, root: Any) -> int | None:

@@ -48,7 +48,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
 
     @classmethod
     def of(cls, config: Config, environment: Mapping[str, str]) -> McpAdapter:
-        """Make one of the configuration and raggate's own environment, of which only what headers name is read.
+        """Make one from the configuration and raggate's own environment. Only variables that headers name are read.
 
         Raises:
             UsageError: for a variable that a header needs and that is not set, or unfit for one.

@@ -63,13 +63,13 @@ def _ports(made: Group, name: str, port: int | None, image: str) -> tuple[int, .
     try:
         ports = set(images.declared_ports(made.client, image))
     except engine.engine_errors() as error:
-        raise CannotTell(f"api.services.{name}: its image cannot be looked up: {engine.reason(error)}") from None
+        raise CannotTell(f"api.services.{name}: the engine cannot look up its image: {engine.reason(error)}") from None
     ports |= set() if port is None else {port}
     if 0 < len(ports) <= _MOST_PORTS:
         return tuple(sorted(ports))
     raise UsageError(
         f"api.services.{name}: its image declares {len(ports) or 'no'} TCP ports to connect to",
-        hint=f"Name its `port`, or declare it in the image by EXPOSE, {_MOST_PORTS} at most.",
+        hint=f"Name its `port` here, or declare it by EXPOSE in the image, {_MOST_PORTS} at most.",
     )
 
 
@@ -209,7 +209,7 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int | None, addr
     )
     if "port" not in filler.used and port is not None:
         raise UsageError(
-            "api.command: neither `run` nor `env` uses {port}, so the API cannot know where to listen",
+            "api.command: neither `run` nor `env` uses {port}, so the API does not know where to listen",
             hint='For example: env: { API_PORT: "{port}" }. A program without a port takes `api.stdio: true`.',
         )
     return plan
@@ -231,8 +231,8 @@ def _build(group: ProcessGroup, plan: Plan, log: Log) -> None:
         ended = child.wait(end - time.monotonic())
         if ended is None:
             raise CannotTell(
-                f"{step} was not finished after {BUILD_SECONDS} s, the time of all build steps together",
-                hint="Build before raggate runs.",
+                f"{step} took too long: all build steps together have {BUILD_SECONDS} s",
+                hint="Build in a step before raggate.",
                 log=log.tail(),
             )
         if ended.code != 0:
@@ -245,11 +245,9 @@ def _run(group: ProcessGroup, plan: Plan, log: Log, *, spoken_to: bool) -> Manag
     try:
         return group.start(plan.run, cwd=plan.cwd, environment=plan.environment, log=log, spoken_to=spoken_to)
     except (OSError, ValueError) as error:
-        hint = (
-            "The build steps ran, but did not make it." if plan.build else "A step of `api.command.build` can make it."
-        )
+        hint = "The build steps ran, but none made it." if plan.build else "A step of `api.command.build` can make it."
         if not isinstance(error, FileNotFoundError):
-            hint = "It must be an executable file for this machine."
+            hint = "Name an executable file that this machine can run."
         why = _why_not(plan.run, plan.cwd, error)
         problem = f"`{_joined(plan.run)}` cannot be started in {quoted(plan.cwd)}: {why}"
         raise SettingError("api.command.run", problem, hint=hint) from None

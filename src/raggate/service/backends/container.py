@@ -84,8 +84,8 @@ def _link(path: Path, root: Path, name: str) -> str:
     target = Path(os.path.realpath(path))
     if not target.is_relative_to(root):
         raise UsageError(
-            f"vault {name!r}: {cut(path.relative_to(root).as_posix())} is a link out of the vault",
-            hint="Replace it by a copy of its target.",
+            f"vault {name!r}: {cut(path.relative_to(root).as_posix())} is a link that leaves the vault",
+            hint="Replace the link by a copy of its target.",
         )
     return PurePosixPath(os.path.relpath(target, path.parent)).as_posix()
 

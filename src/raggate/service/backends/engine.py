@@ -33,7 +33,7 @@ _PAUSE = 0.5
 _GRACE = 1
 _TRIES = 4
 _SOCKET = "unix:///var/run/docker.sock"
-_ELSEWHERE = "Or start the API yourself: `api.url` takes one that runs, `api.command` without `api.services` a process."
+_ELSEWHERE = "Or do without Docker: use `api.url` for an API that you start, or `api.command` without `api.services`."
 Client = Any
 """A `docker.APIClient`; the library has no types."""
 
@@ -65,7 +65,7 @@ def connected(
         if tuple(int(part) for part in version.split(".")) < OLDEST_API:
             raise CannotTell(
                 f"the Docker engine at {cut(host)} is too old: API {cut(version)}",
-                hint="raggate needs API 1.41, which is Docker 20.10 of December 2020.",
+                hint="Update it: raggate needs API 1.41, which came with Docker 20.10.",
             )
         # HOME may hold what an earlier step of the job has put there, and credentials name programs to run. An entry
         # that matches no registry keeps the library from reading them again; it has no switch for that:
@@ -84,7 +84,7 @@ def _version(options: Mapping[str, Any], seconds: float) -> str:
     try:
         return str(client.version(api_version=False)["ApiVersion"])
     except KeyError:
-        raise ValueError("it is no Docker engine") from None
+        raise ValueError("this is not a Docker engine") from None
     finally:
         client.close()
 
@@ -99,7 +99,7 @@ def _check_socket(host: str) -> None:
         is_socket = False
     if not is_socket:
         raise CannotTell(
-            f"there is no Docker socket at {cut(path)}, and `api.container` and `api.services` need an engine",
+            f"there is no Docker socket at {cut(path)}, but `api.container` and `api.services` need a Docker engine",
             hint=f"Use a runner with Docker and hand its socket in, or set DOCKER_HOST. {_ELSEWHERE}",
         )
 

@@ -44,7 +44,7 @@ _SECOND_THOUGHT = 0.5
 
 
 def hardened(client: Client, settings: Container, image: str, *, internal: bool) -> dict[str, Any]:
-    """Return what the host is told of a container, but for its network, ports and volumes."""
+    """Return the host settings of a container, except network, ports and volumes."""
     import docker
 
     read_only = "/" not in settings.writable
@@ -101,7 +101,7 @@ class Running:
         except engine_errors() as error:
             raise CannotTell(
                 f"the container {name!r} could not be started: {reason(error)}",
-                hint="The image must have a command that serves and that the user of the container may execute.",
+                hint="The image needs a command that starts the server, and its user must be allowed to run it.",
             ) from None
         self._reader = threading.Thread(target=self._follow, name=f"log of {name}", daemon=True)
         self._reader.start()
@@ -131,7 +131,7 @@ class Running:
         except CannotTell as error:
             self._ended = ProcessExit(message=f"was lost: {error.message}")
         except engine_errors() as error:
-            message = f"was lost, the Docker engine does not answer any more: {reason(error)}"
+            message = f"was lost: the Docker engine stopped answering: {reason(error)}"
             self._ended = ProcessExit(message=message)
 
     def _how(self, state: dict[str, Any]) -> ProcessExit:
@@ -158,7 +158,7 @@ class Filler:
     def fill(self, key: str, text: str) -> str:
         """Replace the placeholders of one text; `key` is its place in the configuration."""
         if "\0" in text:
-            raise UsageError(f"{key}: a NUL character cannot be handed to a process")
+            raise UsageError(f"{key}: remove the NUL character, which no process can receive")
         return _PLACEHOLDER.sub(lambda match: self._value(key, match[1]), text)
 
     def _value(self, key: str, name: str) -> str:
@@ -166,7 +166,7 @@ class Filler:
             self.used.add(name)
             return self._values[name]
         close = nearest(name, self._values)
-        advice = f"; did you mean {{{close}}}?" if close else ""
+        advice = f". Did you mean {{{close}}}?" if close else ""
         listed = ", ".join(f"{{{placeholder}}}" for placeholder in self._values)
         raise UsageError(f"{key}: unknown placeholder {{{cut(name)}}}{advice}", hint=f"Known here: {listed}.")
 
@@ -366,7 +366,7 @@ def _wait_for(name: str, settings: Container, service: Running, address: str | N
         if time.monotonic() >= end:
             raise CannotTell(
                 f"the service {name!r} was not ready after {setting(patience)} s: {problem}",
-                hint="It must listen on 0.0.0.0, within `api.ready.timeout`. Its whole output is in "
+                hint="Make it listen on 0.0.0.0 within `api.ready.timeout`. Its whole output is in "
                 f"{name}.log of the run directory.",
                 log=service.log.tail(),
             )

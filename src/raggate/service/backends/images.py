@@ -27,7 +27,7 @@ _TEMPORARY = re.compile(
 """What the engine says when a registry does not answer: only that may be different at the next attempt."""
 _PULL_HINT = (
     "Is the name right, in lower case, and made for this machine's processor? raggate pulls without credentials, which "
-    "a registry may limit: for a private image, log in and `docker pull` it in a step before."
+    "a registry may limit. If your image is private, log in and `docker pull` it in a step before raggate."
 )
 _TRIES = 3
 _PULL_SECONDS = 600.0
@@ -36,8 +36,8 @@ _LAST_PORT = 65_535
 BUILT = "raggate.built"
 """Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
 _INSTEAD = (
-    "Write it, or name what is there: `build.context` is a directory, `build.dockerfile` a file in it. `image` names "
-    "an image in place of `build`; `api.command` and `api.url` need neither, see docs/containers.md."
+    "Write it, or name what is there: `build.context` is a directory, `build.dockerfile` a file in it. Or name a ready "
+    "`image` instead of `build`. `api.command` and `api.url` need neither, see docs/containers.md."
 )
 _RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
 
@@ -115,9 +115,9 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
             _pull_once(client, name, end)
         except Late:
             raise CannotTell(
-                f"{key}.image: {name!r} could not be pulled: nothing was heard of it for {setting(_SILENCE)} s, or it "
-                f"was not finished after {setting(_PULL_SECONDS)} s",
-                hint="Does its registry answer? Try again later, or pull it in a step before.",
+                f"{key}.image: {name!r} could not be pulled: its registry was silent for {setting(_SILENCE)} s, or "
+                f"the pull took more than {setting(_PULL_SECONDS)} s",
+                hint="Check that its registry answers. Try again later, or pull the image in a step before raggate.",
             ) from None
         except engine_errors(Failed) as error:
             why = cut(error) if isinstance(error, Failed) else reason(error)
@@ -128,8 +128,8 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
         if attempt < _TRIES and time.monotonic() < end:
             _pause(attempt)
     raise CannotTell(
-        f"{key}.image: {name!r} could not be pulled in {_TRIES} attempts; the registry does not answer: {why}",
-        hint="Try again later, or pull it in a step before.",
+        f"{key}.image: {name!r} could not be pulled in {_TRIES} attempts because the registry does not answer: {why}",
+        hint="Try again later, or pull the image in a step before raggate.",
     )
 
 
@@ -247,8 +247,8 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
             why = cut(error) if isinstance(error, Failed) else reason(error)
             raise CannotTell(
                 f"{key}.build: the image could not be built: {why}",
-                hint="The whole output is in build.log of the run directory. The builder is the engine's own; a "
-                "Dockerfile that needs BuildKit is built in a step before and named by `image`.",
+                hint="The whole output is in build.log of the run directory. If your Dockerfile needs "
+                "BuildKit, which the engine's own builder lacks, build it in a step before and name it by `image`.",
                 log=log.tail(),
             ) from None
         if image is None:

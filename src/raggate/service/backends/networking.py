@@ -69,7 +69,7 @@ def check_reachable(own: Own, host: str, platform: str = sys.platform) -> None:
     if own.id is None and (_is_remote(host) or platform != "linux"):
         raise UsageError(
             "`api.container` works on the engine's own Linux machine and in a container of that engine",
-            hint="Elsewhere the addresses of containers cannot be reached: run raggate in a container, or use "
+            hint="On other systems container addresses cannot be reached. Run raggate in a container, or use "
             "`api.command`.",
         )
 
@@ -91,8 +91,8 @@ def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
         return None
     if _is_remote(host):
         raise UsageError(
-            "`api.services` of a command works with an engine on this machine, and DOCKER_HOST names another",
-            hint="Unset DOCKER_HOST, or start them yourself and give their addresses in `api.command.env`.",
+            "`api.services` with `api.command` needs a Docker engine on this machine, but DOCKER_HOST names another",
+            hint="Unset DOCKER_HOST, or start the services yourself and put their addresses into `api.command.env`.",
         )
     if platform != "linux":
         return "127.0.0.1"
@@ -109,7 +109,7 @@ def join(client: Client, network: str, own: Own) -> None:
     except engine_errors() as error:
         raise CannotTell(
             f"raggate's own container cannot join the network of the API: {reason(error)}",
-            hint="It can on a bridge network, in `container:` mode and with the host's network; not without any.",
+            hint="Run raggate on a bridge network, in `container:` mode, or on the host's network.",
         ) from None
 
 

@@ -1,6 +1,6 @@
 """Ends what a run has started, from inside raggate or, as a script of its own, when raggate is gone.
 
-The script is told process groups on stdin, one number per line. `done` ends it; the end of stdin without `done` means
+The script reads process groups from stdin, one number per line. `done` ends it; the end of stdin without `done` means
 that raggate died, and everything it had started is killed. It outlives a SIGKILL of raggate because it is another
 process, and it needs nothing between fork and exec, unlike a parent-death signal, which also reaches only the first
 child and is tied to the thread that started it.
@@ -41,7 +41,7 @@ def marked(mark: str) -> list[int]:
 def kill(mark: str, groups: Iterable[int]) -> None:
     """SIGKILL the process groups and every marked process, until none is left or 2 s have passed."""
     for group in groups:
-        # macOS answers PermissionError for a group of which only zombies are left
+        # macOS answers PermissionError for a group with only zombies left
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
     calm = 0

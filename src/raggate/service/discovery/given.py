@@ -43,7 +43,7 @@ def body_of(text: str) -> dict[str, Any]:
     if strange:
         raise UsageError(
             f"--body: expected no {{{strange[0]}}}, only {{question}} and {{k}}",
-            hint="Write a value that the API takes; `ask` of raggate.yml knows modes, pages and scopes.",
+            hint="Write a value that the API takes. `ask` of raggate.yml has modes, pages and scopes.",
         )
     return body
 

@@ -18,7 +18,7 @@ from raggate.service.discovery.shapes import ENDPOINTS, WRITES, words_in
 from raggate.service.mcp.protocol import Message, root_of
 
 _WRITES = WRITES | {"build", "execute", "move", "post", "put", "set"}
-NO_QUESTION = "takes no question, or something else that nobody knows here"
+NO_QUESTION = "takes no question, or needs a value that raggate does not know"
 MAX_BLOCKS = 50
 """Of a result that are looked at for what stands before the path of a note."""
 
@@ -61,7 +61,7 @@ def left_out(tools: Sequence[Message]) -> Iterator[str]:
     """Name the tools that say by their names that they search and are not called all the same, each with why."""
     for message in tools:
         if _likelihood(message) is not None and _writes(message):
-            yield f"{message['name']} may write, by its name or annotations"
+            yield f"{message['name']} may write, as its name or annotations suggest"
         elif _likelihood(message) is not None and asking(message) is None:
             yield f"{message['name']} {NO_QUESTION}"
 
@@ -107,7 +107,7 @@ def in_words(result: Message) -> str:
     try:
         jsonio.loads(texts[0])
     except ValueError:
-        return f"its text is no JSON, it begins with {cut(texts[0], limit=120)}"
+        return f"its text is not JSON. It begins with {cut(texts[0], limit=120)}"
     return cut(texts[0], limit=120)
 
 

@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
 STREAMS: tuple[StreamBy, ...] = ("type", True)
 """How an answer that is no JSON may be read, what tells most kinds apart first."""
 _EXCERPT = 120
-REDIRECTED = "Redirects are not followed: give the address that they lead to."
+REDIRECTED = "raggate follows no redirects: give the address that they lead to."
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -276,7 +276,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     def in_words(self, secrets: Collection[str]) -> str:
         """Describe the response. It never contains the value of a secret."""
         if not self.status:
-            return f"no answer that can be read: {self.problem}" if self.problem else "no answer"
+            return f"no answer that raggate can read: {self.problem}" if self.problem else "no answer"
         text = cut(self.data[:2_000].decode("utf-8", "replace"), limit=_EXCERPT)
         form = "" if self.json() is not None or self.status != 200 else ", not JSON:" if text else ", an empty body"
         return f"HTTP {self.status}{form} {redact.redact_cut(text, secrets)}".rstrip()
@@ -298,17 +298,17 @@ def hint(replies: Sequence[Reply]) -> str:
     """Return the hint for unusable answers."""
     statuses = {reply.status for reply in replies}
     if statuses & {401, 403} and 200 not in statuses:
-        return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from the environment."
+        return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from your environment."
     if any(300 <= status < 400 for status in statuses) and 200 not in statuses:
         return REDIRECTED
     if any(_is_graphql(reply.json()) for reply in replies):
         return "This looks like GraphQL: give your query with `--body`, as docs/adapters.md shows under “GraphQL”."
     if statuses <= {404, 405}:
-        return "Is that the path of its search? `--probe` takes all of it, such as http://localhost:8000/api/search."
+        return "Is that the path of its search? Give `--probe` the whole address: http://localhost:8000/api/search."
     if statuses <= {400, 404, 405, 422}:
         return """`--body '{"utterance": "{question}", "size": "{k}"}'` asks with the API's own names."""
     return (
-        "`--question` asks something that the index can answer, `--map list=data.hits` says where the chunks are; "
+        "`--question` asks something that the index can answer, `--map list=data.hits` says where the passages are. "
         "docs/adapters.md shows how to write it by hand."
     )
 

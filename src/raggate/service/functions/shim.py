@@ -71,12 +71,12 @@ def named(spec: str) -> Any:
     """Import what `module:name` stands for."""
     module, _, path = spec.partition(":")
     if not path:
-        raise Unusable(f"expected module:name, such as rag.retriever:build; found {spec!r}")
+        raise Unusable(f"expected module:name, such as rag.retriever:build, found {spec!r}")
     found = importlib.import_module(module)
     for name in path.split("."):
         if not hasattr(found, name):
             there = ", ".join(sorted(key for key in vars(found) if not key.startswith("_"))[:20])
-            raise Unusable(f"{module} has no {name!r}; it has {there or 'nothing'}")
+            raise Unusable(f"{module} has no {name!r}. It has {there or 'nothing'}")
         found = getattr(found, name)
     return found
 

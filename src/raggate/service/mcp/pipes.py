@@ -53,7 +53,7 @@ class Pipes(LinePipes):
         self._send(message)
 
     def leave(self, asked: Future[Message]) -> None:
-        """Wait for a reply no longer. The server is told, and may still give it."""
+        """Stop waiting for a reply. The server gets a notice, and may still answer."""
         if asked is self._greeting:
             return
         number = self._left_behind(asked)
@@ -70,7 +70,9 @@ class Pipes(LinePipes):
         except ValueError as error:
             self._note(line + b"\n")
             if self._greeting is not None and self._greeting.done():
-                self._broken("schema", f"the server wrote what is no JSON-RPC message to its standard output: {error}")
+                self._broken(
+                    "schema", f"the server wrote something other than JSON-RPC to its standard output: {error}"
+                )
             return
         if protocol.asks(message):
             answer = protocol.reply_to(message)

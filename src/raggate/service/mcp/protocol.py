@@ -29,7 +29,7 @@ SESSION = "Mcp-Session-Id"
 _ENCODED = "=?base64?"
 _PLAIN = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1000}")
-# the version is of this client, so that what a server is told does not change with every release
+# the version of this client, so that a release does not change what a server receives
 _CLIENT = {"name": "raggate", "version": "1"}
 _META = "io.modelcontextprotocol"
 MAX_BLOCKS = 1_000
@@ -212,7 +212,7 @@ def root_of(result: Message, tool: str, text: str | None = None) -> Any:
         raise Missed(
             miss(
                 "schema",
-                f"the tool {quoted(tool)} returns {kind} instead of a result, and there is nobody to answer it",
+                f"the tool {quoted(tool)} returns {kind} instead of a result, and raggate cannot answer that",
             )
         )
     if text is not None and text != "json":
@@ -227,7 +227,7 @@ def _json(result: Message) -> Any:
     texts = [block["text"] for block in _blocks(result) if _is_text(block)]
     if len(texts) != 1:
         raise ValueError(
-            f"content: expected structuredContent, or one text block of JSON; found {len(texts)} text blocks"
+            f"content: expected structuredContent, or one text block of JSON, found {len(texts)} text blocks"
             + (" (`ask.text: blocks` reads each as a hit)" if texts else "")
         )
     try:
@@ -295,7 +295,7 @@ def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -
     """
     by_name = {name: tool for tool in tools if isinstance(name := tool.get("name"), str)}
     if wanted not in by_name:
-        return f"the server has no tool {quoted(wanted)}{_meant(wanted, by_name)}; it has {_listed(by_name)}"
+        return f"the server has no tool {quoted(wanted)}, it has {_listed(by_name)}{_meant(wanted, by_name)}"
     schema = by_name[wanted].get("inputSchema")
     if not isinstance(schema, dict):
         return ""
@@ -303,8 +303,8 @@ def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -
     known = [*properties] if isinstance(properties, dict) else []
     if schema.get("additionalProperties", False) is False and isinstance(properties, dict):
         for name in (name for name in arguments if name not in known):
-            there = f"it has {_listed(known)}"
-            return f"the tool {quoted(wanted)} has no argument {quoted(name)}{_meant(name, known)}; {there}"
+            there = f"it has {_listed(known)}{_meant(name, known)}"
+            return f"the tool {quoted(wanted)} has no argument {quoted(name)}, {there}"
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     missing = [name for name in needed if name not in arguments]
     return f"the tool {quoted(wanted)} also needs {_listed(missing)}" if missing else ""
@@ -312,7 +312,7 @@ def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -
 
 def _meant(wanted: str, known: Collection[str]) -> str:
     like = nearest(wanted, known)
-    return f"; did you mean {quoted(like)}?" if like else ""
+    return f". Did you mean {quoted(like)}?" if like else ""
 
 
 def _listed(names: Collection[str]) -> str:

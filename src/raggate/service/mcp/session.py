@@ -130,7 +130,7 @@ class Exchange:
                     raise _broken(f"expected a JSON-RPC message, found {error}") from None
                 if not protocol.asks(message):
                     if not protocol.answers(message, number):
-                        raise _broken(f"the server answers request {_id(message)}, asked was {number}")
+                        raise _broken(f"the server answers request {_id(message)}, but raggate sent {number}")
                     # how long a stream goes on after it would count as the tool's time, so its connection is given up
                     return message, len(raw)
                 await self._answer(terms, message, asked_back)
@@ -141,7 +141,7 @@ class Exchange:
         if answer is None:
             return
         if next(asked_back) > MAX_ASKED_BACK:
-            raise _broken(f"the server asks more than {MAX_ASKED_BACK} things back")
+            raise _broken(f"the server sent more than {MAX_ASKED_BACK} requests of its own")
         # a server that does not take its answer harms itself alone
         with suppress(Missed):
             await self.tell(terms, answer)

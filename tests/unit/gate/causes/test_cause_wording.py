@@ -25,7 +25,7 @@ def test_every_code_has_its_words(code: CauseCode) -> None:
 def test_a_passage_that_is_not_the_first_is_named() -> None:
     """A cause that is about another passage than the one shown says which."""
     cause = Cause(code="not-listed", passage="b.md › B", returned=3)
-    assert sentence(cause) == "b.md › B: not among the 3 chunks returned"
+    assert sentence(cause) == "b.md › B: not among the 3 passages returned"
 
 
 @each_row(

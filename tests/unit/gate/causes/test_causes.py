@@ -62,7 +62,7 @@ def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...
         pytest.param(failed(message="HTTP 500"), "the call failed: HTTP 500", id="failed"),
         pytest.param(failed(kind="aborted", message="not asked"), "it was not asked", id="not-asked"),
         pytest.param(answer({}), "nothing was retrieved", id="nothing"),
-        pytest.param(answer({}, *OTHERS[:5]), "not among the 5 chunks returned", id="not-returned"),
+        pytest.param(answer({}, *OTHERS[:5]), "not among the 5 passages returned", id="not-returned"),
         pytest.param(
             answer({}, OTHERS[0], make_chunk("x", heading_path="# B")),
             "the note is at rank 2, but with another section",
@@ -201,7 +201,7 @@ def test_folders(item: LabelledResult, sentence: str) -> None:
 def test_folders_that_prove_nothing(folders: dict[str, Any]) -> None:
     """No folder is blamed that was searched, or where the API's folders cannot be held against the notes."""
     item = answer({**GOLD_IN_DOCS, "vaults": ("work",)}, *IN_WORK, **folders)
-    assert why(item, notes=NOTES) == "not among the 3 chunks returned"
+    assert why(item, notes=NOTES) == "not among the 3 passages returned"
 
 
 @each_row("other", [support("mail/b.md"), support("", None, chunk_id="c9")])
@@ -210,32 +210,32 @@ def test_an_alternative_in_a_searched_folder(other: Any) -> None:
     item = answer(
         {"gold_supports": (support("docs/a.md"), other), "vaults": ("work",)}, *IN_WORK, selected_folders=("work/mail",)
     )
-    assert why(item, notes=NOTES) == "not among the 3 chunks returned"
+    assert why(item, notes=NOTES) == "not among the 3 passages returned"
 
 
 @each_row(
     ("before", "after", "supports", "sentence"),
     [
-        pytest.param(1, 2, (support(),), "fell among the 3 chunks returned", id="lower"),
+        pytest.param(1, 2, (support(),), "fell among the 3 passages returned", id="lower"),
         pytest.param(
             2,
             2,
             (support(), support("b.md")),
-            "b.md › A: not among the 3 chunks returned",
+            "b.md › A: not among the 3 passages returned",
             id="same-rank-one-lacks",
         ),
         pytest.param(
             None,
             2,
             (support(),),
-            "every expected passage is among the 3 chunks returned, the first at rank 2",
+            "every expected passage is among the 3 passages returned, the first at rank 2",
             id="not-found-before",
         ),
         pytest.param(
             3,
             2,
             (support(), support("other1.md")),
-            "every expected passage is among the 3 chunks returned, the first at rank 2",
+            "every expected passage is among the 3 passages returned, the first at rank 2",
             id="higher",
         ),
     ],
@@ -312,7 +312,7 @@ def test_the_metric_of_folder_selection(chunk: Chunk, sentence: str) -> None:
 def test_a_question_without_passages() -> None:
     """Of a question that is judged by its answer alone, no passage is said to be missing."""
     item = answer({"gold_supports": (), "must_contain": ("42",)}, OTHERS[0])
-    assert why(item, "heading_dominance_rate") == "1 chunk returned; no passage is expected"
+    assert why(item, "heading_dominance_rate") == "1 passage returned; no passage is expected"
 
 
 def entries(*chunks: Chunk, supports: dict[int, tuple[int, ...]] | None = None) -> tuple[ListEntry, ...]:
@@ -397,7 +397,7 @@ class TestNotes:
         cause = explained(answer({}, OTHERS[0]), GOLD, documents=documents, gone=gone)
         assert cause.code == code
         if code == "note-not-indexed":
-            words = "no answer has a chunk of the note, and the index has 7 documents (9 in the baseline's run)"
+            words = "no answer has a passage of the note, and the index has 7 documents (9 in the baseline's run)"
             assert in_words(cause) == words
 
     def test_a_passage_that_others_outrank_is_not_missed_in_the_index(self) -> None:
@@ -420,7 +420,7 @@ class TestNotes:
         cause = explained(answer({}, OTHERS[0]), GOLD, retrieved={"a.md": headings}, recut=recut)
         assert cause.code == code
         if code == "anchor-gone":
-            words = "no answer has a chunk under # A any more; the nearest heading of its note that came back is # Ab"
+            words = "no answer has a passage under # A any more; the nearest heading of its note that came back is # Ab"
             assert in_words(cause) == words
 
     def test_headings_of_several_notes(self) -> None:
@@ -469,15 +469,15 @@ class TestScores:
         """A passage that fell is told with its score and parts on both sides."""
         now = scored("gold", 0.5, 0.5, None)
         cause = explained(answer({}, scored("x", 0.6), now), GOLD, after=2)
-        words = "fell among the 2 chunks returned; score 0.8 → 0.5"
+        words = "fell among the 2 passages returned; score 0.8 → 0.5"
         assert (cause.code, in_words(cause)) == ("demoted", words)
 
     @each_row(
         ("labels", "changes", "tail"),
         [
-            ({"copies": (0,)}, {}, "; the chunk now above it says nearly the same"),
-            ({}, {"work/x.md": "added"}, "; the chunk now above it is from a note added since the baseline"),
-            ({}, {"work/x.md": "changed"}, "; the chunk now above it is from a note changed since the baseline"),
+            ({"copies": (0,)}, {}, "; the passage now above it says nearly the same"),
+            ({}, {"work/x.md": "added"}, "; the passage now above it is from a note added since the baseline"),
+            ({}, {"work/x.md": "changed"}, "; the passage now above it is from a note changed since the baseline"),
             ({}, {"home/x.md": "added"}, ""),
         ],
     )
@@ -485,7 +485,7 @@ class TestScores:
         """What rose above the passage is called a copy, or of a newer note, where it is."""
         item = answer({}, scored("x", 0.9), GOLD, labels=labels)
         score = "score 0.8 as before; overtaken by work/x.md › A (0.9, not listed before)"
-        words = f"fell among the 2 chunks returned; {score}"
+        words = f"fell among the 2 passages returned; {score}"
         assert in_words(explained(item, GOLD, after=2, changes=changes)) == words + tail
 
     @each_row(
@@ -509,7 +509,7 @@ class TestScores:
         """A passage that fell although its score rose is told with the chunks that overtook it."""
         old, new = ([scored(f"x{number}", score) for number, score in enumerate(side)] for side in (before, now))
         cause = explained(answer({}, *new, scored("gold", 0.85)), GOLD, *old, after=len(new) + 1)
-        start = f"fell among the {len(new) + 1} chunks returned; score 0.8 → 0.85"
+        start = f"fell among the {len(new) + 1} passages returned; score 0.8 → 0.85"
         assert in_words(cause) == start + words
 
     @each_row(
@@ -577,7 +577,7 @@ class TestScores:
         cause = explained(answer({}, *(scored(name, None) for name in now)), *before, at=3)
         assert cause.code == code
         if code == "list-cut":
-            words = "the list ends before rank 3, where it was: its 2 chunks are the first 2 of the baseline's list"
+            words = "the list ends before rank 3, where it was: its 2 passages are the first 2 of the baseline's list"
             assert in_words(cause) == words
 
     def test_a_shorter_list_outranks_nothing(self) -> None:
@@ -626,7 +626,7 @@ class TestAbstention:
         """An answer in place of an abstention is put down to a lower threshold only where it is one."""
         item = answer({"answerable": False}, OTHERS[0])
         cause = explained(item, metric="abstention_accuracy", at=None, lists={"thresholds": thresholds})
-        assert in_words(cause) == f"the first chunk retrieved is other1.md › A{tail}"
+        assert in_words(cause) == f"the first passage retrieved is other1.md › A{tail}"
 
 
 class TestSeveralPassages:
@@ -640,7 +640,7 @@ class TestSeveralPassages:
         item = answer(self.CASE, GOLD, scored("x", 0.75), second)
         cause = explained(item, GOLD, second, after=1, metric="ndcg_at_10", supports={1: (0,), 2: (1,)})
         score = "score 0.7 as before; overtaken by work/x.md › A (0.75, not listed before)"
-        words = f"b.md › A: fell from rank 2 among the 3 chunks returned; {score}"
+        words = f"b.md › A: fell from rank 2 among the 3 passages returned; {score}"
         assert in_words(cause) == words
 
     def test_the_second_is_gone(self) -> None:
@@ -655,7 +655,7 @@ def test_the_heading_metric_is_explained_by_the_first_chunk() -> None:
     for case in ({}, {"answerable": False}):
         item = answer({**case, "question": "Which valve?"}, make_chunk("x", heading_path="# Valve", text="Nothing."))
         cause = explained(item, metric="heading_dominance_rate", at=None, after=None)
-        words = "the first chunk has the question's words only in its heading: a.md › Valve"
+        words = "the first passage has the question's words only in its heading: a.md › Valve"
         assert in_words(cause) == words
 
 

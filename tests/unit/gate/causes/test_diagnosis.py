@@ -117,7 +117,7 @@ def test_scores_of_an_index_that_reports_no_size(now: dict[str, int], gone: int,
     notes = {f"{number}.md": () for number in range(40)}
     own = {"before": {"vault": "v"}, "now": now, "retrieved": notes, "gone": dict(list(notes.items())[:gone])}
     words = likely("demoted", "demoted", lists=REWEIGHED, **own)
-    cause = "the same chunks have other final scores (in an index whose size is not reported); it fits all 2"
+    cause = "the same passages have other final scores (in an index whose size is not reported); it fits all 2"
     assert words.startswith(f"Most likely cause: {cause}") is named, words
     assert ("other final scores" in words) is named
 
@@ -155,7 +155,7 @@ def test_what_is_no_part_of_it() -> None:
         ),
         pytest.param(
             {"now": {"chunks": 200}},
-            ("the same notes are cut into other chunks (90 → 200, mean length 50 → 50 tokens)",),
+            ("the same notes are cut into other passages (90 → 200, mean length 50 → 50 tokens)",),
             id="chunks",
         ),
         pytest.param(
@@ -190,7 +190,7 @@ def test_what_changed_without_a_loss(fields: dict[str, Any], changes: tuple[str,
         pytest.param(
             ("demoted", "heading-first"),
             {"lists": {"rescored": {"final": True, "vector": True, "lexical": False}}},
-            "the same chunks have other vector scores (in an index of the same size); it fits all 2",
+            "the same passages have other vector scores (in an index of the same size); it fits all 2",
             id="another-model",
         ),
         pytest.param(
@@ -203,13 +203,13 @@ def test_what_changed_without_a_loss(fields: dict[str, Any], changes: tuple[str,
         pytest.param(
             ("snippet-gone", "demoted"),
             {"now": {"chunks": 200, "chunk_tokens": 25.5, "index_version": "i2"}},
-            "the same notes are cut into other chunks (90 → 200, mean length 50 → 25.5 tokens); it fits all 2",
+            "the same notes are cut into other passages (90 → 200, mean length 50 → 25.5 tokens); it fits all 2",
             id="chunk-size",
         ),
         pytest.param(
             ("snippet-gone", "snippet-gone", "demoted"),
             {"now": {"chunk_tokens": 48.0}},
-            "the index has 90 chunks of the same notes, as before, with less text (mean length 50 → 48 tokens); it "
+            "the index has 90 passages of the same notes, as before, with less text (mean length 50 → 48 tokens); it "
             "fits 2 of the 3",
             id="text-left-out-of-chunks",
         ),
@@ -242,7 +242,8 @@ def test_what_changed_without_a_loss(fields: dict[str, Any], changes: tuple[str,
         pytest.param(
             ("not-listed", "demoted", "api-error"),
             {**INVERTED, "retrieved": {"a.md": set()}},
-            "chunks come from outside the selected folders (13 of 48 answers before, 42 of 48 now); it fits 2 of the 3",
+            "passages come from outside the selected folders (13 of 48 answers before, 42 of 48 now); it fits 2 of the "
+            "3",
             id="the-folder-filter-is-inverted",
         ),
     ],
@@ -341,7 +342,7 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
         pytest.param(
             ("demoted", "demoted"),
             {"lists": {"rescored": {"final": True, "vector": True, "lexical": True}, "weights": WEIGHTS}},
-            "No single cause shows, as several changes fit equally: the same chunks have other vector scores (in an "
+            "No single cause shows, as several changes fit equally: the same passages have other vector scores (in an "
             "index of the same size); the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0).",
             id="other-weights-and-other-scores",
         ),
@@ -363,7 +364,7 @@ def test_without_such_a_change(codes: tuple[CauseCode, ...], fields: dict[str, A
 @each_row(
     ("codes", "words"),
     [
-        (("not-listed", "not-listed", "not-listed"), "Most likely cause: chunks come from outside the selected"),
+        (("not-listed", "not-listed", "not-listed"), "Most likely cause: passages come from outside the selected"),
         (("demoted", "demoted", "demoted"), "No single cause shows, as several changes fit equally: "),
     ],
 )
@@ -482,7 +483,7 @@ def test_a_change_of_all_modes_is_one() -> None:
 @each_row(
     ("lengths", "changes"),
     [
-        ((10.0, 3.0), ("fewer distinct chunks come back (10.0 → 3.0 on average)",)),
+        ((10.0, 3.0), ("fewer distinct passages come back (10.0 → 3.0 on average)",)),
         ((10.0, 8.0), ()),
         ((3.0, 10.0), ()),
     ],
@@ -500,11 +501,15 @@ def test_lists_that_are_shorter(lengths: tuple[float, float], changes: tuple[str
     ("lists", "words"),
     [
         pytest.param(
-            {}, "nothing that scores below 0.4 comes back any more (0.1 before; 10.0 → 2.0 distinct chunks", id="floor"
+            {},
+            "nothing that scores below 0.4 comes back any more (0.1 before; 10.0 → 2.0 distinct passages",
+            id="floor",
         ),
-        pytest.param({"unordered": True}, "fewer distinct chunks come back (10.0 → 2.0 on average)", id="not-by-score"),
         pytest.param(
-            {"floors": (None, None)}, "fewer distinct chunks come back (10.0 → 2.0 on average)", id="no-floor"
+            {"unordered": True}, "fewer distinct passages come back (10.0 → 2.0 on average)", id="not-by-score"
+        ),
+        pytest.param(
+            {"floors": (None, None)}, "fewer distinct passages come back (10.0 → 2.0 on average)", id="no-floor"
         ),
     ],
 )
@@ -569,18 +574,14 @@ class TestIndex:
         words = ", which explains at most 1 of the 2 notes that are gone from all answers"
         assert found.changes[0].endswith(words)
         assert found.likely == (
-            "What caused it does not show: the passages are not among the chunks returned (2 of 2 questions that make "
-            "it red)."
+            "What caused it does not show: the passages were not returned (2 of 2 questions that make it red)."
         )
 
 
 class TestCoincidence:
     """A change that happens to be there is not the cause of what it cannot have done."""
 
-    DOES_NOT_SHOW = (
-        "What caused it does not show: the passages are not among the chunks returned (9 of 9 questions that make "
-        "it red)."
-    )
+    DOES_NOT_SHOW = "What caused it does not show: the passages were not returned (9 of 9 questions that make it red)."
 
     @each_row("lists", [MOVED, {**REWEIGHED, "weights": WEIGHTS}], ids=["scores", "weights"])
     @each_row("code", ["not-listed", "other-section", "nothing-retrieved", "abstained"])

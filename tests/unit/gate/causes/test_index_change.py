@@ -38,25 +38,25 @@ def change(**now: Any) -> IndexChange:
         pytest.param(
             {"documents": 8, "chunks": 190, "chunk_tokens": 22.0},
             "the index has 8 documents of the same notes, 9 before",
-            "the same notes are cut into other chunks (90 → 190, mean length 50 → 22 tokens)",
+            "the same notes are cut into other passages (90 → 190, mean length 50 → 22 tokens)",
             id="fewer-documents-in-more-chunks",
         ),
         pytest.param(
             {"chunks": 60, "chunk_tokens": 75.0},
             "",
-            "the same notes are cut into other chunks (90 → 60, mean length 50 → 75 tokens)",
+            "the same notes are cut into other passages (90 → 60, mean length 50 → 75 tokens)",
             id="longer-chunks",
         ),
         pytest.param(
             {"chunk_tokens": 48.0},
             "",
-            "the index has 90 chunks of the same notes, as before, with less text (mean length 50 → 48 tokens)",
+            "the index has 90 passages of the same notes, as before, with less text (mean length 50 → 48 tokens)",
             id="text-left-out-of-chunks",
         ),
         pytest.param(
             {"chunk_tokens": 52.0},
             "",
-            "the index has 90 chunks of the same notes, as before, with more text (mean length 50 → 52 tokens)",
+            "the index has 90 passages of the same notes, as before, with more text (mean length 50 → 52 tokens)",
             id="text-put-into-chunks",
         ),
         pytest.param({"chunk_tokens": 50.2}, "", "", id="a-rounded-mean"),
@@ -64,13 +64,13 @@ def change(**now: Any) -> IndexChange:
         pytest.param(
             {"chunks": 60},
             "",
-            "the index has 60 chunks of the same notes, 90 before, mean length 50 → 50 tokens",
+            "the index has 60 passages of the same notes, 90 before, mean length 50 → 50 tokens",
             id="text-is-gone",
         ),
         pytest.param(
             {"documents": None, "chunks": 60, "chunk_tokens": 75.0},
             "",
-            "the same notes are cut into other chunks (90 → 60, mean length 50 → 75 tokens)",
+            "the same notes are cut into other passages (90 → 60, mean length 50 → 75 tokens)",
             id="documents-are-not-told",
         ),
         pytest.param({"vault": "w", "documents": 8, "chunks": 200}, "", "", id="other-notes"),
@@ -177,7 +177,9 @@ def test_documents_that_are_counted_and_have_no_chunk(
     for reasons in (completeness.incomplete(comparison, (), GATE), completeness.less_told(comparison, GATE)):
         told = [reason.message for reason in reasons if reason.code == "index-smaller"]
         assert len(told) == missing
-        assert not missing or told[0].startswith("6 more documents of the index without any chunk than in the baseline")
+        assert not missing or told[0].startswith(
+            "6 more documents of the index without any passage than in the baseline"
+        )
 
 
 @each_row(
@@ -206,8 +208,8 @@ def test_the_way_out_is_one_that_is_open(gone: dict[str, Any], way_out: str) -> 
     [
         ({"documents": 9, "chunks": 30}, []),
         ({"chunks": 30}, ["the documents of its index"]),
-        ({"documents": 9, "chunks": None}, ["the chunks of its index"]),
-        ({"documents": "9"}, ["the documents of its index", "the chunks of its index"]),
+        ({"documents": 9, "chunks": None}, ["the passages of its index"]),
+        ({"documents": "9"}, ["the documents of its index", "the passages of its index"]),
     ],
     ids=["counted", "no documents", "null for chunks", "a text"],
 )

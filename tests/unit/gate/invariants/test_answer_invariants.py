@@ -138,7 +138,7 @@ BROKEN = [
         "scores_ordered", [scored(float("nan"), 0.4)], {}, "q1 (hybrid): a score is not finite", id="score-nan"
     ),
     pytest.param(
-        "chunk_ids_unique", [answer(*THREE, THREE[1])], {}, "q1 (hybrid): rank 4 repeats chunk c2", id="chunk-twice"
+        "chunk_ids_unique", [answer(*THREE, THREE[1])], {}, "q1 (hybrid): rank 4 repeats passage c2", id="chunk-twice"
     ),
     pytest.param(
         "chunks_distinct",
@@ -151,7 +151,7 @@ BROKEN = [
         "chunk_ids_stable",
         [answer(make_chunk(text="old")), answer(make_chunk(text="new"), case_id="q2")],
         {},
-        "q2 (hybrid): chunk c1 has other content than in an earlier answer",
+        "q2 (hybrid): passage c1 has other content than in an earlier answer",
         id="other-content",
     ),
     pytest.param(
@@ -207,14 +207,14 @@ BROKEN = [
         "golden_kept_apart",
         [answer(*THREE)],
         {"provenance": Provenance(in_build_context=("golden/eval_set.jsonl",))},
-        "golden/eval_set.jsonl lies in the build context of the API; name it in .dockerignore",
+        "golden/eval_set.jsonl lies in the build context of the API: name it in .dockerignore",
         id="golden-set-in-the-context",
     ),
     pytest.param(
         "golden_kept_apart",
         [answer(*THREE)],
         {"provenance": Provenance(in_vaults=("golden/eval_set.jsonl",))},
-        "golden/eval_set.jsonl lies in a vault, with all of which the API is given it; keep it elsewhere",
+        "golden/eval_set.jsonl lies in a vault, and the API gets the whole vault: keep it elsewhere",
         id="golden-set-in-a-vault",
     ),
     pytest.param(
@@ -242,14 +242,14 @@ BROKEN = [
         "chunks_have_text",
         [judged(empty=(1, 2))],
         {},
-        "q1 (hybrid): 2 of 3 chunks without text, first rank 2, b.md",
+        "q1 (hybrid): 2 of 3 passages without text, first rank 2, b.md",
         id="text-missing",
     ),
     pytest.param(
         "chunks_have_text",
         [judged(empty=(0, 1, 2)), judged("q2")],
         {},
-        "q1 (hybrid): 3 of 3 chunks without text, first rank 1, a.md",
+        "q1 (hybrid): 3 of 3 passages without text, first rank 1, a.md",
         id="all-text-of-one-answer-missing",
     ),
     pytest.param(
@@ -277,7 +277,7 @@ BROKEN = [
         "no_empty_documents",
         [covered(docs_with_0_chunks=2)],
         {},
-        "2 indexed document(s) without chunks",
+        "2 indexed document(s) without passages",
         id="empty-documents",
     ),
     pytest.param(
@@ -291,7 +291,7 @@ BROKEN = [
         "must_be_deterministic",
         [answer()],
         repeated(50, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]),
-        "asked twice, 2 of 49 questions returned other chunks or another order (rank-biased overlap 0.75, "
+        "asked twice, 2 of 49 questions returned other passages or another order (rank-biased overlap 0.75, "
         "2 flip hit_at_1): q1 (hybrid)",
         id="another-ranking",
     ),
@@ -316,7 +316,7 @@ def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], exa
 @each_row(
     ("name", "count", "sentence"),
     [
-        ("chunk_ids_unique", 1, "1 answer returned the same chunk twice."),
+        ("chunk_ids_unique", 1, "1 answer returned the same passage twice."),
         ("scope_respected", 78, "78 answers returned text from a vault that the question excludes."),
         ("golden_kept_apart", 2, "The API could read 2 paths of the gate (golden set, baseline or .git)."),
         ("list_deep_enough", 1, "No list reached the largest cut-off that is scored, in 1 mode."),

@@ -103,7 +103,7 @@ THREE: dict[str, Any] = {"config": {"ask": {"principals": PEOPLE}}}
             (make_probe("principal", principal="anna"),),
             ANNA,
             "error",
-            "anna got no chunk for 1 question",
+            "anna got no passage for 1 question",
             id="a-principal-that-gets-nothing",
         ),
         pytest.param(
@@ -111,7 +111,7 @@ THREE: dict[str, Any] = {"config": {"ask": {"principals": PEOPLE}}}
             (make_probe("principal", principal="anna"), make_probe("principal", make_chunk(), principal="bert")),
             THREE,
             "error",
-            "anna got no chunk for 1 question; carl got no chunk for 0 questions",
+            "anna got no passage for 1 question; carl got no passage for 0 questions",
             id="two-of-three-principals",
         ),
     ],

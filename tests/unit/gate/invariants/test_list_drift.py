@@ -63,9 +63,9 @@ def test_lists_that_are_cut_are_told_as_shorter() -> None:
     (finding,) = drift(listed(long, long, entries("xy")), listed(short, long[:3], entries("xy")))
     assert finding.count == 2
     assert finding.examples == (
-        "lists have 3.3 distinct chunks on average, the baseline keeps 7.3",
-        "q2 (hybrid): 3 distinct chunks came back, the baseline keeps 10",
-        "q1 (hybrid): 5 distinct chunks came back, the baseline keeps 10",
+        "lists have 3.3 distinct passages on average, the baseline keeps 7.3",
+        "q2 (hybrid): 3 distinct passages came back, the baseline keeps 10",
+        "q1 (hybrid): 5 distinct passages came back, the baseline keeps 10",
     )
 
 
@@ -88,7 +88,7 @@ def test_a_list_that_is_empty_now_is_told_by_itself() -> None:
     """Though the lists as a whole are alike, one that came back empty and had chunks is named."""
     same = [entries("ab")] * 9
     (finding,) = drift(listed(*same, entries("cd")), listed(*same, ()))
-    assert finding.examples == ("q10 (hybrid): nothing came back, the baseline's run had chunks",)
+    assert finding.examples == ("q10 (hybrid): nothing came back, the baseline's run had passages",)
     assert drift(listed(*same, ()), listed(*same, entries("cd"))) == ()
 
 

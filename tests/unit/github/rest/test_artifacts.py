@@ -104,8 +104,8 @@ HOSTILE = {
     "larger than it says": (changed(packed({"config.json": bytes(900)}), 24, "<I", 10), "broken"),
     "declared too large": (changed(packed(GOOD), 24, "<I", LIMIT + 1), "grow|more than"),
     "in all too large": (packed({"a": b"x" * LIMIT, "config.json": b"x"}, method=0), "is larger than"),
-    "ratio": (packed({"config.json": bytes(LIMIT + 1)}), "grow"),
-    "ratio beside": (packed({"a": bytes(LIMIT + 1), "config.json": b""}), "grow"),
+    "ratio": (packed({"config.json": bytes(LIMIT + 1)}), "times as large"),
+    "ratio beside": (packed({"a": bytes(LIMIT + 1), "config.json": b""}), "times as large"),
     "overlapping": (overlapping(), "overlap|broken"),
     "twice": (one(twice=True), "twice"),
     "answers twice": (

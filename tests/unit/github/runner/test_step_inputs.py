@@ -36,13 +36,13 @@ def test_both_spellings_are_read(variable: str) -> None:
 @each_row(
     ("environment", "message"),
     [
-        ({"INPUT_API_IMAG": "x"}, "unknown input 'api-imag'; did you mean 'api-image'?"),
+        ({"INPUT_API_IMAG": "x"}, "unknown input 'api-imag'. Did you mean 'api-image'?"),
         ({"INPUT_GITHUB-TOKENS": "x"}, "unknown input 'github-tokens'"),
         ({"INPUT_API-URL": "http://a", "INPUT_API_URL": "http://b"}, "input 'api-url' is given twice"),
         ({"INPUT_CONFIG": " "}, "input 'config' is empty"),
         ({"INPUT_FAIL-ON": ""}, "input 'fail-on' is empty"),
-        ({"INPUT_FAIL-ON": "sometimes"}, "expected one of regression, cannot-tell, never; found 'sometimes'"),
-        ({"INPUT_ALLOW-COMMAND": "yes"}, "expected one of true, false; found 'yes'"),
+        ({"INPUT_FAIL-ON": "sometimes"}, "expected one of regression, cannot-tell, never, found 'sometimes'"),
+        ({"INPUT_ALLOW-COMMAND": "yes"}, "expected one of true, false, found 'yes'"),
         ({"INPUT_REASON": "a\n::error::b"}, "input 'reason': expected one line of printable text"),
         ({"INPUT_OUT": "a\x1b[31m"}, "input 'out': expected one line of printable text"),
     ],

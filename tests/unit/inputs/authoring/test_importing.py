@@ -103,13 +103,13 @@ def test_a_document_named_after_a_note() -> None:
     "fields, message",
     [
         ({}, "neither an answer nor a context"),
-        ({"impossible": True, "contexts": (SHARED,)}, "whether the notes have one is yours to say"),
+        ({"impossible": True, "contexts": (SHARED,)}, "its source has no answer"),
         ({"contexts": ("...",)}, "fewer than 4 words"),
-        ({"contexts": ("Grisons",)}, "its context is of fewer than 4 words"),
+        ({"contexts": ("Grisons",)}, "its context has fewer than 4 words"),
         ({"contexts": ("a text that is nowhere",)}, "stands nowhere"),
         ({"answers": ("north of the river",)}, "below a heading that the note has twice"),
         ({"question": "x" * 20_001, "answers": ("rises in a glacier",)}, "20001 characters"),
-        ({"question": "\ud800", "answers": ("rises in a glacier",)}, "no case can be made of it"),
+        ({"question": "\ud800", "answers": ("rises in a glacier",)}, "no question can be made of it"),
         ({"answers": ("rises in a glacier", "ends in the North Sea")}, "several places"),
     ],
 )
@@ -121,7 +121,7 @@ def test_what_is_not_certain(fields: dict[str, Any], message: str) -> None:
 def test_several_contexts() -> None:
     """Whether any or all of several contexts are needed is asked for, unless the format says so."""
     contexts = ("ends in the North Sea", "ends in the Mediterranean")
-    assert "nothing says whether any or all are needed" in reason(contexts=contexts).reason
+    assert "Say with --several whether any or all are needed" in reason(contexts=contexts).reason
     [any_of] = imported({"contexts": contexts}, several="any").cases
     assert (len(any_of.gold_supports), any_of.required_support_groups) == (2, None)
     [all_of] = imported({"contexts": contexts, "needed": "all"}).cases

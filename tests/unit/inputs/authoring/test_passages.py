@@ -155,9 +155,9 @@ def test_a_first_heading_without_text_is_named() -> None:
 @each_row(
     "anchor, message",
     [
-        ("T.md#Trip", "no note 'T.md' in the vault; nearest: 't.md'"),
+        ("T.md#Trip", "no note 'T.md' in the vault. Nearest: 't.md'"),
         ("x/h.md#Costs", "'x/h.md' is in several vaults: a/x/h.md and b/x/h.md"),
-        ("t.md#Cost", "'t.md' has no heading '#Cost'; nearest: 'Costs'"),
+        ("t.md#Cost", "'t.md' has no heading '#Cost'. Nearest: 'Costs'"),
     ],
 )
 def test_anchors_that_name_nothing(anchor: str, message: str) -> None:

@@ -137,7 +137,7 @@ def test_the_command_knows_every_format() -> None:
         ("a.yaml", b"tests: [!!python/object/apply:os.system [ls]]\n", "unexpected tag"),
         ("a.txt", b"x", "expected a file .csv"),
         ("a.csv", b"question,answer\n ,x\n", "a.csv:2: no question"),
-        ("a.csv", b"question,answer\nx," + b"y" * 1_000_001, "a field has at most"),
+        ("a.csv", b"question,answer\nx," + b"y" * 1_000_001, "A field has at most"),
     ],
 )
 def test_what_cannot_be_read(name: str, content: bytes, message: str, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -258,7 +258,7 @@ def test_a_run_without_texts_is_not_labelled_anew(tmp_path: Path, words: tuple[s
     golden, directory = write_golden(tmp_path), write_run(tmp_path)
     run("redact", directory, "--out", tmp_path / "public")
     places = {"run": tmp_path / "public", "out": tmp_path / "in"}
-    with pytest.raises(UsageError, match=r"run .*: \d+ rows? without texts, in which no snippet can be found"):
+    with pytest.raises(UsageError, match=r"run .*: \d+ rows? without texts, where no snippet can match"):
         run(*(word.format(**places) for word in words), "--golden", golden)
 
 

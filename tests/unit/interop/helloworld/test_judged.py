@@ -95,7 +95,7 @@ def test_a_run_that_nobody_judged_has_no_scores(tmp_path: Path) -> None:
 def test_a_score_beyond_the_scale_is_refused(tmp_path: Path) -> None:
     """A score of 7 is an error that names the case, not a very good answer."""
     rows = [make_row("test_001", make_chunk_row("a.md"), correctness={"score": 7.0})]
-    with pytest.raises(UsageError, match="case 'test_001': correctness: expected a score from 0 to 5, found 7"):
+    with pytest.raises(UsageError, match="question 'test_001': correctness: expected a score from 0 to 5, found 7"):
         imported(tmp_path, rows)
 
 

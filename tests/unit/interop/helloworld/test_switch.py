@@ -95,11 +95,11 @@ def test_inputs_flat_metrics_need_their_k(tmp_path: Path) -> None:
 
     assert set(names(content, written.parent)) == {"hit_at_8", "precision_at_8", "mrr_at_8"}
     assert set(names({**content, "k": 3}, written.parent)) == {"hit_at_3", "precision_at_3", "mrr_at_3"}
-    with pytest.raises(UsageError, match=r"old\.json: does not say at which K"):
+    with pytest.raises(UsageError, match=r"old\.json: does not name the K"):
         names(content, None)
     with pytest.raises(UsageError, match=r"old\.json: k: "):
         names({**content, "k": "5"}, None)
-    with pytest.raises(UsageError, match=r"old\.json: has no scores"):
+    with pytest.raises(UsageError, match=r"old\.json: has no comparable scores"):
         names({**content, "aggregate_metrics": OPERATIONAL}, written.parent)
     with pytest.raises(UsageError, match=r"old\.json: aggregate_metrics\.mrr_avg: "):
         names({**content, "aggregate_metrics": {"mrr_avg": "high"}}, written.parent)
@@ -354,9 +354,9 @@ def test_missing_files(tmp_path: Path) -> None:
     for directory in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(UsageError, match=r"neither metrics\.json|no such directory"):
             reader.read(directory)
-    with pytest.raises(UsageError, match=r"results\.jsonl:3: case 'test_001' has two rows"):
+    with pytest.raises(UsageError, match=r"results\.jsonl:3: question 'test_001' has two rows"):
         reader.read(write_run(tmp_path, rows=[ROWS[0], ROWS[1], ROWS[0]]))
-    with pytest.raises(UsageError, match="cannot be scored again"):
+    with pytest.raises(UsageError, match="raggate cannot score it again"):
         imported(tmp_path / "b", rows=None)
 
 

@@ -173,7 +173,7 @@ def test_one_item_of_a_bulk(ask: Any) -> None:
 def test_items_of_other_questions(ask: Any) -> None:
     """An item whose echo is another question is not taken for this one's, and surplus items discredit all."""
     shuffled = ask(cases("bread", "tea"), "shuffle")
-    assert all(result.failure and "the question that was asked" in result.failure.message for result in shuffled)
+    assert all(result.failure and "the question asked here" in result.failure.message for result in shuffled)
     surplus = ask(cases("bread", "tea"), "surplus")
     assert all(result.failure and result.failure.message == "expected 2 lines, found 3" for result in surplus)
 
@@ -211,7 +211,7 @@ def test_giving_up(ask: Any) -> None:
     found = ask(cases("bread"), "error", modes=list("abcdef"), concurrency=1, give_up_after=2)
     assert [result.failure.kind for result in found if result.failure] == ["connection"] * 2 + ["aborted"] * 4
     assert found[5].failure is not None
-    assert found[5].failure.message.startswith("gave up after 2 failures in a row; the last one: kebab: model_unreach")
+    assert found[5].failure.message.startswith("gave up after 2 failures in a row. The last one: kebab: model_unreach")
 
 
 def test_no_command(ask: Any) -> None:

@@ -94,8 +94,8 @@ def test_import(folder: Path) -> None:
     done = run("import", name, "--out", "in")
     assert done.stdout == "wrote in: 3 results. Next: raggate promote in, or raggate compare in --baseline FILE\n"
     assert done.stderr.splitlines() == [
-        "raggate: the run does not say how many hits it asked for: 3, its deepest rank; or give --k",
-        "raggate: 1 row left out, of no case of the golden set",
+        "raggate: the run does not say how many hits it requested: its deepest rank, 3, counts unless you give --k",
+        "raggate: 1 row left out: the golden set has no such question",
         "raggate: 1 case without a row: counted as failed",
     ]
     config, results = read_run("in")
@@ -112,7 +112,10 @@ def test_import(folder: Path) -> None:
         (("import", "a", "--out", "in", "--k", "1"), "k is 1, but run a has a hit of rank 4"),
         (("import", "k.sqlite", "--out", "in", "--k", "5"), "k is 5, but run run_1 asked for 10"),
         (("import", "a", "--out", "in", "--golden", "open.yaml"), "whether to refuse it: q1"),
-        (("import", "a", "--out", "in", "--golden", "open.yaml", "--unlabelled", "skip"), "no query is left"),
+        (
+            ("import", "a", "--out", "in", "--golden", "open.yaml", "--unlabelled", "skip"),
+            "no query with an expected answer is left",
+        ),
         (("export", "a", "--out", "out"), "config.json: No such file"),
     ],
 )
@@ -154,7 +157,7 @@ def test_what_cannot_be_measured(folder: Path) -> None:
     for source in ("empty.jsonl", "other.jsonl"):
         with pytest.raises(CannotTell, match=r"queries is in g\.yaml"):
             run("aggregate", source)
-    with pytest.raises(CannotTell, match="no query of the run is in a group"):
+    with pytest.raises(CannotTell, match="no query of the run has a group"):
         run("variants", "a")
 
 

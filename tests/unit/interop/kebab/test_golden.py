@@ -87,7 +87,7 @@ def test_golden() -> None:
         ("- id: q1", r"golden.yaml:1: key '\[0\].query' is missing"),
         ("- query: x", "is missing"),
         ("- id: ''\n  query: x", "at least 1 character"),
-        ("- id: [12]\n  query: x", r"golden.yaml:1: \[0\].id: expected a valid string; found \[12\]"),
+        ("- id: [12]\n  query: x", r"golden.yaml:1: \[0\].id: expected a valid string, found \[12\]"),
         ("- id: q\n  query: x\n  expected_doc_ids: [[1]]", r"golden.yaml:3: \[0\].expected_doc_ids\[0\]"),
         ("- id: ~\n- id:\n  query: x", r"golden.yaml:2: \[1\].id: expected at least 1 character"),
         ("- id: q\n  query: x\n  must_contain: text", r"golden.yaml:3: \[0\].must_contain"),
@@ -121,7 +121,7 @@ def test_unknown_keys() -> None:
     """Unknown keys are ignored, and told with the nearest known one."""
     content = read("- id: q\n  query: x\n  expected_docs: [d]\n  zzz: 1\n")
     assert content.ignored == (
-        "golden.yaml:3: key 'expected_docs' is ignored; did you mean 'expected_doc_ids'?",
+        "golden.yaml:3: key 'expected_docs' is ignored. Did you mean 'expected_doc_ids'?",
         "golden.yaml:4: key 'zzz' is ignored",
     )
 
@@ -215,7 +215,10 @@ def test_unlabelled_queries_need_a_decision() -> None:
 @each_row(
     ("entry", "problem"),
     [
-        ("answerable: false, expected_doc_ids: [d]", "'q' is not answerable, but has expected ids"),
+        (
+            "answerable: false, expected_doc_ids: [d]",
+            "'q' is not answerable, but has expected ids: remove one of them",
+        ),
         ("should_refuse: false", "'q' is answerable, but has no labels"),
     ],
 )
@@ -246,7 +249,10 @@ def test_rows_of_older_versions() -> None:
         ('{"query_id": "q", "hits_top_k": [{"rank": 0, "chunk_id": "c", "doc_id": "d"}]}', "hits_top_k.0.rank"),
         ('{"query_id": "q", "hits_top_k": [], "answer": {"answer": "x"}}', "answer.grounded: Field required"),
         ('{"query_id": "q", "hits_top_k": [], "answer": {"answer": "x", "grounded": 1}}', "answer.grounded"),
-        ('{"query_id": "q", "hits_top_k": []}\n\n{"query_id": "q", "hits_top_k": []}', "f:3: query 'q' occurs twice"),
+        (
+            '{"query_id": "q", "hits_top_k": []}\n\n{"query_id": "q", "hits_top_k": []}',
+            "f:3: query 'q' occurs twice",
+        ),
     ],
 )
 def test_rows_that_are_none(text: str, problem: str) -> None:

@@ -228,7 +228,7 @@ def test_grades_that_nobody_shares(tmp_path: Path) -> None:
     path = tmp_path / "golden.labels.jsonl"
     path.write_text(GRADED.splitlines()[0])
     assert run("agreement", path)[0] == 3
-    with pytest.raises(UsageError, match="no place for grades"):
+    with pytest.raises(UsageError, match="cannot hold grades"):
         run("agreement", path, "--out", tmp_path / "out")
 
 
@@ -375,7 +375,7 @@ def test_repeated_rows(tmp_path: Path) -> None:
     path = write_labels(tmp_path / "f.csv", votes=votes)
     code, output = run("score", path, "--task", "retrieval")
     assert code == 0
-    assert f"48 rows repeat what their annotator judged already, the first at {path}:4" in output
+    assert f"48 rows repeat a judgment of the same annotator, the first at {path}:4" in output
     assert "mean_reciprocal_rank_at_k     1.0000" in output
     code, output = run("join", write_run(tmp_path / "run", GOOD), path, "--k", 1)
     assert code == 3

@@ -236,7 +236,7 @@ def test_queries_match_by_record() -> None:
 
 def test_two_names_of_one_query() -> None:
     """Two lists for the same labels are refused: one of them would count twice."""
-    with pytest.raises(UsageError, match="'a' and 'q a' are the same query"):
+    with pytest.raises(UsageError, match="'a' and 'q a' have the same query"):
         score.join(KNOWN, {"a": ["c1"], "q a": ["c1"]}, 3)
 
 

@@ -168,7 +168,7 @@ def damaged(replace: bytes, by: bytes, task: Task = "retrieval") -> bytes:
     ("data", "message"),
     [
         (b"", "f.csv: the file is empty"),
-        (b'{"id": "q1"}\n', "f.csv:1: this is JSON; found no CSV header"),
+        (b'{"id": "q1"}\n', "f.csv:1: this is JSON, not CSV with a header"),
         (scored().split(b"\r\n")[0], "f.csv: no rows below the header"),
         (damaged(b"r1", b""), "f.csv:2: column record_uuid: is empty"),
         (damaged(b"Q?", b"  "), "f.csv:2: column query: is empty"),

@@ -94,7 +94,7 @@ def test_score_at_the_depths_of_their_options(files: tuple[Path, Path], tmp_path
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        pytest.param(("--limit", "5"), "--limit goes with --exact --shape by_mode", id="limit-of-the-seed"),
+        pytest.param(("--limit", "5"), "--limit needs --exact --shape by_mode", id="limit-of-the-seed"),
         pytest.param(("--exact", "--shape", "bare", "--k", "5"), "add --shape by_mode", id="depths-of-the-catalog"),
     ],
 )
@@ -132,7 +132,7 @@ def test_nothing_to_score(tmp_path: Path) -> None:
     queries = put(tmp_path / "queries.json", QUERIES)
     results = put(tmp_path / "results.jsonl", [listed("Other?", "fts", "a")])
     for arguments in ([], ["--exact", "--shape", "bare"], ["--exact", "--shape", "by_mode"]):
-        with pytest.raises(CannotTell, match="no query goes with the results"):
+        with pytest.raises(CannotTell, match="no query matches the results"):
             run("score", queries, results, *arguments)
     with pytest.raises(UsageError, match="none of their programs"):
         run("score", queries, results, "--exact")
@@ -240,7 +240,7 @@ def test_a_metric_that_raggate_does_not_know_is_told(tmp_path: Path) -> None:
     )
     code, output = run("compare", now, before)
     assert code == 0
-    assert "no metric of these names, of which more is taken to be better: error_rate\n" in output
+    assert "no metric of these names, and assumes that more is better: error_rate\n" in output
     assert "no metric of these names" not in run("compare", now, before, "--as-written")[1]
 
 
@@ -262,7 +262,7 @@ def test_targets_of_a_manifest(tmp_path: Path) -> None:
     manifest = put(tmp_path / "scenario_manifest.json", {"scenarios": scenarios})
     assert run("compare", metrics, metrics, "--manifest", manifest)[0] == 1
     assert run("compare", metrics, metrics, "--manifest", manifest, "--scenario", "a")[0] == 0
-    with pytest.raises(UsageError, match="known: a, b"):
+    with pytest.raises(UsageError, match="Known: a, b"):
         run("compare", metrics, metrics, "--manifest", manifest, "--scenario", "c")
 
 
@@ -360,7 +360,7 @@ def test_what_the_seeds_shape_can_say_is_missed(tmp_path: Path, lost: str, messa
     assert (code, message in output.splitlines()) == (3, True)
     code, output = run("compare", put(tmp_path / "scripts.json", {"by_mode": {"fts": {"easy": values}}}), baseline)
     assert code == 0
-    assert "the shape of one of the files has no overall: only difficulties are compared" in output
+    assert "one of the files has no overall, so only difficulties are compared" in output
 
 
 def test_thresholds_stand_in_the_specification_of_an_experiment(tmp_path: Path) -> None:

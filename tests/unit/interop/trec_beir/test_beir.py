@@ -44,11 +44,13 @@ def test_line_ends_and_mark(folder: Path) -> None:
     ("content", "message"),
     [
         pytest.param("q1\td1\t1\n", "test.tsv:1: expected the header query-id, corpus-id, score", id="no header"),
-        pytest.param(HEADER + "q1 d1 1\n", "test.tsv:2: expected three columns set apart by tabs", id="spaces"),
-        pytest.param(HEADER + "q1\t\t1\n", "test.tsv:2: expected three columns set apart by tabs", id="empty id"),
+        pytest.param(HEADER + "q1 d1 1\n", "test.tsv:2: expected three columns with tabs between", id="spaces"),
+        pytest.param(HEADER + "q1\t\t1\n", "test.tsv:2: expected three columns with tabs between", id="empty id"),
         pytest.param(HEADER + "q1\td1\t1.5\n", "test.tsv:2: grade '1.5', expected an integer", id="grade"),
         pytest.param(
-            HEADER + "q1\td1\t1\nq1\td1\t1\n", "test.tsv:3: document 'd1' of query 'q1' occurs twice", id="twice"
+            HEADER + "q1\td1\t1\nq1\td1\t1\n",
+            "test.tsv:3: document 'd1' of query 'q1' occurs twice",
+            id="twice",
         ),
     ],
 )

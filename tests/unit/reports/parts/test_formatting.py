@@ -66,7 +66,7 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
         pytest.param(make_operations(10, 2, retries=3), "10 calls, 2 failed, 3 retries", id="calls"),
         pytest.param(
             make_operations(8, rates={"empty_result_rate": make_metric(3 / 7, 7, unscored=1)}),
-            "8 calls, 0 failed, 0 retried · 3 without any chunk",
+            "8 calls, 0 failed, 0 retried · 3 without any passage",
             id="empty-results",
         ),
         pytest.param(

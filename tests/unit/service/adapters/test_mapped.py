@@ -31,7 +31,7 @@ CASE = Case(id="c1", question="Where?", answerable=True)
         ({"response__chunks": {"list": {"i": 7}, "id": "i"}}, "expected a path, or names with the paths of parallel"),
         ({"response__chunks": {"list": {"a b": "a"}, "id": "i"}}, "should match pattern"),
         ({"response__chunks": {"list": {"i": "a[*]"}, "id": "i"}}, "expected a path to one value, without [*]"),
-        ({"response__chunks": {"list": {"ids": "a"}, "id": "id"}}, "found 'id'; did you mean 'ids'?"),
+        ({"response__chunks": {"list": {"ids": "a"}, "id": "id"}}, "found 'id'. Did you mean 'ids'?"),
         (
             {"response__chunks": {"list": {"ids": "a"}, "id": "ids", "heading_path": ["ids", "h"]}},
             "expected 'heading_path' to begin with a name in 'list', found 'h'",
@@ -39,7 +39,7 @@ CASE = Case(id="c1", question="Where?", answerable=True)
         ({"response__chunks": {"list": "a", "id": "i", "heading_path": []}}, "a list of 1 to 10 paths"),
         (
             {"response__chunks": {"list": "a", "id": "i", "heading_path": ["b[*].h"]}},
-            "or to begin as 'list' does; found 'b[*].h'",
+            "or to begin as 'list' does, found 'b[*].h'",
         ),
         ({"response__chunks": {"list": {"i": "a"}, "id": "i[*]"}}, "expected 'id' without [*]"),
         ({"response__chunks": {"list": "a", "id": "i", "heading_path": 7}}, "a list of 1 to 10 paths"),
@@ -57,7 +57,7 @@ CASE = Case(id="c1", question="Where?", answerable=True)
         ({"path": "/v2?x={y}"}, "found {y}"),
         ({"path": "/v2/{env.HOME}"}, "found {env.HOME}"),
         ({"body": {"q": "{question} {"}}, "expected {{ and }}"),
-        ({"body": {"q": "{Question}"}}, "found {Question}; did you mean {question}?"),
+        ({"body": {"q": "{Question}"}}, "found {Question}. Did you mean {question}?"),
         ({"body": {"q": "x"}}, "expected {question} in"),
         ({"index": {"path": "/i"}}, "at least one of 'documents'"),
         ({"index__body": {"day": date(2026, 1, 1)}}, "expected what JSON has"),
@@ -291,6 +291,6 @@ def test_no_body_does_more_than_fail(body: bytes) -> None:
     try:
         found = adapter().parse(body, CASE)
     except ValueError as error:
-        assert str(error).endswith("(case 'c1')")  # noqa: PT017 - either is right
+        assert str(error).endswith("(question 'c1')")  # noqa: PT017 - either is right
     else:
         assert isinstance(found, Response)

@@ -136,7 +136,7 @@ def test_a_question_whose_result_is_none_fails_alone(monkeypatch: pytest.MonkeyP
     first, second = asked(monkeypatch, Server({"search": search}), adapter())
     assert first.failure is not None
     assert second.failure is not None
-    assert first.failure.message == "hits: expected a list, found nothing; the body has the key found (case 'q1')"
+    assert first.failure.message == "hits: expected a list, found nothing; the body has the key found (question 'q1')"
     assert (second.failure.kind, second.failure.message) == (
         "status",
         "the tool 'search' says that it failed: no index",
@@ -176,7 +176,7 @@ def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) 
                 healthy=True,
                 indexing=False,
                 documents=2,
-                detail="nothing stands at state, which would tell whether it is indexing",
+                detail="state is missing, so raggate cannot tell whether it is indexing",
             ),
         ),
     ],
@@ -218,7 +218,7 @@ def test_what_no_waiting_changes_ends_the_wait() -> None:
     """A tool that is not there, also that of the index, is told at once; a server that fails may yet come up."""
     with pytest.raises(CannotTell, match="no tool 'search'"):
         looked(Server(tools=[]), adapter())
-    with pytest.raises(CannotTell, match="no tool 'stats'; did you mean 'status'"):
+    with pytest.raises(CannotTell, match="no tool 'stats'"):
         looked(Server(), adapter(index={"tool": "stats", "documents": "files"}))
 
     def starting(_: httpx.Request) -> httpx.Response:

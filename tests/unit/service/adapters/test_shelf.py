@@ -22,5 +22,5 @@ def test_the_configuration_names_every_adapter() -> None:
 
 def test_a_misspelt_adapter_is_answered_with_the_nearest() -> None:
     """Whoever misspells one is told which there are, and which was meant."""
-    with pytest.raises(ValueError, match=rf"expected one of {', '.join(ADAPTER_NAMES)}; did you mean 'kebab'"):
+    with pytest.raises(ValueError, match=rf"expected one of {', '.join(ADAPTER_NAMES)}. Did you mean 'kebab'"):
         Ask(adapter="kebap")

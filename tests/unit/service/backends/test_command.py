@@ -55,5 +55,5 @@ def test_a_service_that_nothing_can_be_asked_of() -> None:
 
 def test_an_image_that_is_gone() -> None:
     """An image that vanishes after it was found is said."""
-    with pytest.raises(CannotTell, match="its image cannot be looked up"):
+    with pytest.raises(CannotTell, match="the engine cannot look up its image"):
         ports(FakeEngine(), None, "gone")

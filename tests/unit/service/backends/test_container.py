@@ -77,5 +77,5 @@ def test_what_is_copied_of_a_vault(tmp_path: Path) -> None:
 def test_a_link_out_of_a_vault(tmp_path: Path) -> None:
     """It is refused by its name, and never followed."""
     (tmp_path / "out.md").symlink_to("/etc/passwd")
-    with pytest.raises(UsageError, match=r"vault 'notes': out\.md is a link out of the vault"):
+    with pytest.raises(UsageError, match=r"vault 'notes': out\.md is a link that leaves the vault"):
         container.archive(tmp_path, "notes", io.BytesIO())

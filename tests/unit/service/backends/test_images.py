@@ -144,7 +144,7 @@ def test_silent_pull(client: Any, place: Workspace, events: Any, monkeypatch: py
     monkeypatch.setattr(Silent, "events", events)
     monkeypatch.setattr(images, "_SILENCE", 1.0)
     settings = Container.model_validate({"image": "registry.invalid/x:1", "port": 9000})
-    with pytest.raises(CannotTell, match=r"registry\.invalid/x:1.*nothing was heard of it for 1 s") as caught:
+    with pytest.raises(CannotTell, match=r"registry\.invalid/x:1.*its registry was silent for 1 s") as caught:
         images.obtain(client, settings, key="api.container", workspace=place)
     assert "registry" in caught.value.hint
 

@@ -86,15 +86,18 @@ def test_a_server_is_greeted_once(server: Played) -> None:
 @each_row(
     ("line", "said"),
     [
-        (b"searching", "what is no JSON-RPC message to its standard output: 'searching'"),
+        (b"searching", "something other than JSON-RPC to its standard output: 'searching'"),
         (b'{"id": 2, "result": {"a": "\xff"}}', "not valid UTF-8 at byte"),
-        (b'{"jsonrpc": "2.0", "id": 2}', "what is no JSON-RPC message"),
-        (b"7", "what is no JSON-RPC message"),
-        (json.dumps(reply(99)).encode(), "answers request 99, which nobody asked"),
-        (json.dumps(reply("2")).encode(), 'answers request "2", which nobody asked'),
-        (json.dumps(reply(True)).encode(), "answers request true, which nobody asked"),
-        (json.dumps(reply(1)).encode(), "answers request 1, which nobody asked, or was answered already"),
-        (json.dumps(reply(None)).encode(), "answers request null, which nobody asked"),
+        (b'{"jsonrpc": "2.0", "id": 2}', "something other than JSON-RPC"),
+        (b"7", "something other than JSON-RPC"),
+        (json.dumps(reply(99)).encode(), "answers request 99, which raggate did not send"),
+        (json.dumps(reply("2")).encode(), 'answers request "2", which raggate did not send'),
+        (json.dumps(reply(True)).encode(), "answers request true, which raggate did not send"),
+        (
+            json.dumps(reply(1)).encode(),
+            "answers request 1, which raggate did not send, or which has its answer already",
+        ),
+        (json.dumps(reply(None)).encode(), "answers request null, which raggate did not send"),
         (b'{"jsonrpc": "2.0", "id": ' + b"[" * 500 + b"]" * 500 + b', "result": {}}', "nested too deeply"),
         (b"x" * 5000, "a line of more than 4096 bytes"),
         (b'{"jsonrpc": "2.0", "id": 2, "result": {"text": "' + b"x" * 5000 + b'"}}', "a line of more than 4096 bytes"),
@@ -119,7 +122,7 @@ def test_what_comes_while_nobody_waits_fails_the_next(server: Played) -> None:
     server.say(reply(number), reply(number), {"jsonrpc": "2.0", "id": "seen", "method": "ping"})
     asked.result(SECONDS)
     assert server.hear()["id"] == "seen"
-    assert "answered already" in problem(server.pipes.ask(CALL))
+    assert "which has its answer already" in problem(server.pipes.ask(CALL))
     following = server.pipes.ask(CALL)
     server.say(reply(server.hear()["id"]))
     assert following.result(SECONDS)

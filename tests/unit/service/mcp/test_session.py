@@ -222,7 +222,7 @@ def test_what_is_asked_back_is_answered_beside_the_stream() -> None:
 
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
 DEEP = json.loads("[" * 500 + "]" * 500)
-NESTED = "nested too deeply, expected at most 200 levels"
+NESTED = "nested too deeply: at most 200 levels"
 
 
 @each_row(
@@ -238,9 +238,9 @@ NESTED = "nested too deeply, expected at most 200 levels"
         (lambda _: said({"id": 2, "method": None}), "schema: expected a JSON-RPC message, found"),
         (lambda _: said({"id": 2, "error": None}), "schema: tools/call: the result: expected a mapping"),
         (lambda _: said(b""), "schema: expected a JSON-RPC message, found ''"),
-        (lambda _: said({**result(), "id": 99}), "schema: the server answers request 99, asked was 2"),
-        (lambda _: said({**result(), "id": "2"}), 'schema: the server answers request "2", asked was 2'),
-        (lambda _: said({**result(), "id": None}), "schema: the server answers request null, asked was 2"),
+        (lambda _: said({**result(), "id": 99}), "schema: the server answers request 99, but raggate sent 2"),
+        (lambda _: said({**result(), "id": "2"}), 'schema: the server answers request "2", but raggate sent 2'),
+        (lambda _: said({**result(), "id": None}), "schema: the server answers request null, but raggate sent 2"),
         (lambda n: said([result()], number=n), "schema: expected a JSON-RPC message, found"),
         (lambda n: said({"id": n, "result": []}), "schema: tools/call: the result: expected a mapping"),
         (
@@ -257,7 +257,7 @@ NESTED = "nested too deeply, expected at most 200 levels"
         (lambda _: said(b"", 202), "status: HTTP 202"),
         (
             lambda _: said(b"", 307, {"location": "http://evil/"}),
-            "status: HTTP 307: redirects to http://evil/, which is not",
+            "status: HTTP 307: redirects to http://evil/, which raggate does not",
         ),
         (
             lambda _: said(result(), headers={"content-type": "text/html"}),
@@ -273,7 +273,7 @@ NESTED = "nested too deeply, expected at most 200 levels"
         ),
         (
             lambda _: said(b"".join(b'data: {"id":1,"method":"x"}\n\n' for _ in range(101)), headers=STREAM),
-            "schema: the server asks more than 100 things back",
+            "schema: the server sent more than 100 requests of its own",
         ),
     ],
 )
