@@ -117,8 +117,8 @@ class Container(SettingsModel):
     """A hardened container: the API's own, or that of a service it needs, such as a vector database.
 
     In `env` and `command`, `{service.NAME}` stands for the host name of a service, and `{run}` for a name that no other
-    run has. The API's own also knows `{port}`, and in `{vault.NAME}` the path of a vault inside the container, where
-    its copy is read-only.
+    run has. The API's own also knows `{port}`, in `{vault.NAME}` the path of a vault inside the container, where its
+    copy is read-only, and in `{shim}` that of the file that asks a function of Python.
     """
 
     image: ImageName | None = None
@@ -133,8 +133,9 @@ class Container(SettingsModel):
     """Names of variables to pass on from raggate's own environment. Those of the runner, Docker and proxies are
     refused."""
     port: Port | None = None
-    """Port inside the container, on which it listens on all addresses, 0.0.0.0. The API's must be named. A service is
-    up when it accepts connections at its port, or without one as soon as it has started."""
+    """Port inside the container, on which it listens on all addresses, 0.0.0.0. The API's must be named, unless
+    `api.stdio` is true. A service is up when it accepts connections at its port, or without one as soon as it has
+    started."""
     health_path: Annotated[str | None, Field(pattern=r"^/"), OTHER] = None
     """Of a service: it is up when `GET` of this path at its port answers 2xx. The API has `api.ready.health_path`."""
     user: Annotated[UserName | None, SAME, Looser(lambda before, now: before != now != DEFAULT_USER)] = DEFAULT_USER
