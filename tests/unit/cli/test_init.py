@@ -8,12 +8,16 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from raggate.base.errors import UsageError
-from raggate.cli.init import write_example
+from raggate.cli.init import PLACEHOLDER, WORKFLOW, write_example
 from raggate.cli.main import cli
+from raggate.config import schema
 from raggate.config.json_schema import FILE, json_schema
+from raggate.config.overrides import Overrides
+from tables import each_row
 
 OWNERS = ".github/CODEOWNERS"
 SHIPPED = json.loads(files("raggate.config").joinpath(FILE).read_bytes())
@@ -156,3 +160,39 @@ def test_files_that_are_only_read_by_people_are_ignored(tmp_path: Path) -> None:
 def test_the_schema_ships_with_the_package() -> None:
     """What lies beside the settings is what they say."""
     assert json_schema() == SHIPPED
+
+
+MAPPED = (
+    "ask: {adapter: mapped, body: {q: '{question}'}, response: {chunks: {list: hits, text: text, rel_path: path}}}\n"
+)
+HEAD = "vault: {notes: golden/vault/notes}\n"
+FOUND = {
+    "the commented example": None,
+    "an address": f"{HEAD}api: {{url: 'http://127.0.0.1:9000'}}\n",
+    "a container": f"{HEAD}api: {{container: {{build: {{context: .}}, port: 9000}}}}\n",
+    "a container over stdio": f"{HEAD}api: {{container: {{build: {{context: .}}}}, stdio: true}}\n{MAPPED}",
+    "a program": f"{HEAD}api: {{command: {{run: [search]}}, stdio: true}}\n{MAPPED}",
+    "a command": f"{HEAD}api: {{command: {{run: [serve, '{{port}}']}}}}\n",
+    **{
+        f"the preset {item.name}": HEAD + item.read_text(encoding="utf-8")
+        for item in files("raggate.cli").joinpath("presets").iterdir()
+    },
+}
+
+
+@each_row("found", FOUND)
+def test_the_workflow_can_run_what_was_found(tmp_path: Path, found: str) -> None:
+    """An image is built and handed in where the configuration takes one, and the action never gets a command."""
+    write_example(tmp_path, config=FOUND[found], force=True)
+    settings = schema.load((tmp_path / "raggate.yml").read_bytes(), "raggate.yml")
+    (job,) = yaml.safe_load((tmp_path / WORKFLOW).read_text())["jobs"].values()
+    scripts = "\n".join(step.get("run", "") for step in job["steps"])
+    given = [step.get("with", {}) for step in job["steps"] if step.get("uses") == PLACEHOLDER]
+    assert ("docker build" in scripts) == (settings.api.container is not None)
+    assert ('raggate" check --against' in scripts) == (settings.api.command is not None)
+    if settings.api.command is not None:
+        assert given == []
+        return
+    (inputs,) = given
+    Overrides(api_image=inputs.get("api-image"), contained=True).apply(settings)
+    assert ("api-image" in inputs) == (settings.api.container is not None)
