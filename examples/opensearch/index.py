@@ -63,4 +63,5 @@ def main(url, *directories):
         sys.exit(f"not indexed: {json.dumps(answer)[:1000]}")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

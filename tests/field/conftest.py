@@ -14,6 +14,7 @@ from field.worked_example import ROOT
 
 FIELD = ROOT / ".venv" / "field"
 JARS = ROOT / ".venv" / "opensearch"
+SOLR = ROOT / ".venv" / "solr"
 MINILM = ROOT / ".venv" / "minilm"
 TREC_RAG = ROOT / ".venv" / "trec-rag"
 
@@ -31,12 +32,11 @@ def missing(what: str, needs: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def basic_memory() -> Path:
-    """The directory of the program basic-memory."""
-    programs = FIELD / "bin"
+def field_programs() -> Path:
+    """The directory of the programs of the engines that are packages of Python, and of a Python that imports them."""
     if not (FIELD / "ready").exists():
-        missing("BASIC-MEMORY", _PYTHON)
-    return programs
+        missing("THE ENGINES OF PYTHON", _PYTHON)
+    return FIELD / "bin"
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +45,14 @@ def opensearch() -> Path:
     if not (JARS / "ready").exists():
         missing("OPENSEARCH", _MAVEN)
     return JARS
+
+
+@pytest.fixture(scope="session")
+def solr_jars() -> Path:
+    """The directory of the libraries of Solr."""
+    if not (SOLR / "ready").exists():
+        missing("SOLR", _MAVEN)
+    return SOLR
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from field.worked_example import ROOT, Example, Output, blocks, checkout, expected_codes
+from field.worked_example import ROOT, Example, Output, as_shown, blocks, expected_codes
 
 pytestmark = [pytest.mark.field, pytest.mark.timeout(600)]
 
@@ -16,12 +16,9 @@ SHOWN, FAULT, REST = blocks(NAME)
 
 
 @pytest.fixture(scope="module")
-def shown(basic_memory: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Example, Output]:
+def shown(field_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Example, Output]:
     """The first commands of the README, run."""
-    root = tmp_path_factory.mktemp("basic-memory")
-    checkout(root, NAME)
-    output = Example(root, basic_memory).run(SHOWN)
-    return Example(root / "try", basic_memory), output
+    return as_shown(NAME, tmp_path_factory.mktemp(NAME), field_programs)
 
 
 @pytest.fixture

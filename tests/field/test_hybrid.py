@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from field.worked_example import Example, Output, blocks, checkout, expected_codes
+from field.worked_example import Example, Output, as_shown, blocks, expected_codes
 
 pytestmark = [pytest.mark.field, pytest.mark.timeout(1800)]
 
@@ -19,11 +19,8 @@ OTHER_WORDS = "the same chunks have other lexical scores (in an index of the sam
 @pytest.fixture(scope="module")
 def shown(hybrid: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Example, Output]:
     """The first commands of the README, run."""
-    root = tmp_path_factory.mktemp("hybrid")
-    checkout(root, NAME)
     # where no vectors are kept yet, the first start embeds all passages
-    output = Example(root, environment=hybrid).run(SHOWN, seconds=1500)
-    return Example(root / "try", environment=hybrid), output
+    return as_shown(NAME, tmp_path_factory.mktemp(NAME), environment=hybrid, seconds=1500)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Example:
-    """An example in a directory; `programs` are those that an engine brings, last on PATH."""
+    """An example in a directory; `programs` are those that an engine brings, its Python among them, first on PATH."""
 
     root: Path
     programs: Path | None = None
@@ -50,7 +50,7 @@ class Example:
         """Run commands one after the other in one shell, whatever each ends with."""
         script = "".join(f"{command}\necho {_MARK} $?\n" for command in commands)
         own = str(Path(sys.executable).parent)
-        path = ":".join([own, os.environ["PATH"], *([str(self.programs)] if self.programs else [])])
+        path = ":".join([*([str(self.programs)] if self.programs else []), own, os.environ["PATH"]])
         done = subprocess.run(
             ["bash", "-c", script],
             cwd=self.root,
@@ -93,6 +93,20 @@ class Example:
     def likely_cause(self) -> str:
         """Return the sentence on what caused it, by the newest run."""
         return str(self.verdict()["diagnosis"]["likely"])
+
+
+def as_shown(
+    name: str,
+    root: Path,
+    programs: Path | None = None,
+    environment: dict[str, str] | None = None,
+    *,
+    seconds: float = 300,
+) -> tuple[Example, Output]:
+    """Run the first commands of a README in a copy of the repository; return the example that they leave."""
+    checkout(root, name)
+    output = Example(root, programs, environment or {}).run(blocks(name)[0], seconds)
+    return Example(root / "try", programs, environment or {}), output
 
 
 def checkout(root: Path, name: str) -> None:

@@ -78,7 +78,7 @@ def test_a_sound_configuration(root: Path) -> None:
     [
         ("path_prefix: /data/", "vault: vault", 4, "chunks.path_prefix '/data/' removes what comes before"),
         ("heading_path: meta.section\n", "\n", 0, "`heading_path` is not mapped: labels that name a heading never"),
-        ("adapter: mapped", "adapter: mapped", 0, "`documents` is not mapped: an index without some of"),
+        ("adapter: mapped", "adapter: mapped", 0, "`documents` is not mapped: an index that lacks notes"),
         ("rel_path: meta.file", "rel_path: meta.path", 3, "data.hits[0].meta has the keys file, section"),
         ("list: data.hits", "list: data.rows", 3, "expected a list, found nothing; data has the keys hits, reply"),
         ("adapter: mapped", "adapter: maped", 2, "Did you mean 'mapped'?"),

@@ -38,7 +38,7 @@ _OF_CHUNKS = {
 
 
 _OF_INDEX = {
-    "documents": "an index without some of your notes looks complete, and a loss by it has no clear cause",
+    "documents": "an index that lacks notes looks complete, and only questions that lose by it can tell",
     "chunks": "raggate cannot see that a change cuts your notes into fewer passages",
 }
 """A count of the index, and what it costs that the API does not tell it."""

@@ -54,8 +54,8 @@ def test_an_empty_field_says_what_it_costs(chunk: dict[str, Any], field: str, co
         (65, 510, {}),
         (0, 0, {}),
         (65, None, {"chunks": "fewer passages"}),
-        (None, 510, {"documents": "without some of your notes"}),
-        (None, None, {"documents": "without some of your notes"}),
+        (None, 510, {"documents": "an index that lacks notes"}),
+        (None, None, {"documents": "an index that lacks notes"}),
     ],
 )
 def test_a_missing_count_says_what_it_costs(documents: int | None, chunks: int | None, missing: dict[str, str]) -> None:
