@@ -160,7 +160,8 @@ class Check:
         now = _with_cases(self._comparison.scorecard, after)
         today = replace(self._baseline, scorecard=_with_cases(self._baseline.scorecard, before))
         again = self._decide(now, today, self._gate)
-        if again.outcome == "regression" or len(left) == len(asked.asked):
+        # what was not asked again confirms no loss of which all came back
+        if len(left) == len(asked.asked) or (left and again.outcome == "regression"):
             doubt = self._doubt(left, stayed, now, today)
             if doubt:
                 return _undecided(checked, outcome, f"{message}{doubt}")

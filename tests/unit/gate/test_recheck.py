@@ -241,6 +241,21 @@ def test_a_must_pass_question_must_pass_each_time(
     assert (comes in judged.headline) == (outcome == "cannot tell")
 
 
+def test_what_was_not_asked_again_confirms_nothing() -> None:
+    """A question that must pass came back each time; another was lost behind a gain that did not repeat: no verdict."""
+
+    def of(*missing: str) -> tuple[CaseScore, ...]:
+        known = scores(dict.fromkeys(missing, 0.0))
+        return tuple(replace(score, must_pass=score.case_id == "q0") for score in known)
+
+    gate = Gate(policy="threshold", metrics={"hit_at_5": 0.05})
+    back = of("q1", "q8", "q9")
+    first, judged = judge_again(of("q0", "q1"), (back, back), before_scores=of("q8", "q9"), then=QUIET, gate=gate)
+    assert first.fell == {}
+    assert judged.outcome == "cannot tell"
+    assert "This is no pass" in judged.headline
+
+
 def test_a_gain_that_does_not_repeat_covers_no_loss() -> None:
     """Three lost, one gained, three answered as before when asked again but one: the gain must repeat to count.
 
