@@ -160,7 +160,7 @@ class Check:
         now = _with_cases(self._comparison.scorecard, after)
         today = replace(self._baseline, scorecard=_with_cases(self._baseline.scorecard, before))
         again = self._decide(now, today, self._gate)
-        # what was not asked again confirms no loss of which all came back
+        # a loss that all came back is not confirmed by questions that nobody asked again
         if len(left) == len(asked.asked) or (left and again.outcome == "regression"):
             doubt = self._doubt(left, stayed, now, today)
             if doubt:
