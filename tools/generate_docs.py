@@ -119,7 +119,7 @@ waivers:
   - {case: lease-notice, owner: ada, reason: "the note is being rewritten", expires: 2026-12-31}""",
     "faults": """\
 faults:
-  vector-off: {env: {NOTES_DISABLE: vector}}""",
+  vector-off: {NOTES_DISABLE: vector}""",
 }
 """An example of every section; tests/unit/test_generated_docs.py loads each."""
 

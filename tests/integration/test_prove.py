@@ -17,8 +17,8 @@ from project import FAKE_API, Project, make_project, make_small_project, process
 from raggate.pipeline.asking import Booted, booted
 from raggate.prove import faults, proof as gate_proof
 
-WORSE = "faults: {worse: {env: {FAKE_BEHAVIOUR: worse}}}\n"
-DEAD_TOO = WORSE.replace("{worse", "{dead: {env: {FAKE_BEHAVIOUR: die_at_start}}, worse")
+WORSE = "faults: {worse: {FAKE_BEHAVIOUR: worse}}\n"
+DEAD_TOO = WORSE.replace("{worse", "{dead: {FAKE_BEHAVIOUR: die_at_start}, worse")
 
 
 def small_suite(root: Path) -> Project:
@@ -150,9 +150,9 @@ PATCH = """\
 """
 DECLARED = """\
 faults:
-  wrong: {env: {FAKE_ON: '{nothing}'}}
-  worse: {env: {FAKE_BEHAVIOUR: worse}}
-  patched: {patch: worse.patch}
+  wrong: {FAKE_ON: '{nothing}'}
+  worse: {FAKE_BEHAVIOUR: worse}
+  patched: worse.patch
 """
 
 

@@ -7,13 +7,13 @@ from functools import lru_cache
 from operator import lt, ne
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_validator
 
 from raggate.base import plugins
 from raggate.config.effects import OTHER, Looser, fewer, other, weaker
 from raggate.config.judge_settings import IN_POINTS
 from raggate.config.service_settings import SettingsModel
-from raggate.config.values import Name, RelativePath, Text, Variable, image_name
+from raggate.config.values import Name, Text, Variable, image_name, relative_path
 
 DEFAULT_TOLERANCE = 0.05
 DEFAULT_GATED = (
@@ -211,16 +211,22 @@ class Waiver(SettingsModel):
         return self
 
 
-class DeclaredFault(SettingsModel):
-    """A fault of this API: it is booted again with these variables, or built from a patched copy of its source."""
+def _fault(written: object) -> object:
+    if isinstance(written, str):
+        return relative_path(written)
+    if not isinstance(written, dict) or not written:
+        raise ValueError("expected variables of the API, such as `{SEARCH: 'off'}`, or the path of a patch")
+    for name, value in written.items():
+        if type(value) is not str:
+            raise ValueError(f"expected text for {name}: put {value!r} in quotes")
+    return _VARIABLES.validate_python(written, strict=True)
 
-    env: dict[Variable, Text] = {}
-    """Environment variables of the API; they are added to its own or replace them."""
-    patch: RelativePath | None = None
-    """A patch as `git diff --relative` writes it in the directory of raggate.yml. It is applied to a copy."""
 
-    @model_validator(mode="after")
-    def _one_way(self) -> DeclaredFault:
-        if bool(self.env) == (self.patch is not None):
-            raise ValueError("expected exactly one of 'env' and 'patch'")
-        return self
+_VARIABLES = TypeAdapter(dict[Variable, Text])
+Fault = Annotated[
+    dict[str, str] | str,
+    BeforeValidator(_fault),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
+]
+"""A fault of this API. It is booted again with these variables, which are added to its own or replace them; or built
+from a copy of its source that a patch changes, as `git diff --relative` writes it in the directory of raggate.yml."""

@@ -43,10 +43,6 @@ _LISTS = {
     "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}]
 }
 _NAMES = TypeAdapter(Name)
-_STEP = re.compile(r"[A-Za-z0-9_]{1,60}_(?:ns|us|ms|s)")
-
-
-StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
 
 
 def _field_path(written: str) -> str:
@@ -229,11 +225,10 @@ class ReferenceFields(SettingsModel):
     list: FieldPath
     """The list of references in the body. Missing or null means an empty list."""
     rel_path: OnePath
-    """The path of the note; `$` when the reference is the path itself. `path_prefix` of the chunks is removed."""
+    """The path of the note; `$` when the reference is the path itself. `path_prefix` of the chunks is removed, and
+    gives the vault."""
     heading_path: OnePath | None = None
     """The headings, read like those of chunks."""
-    vault: OnePath | None = None
-    """The vault. Missing or null means unknown."""
 
 
 class ResponseFields(SettingsModel):
@@ -260,9 +255,6 @@ class ResponseFields(SettingsModel):
     """When the API declined to answer. An empty field is none with `ask.retrieval_only`."""
     references: ReferenceFields | None = None
     """The references of the answer, read unless `ask.retrieval_only`."""
-    latency: dict[StepName, OnePath] = {}
-    """Durations by step and unit: names end in `_s`, `_ms`, `_us` or `_ns`, such as `total_ms` and `retrieval_us`.
-    Missing or null means not reported."""
 
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")

@@ -13,7 +13,7 @@ from raggate.base.headings import inside_place
 from raggate.base.yamlio import Document, Path, dotted, parse, sentence
 from raggate.config.ask_settings import Ask
 from raggate.config.effects import OTHER, Looser
-from raggate.config.gate_settings import AGAIN, REF, TIMES_AGAIN, DeclaredFault, Gate, Recheck, Score, Waiver
+from raggate.config.gate_settings import AGAIN, REF, TIMES_AGAIN, Fault, Gate, Recheck, Score, Waiver
 from raggate.config.invariant_settings import Invariants
 from raggate.config.judge_settings import Judges, in_git
 from raggate.config.probe_settings import Private
@@ -129,8 +129,9 @@ class Config(SettingsModel):
     before."""
     waivers: list[Waiver] = []
     """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
-    faults: Annotated[dict[Name, DeclaredFault], Field(max_length=100)] = {}
-    """Faults that only this API can have, by name: `raggate prove` tries them too. They do not affect verdicts."""
+    faults: Annotated[dict[Name, Fault], Field(max_length=100)] = {}
+    """Faults that only this API can have, by name: variables that it is started with, or a patch of its source.
+    `raggate prove` tries them too. They do not affect verdicts."""
 
     @model_validator(mode="after")
     def _program_with_its_adapter(self) -> Config:

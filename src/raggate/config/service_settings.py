@@ -90,10 +90,6 @@ class Build(SettingsModel):
     """Directory handed to the engine, relative to raggate.yml; its .dockerignore is respected."""
     dockerfile: RelativePath = "Dockerfile"
     """The Dockerfile, relative to the context."""
-    target: Text | None = None
-    """The stage to build; null for the last."""
-    args: dict[Variable, Text] = {}
-    """Build arguments."""
 
     @model_validator(mode="before")
     @classmethod

@@ -31,7 +31,8 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 _METADATA = frozenset(("168.63.129.16", "fd00:ec2::254", "100.100.100.200", "metadata.google.internal"))
 
 
-def _relative(path: str) -> str:
+def relative_path(path: str) -> str:
+    """Return a path in the repository as it is compared, or refuse another."""
     pure = PurePosixPath(path)
     if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path:
         raise ValueError("expected a relative path inside the repository, without '..'")
@@ -111,7 +112,7 @@ def _service_name(name: str) -> str:
     return name
 
 
-RelativePath = Annotated[str, AfterValidator(_relative)]
+RelativePath = Annotated[str, AfterValidator(relative_path)]
 PathInRepository = Annotated[str, AfterValidator(_in_repository)]
 """May begin with `..`: a service's suite can depend on what lies beside the service."""
 HttpUrl = Annotated[str, AfterValidator(_http)]

@@ -19,7 +19,7 @@ from raggate.base.errors import CannotTell, Interrupted, UsageError
 from raggate.base.files import read_file, scratch_directory
 from raggate.base.numbers import counted, points, rounded, setting
 from raggate.base.quote import cut, enumerated, quoted
-from raggate.config.gate_settings import MIN_CAUGHT, DeclaredFault
+from raggate.config.gate_settings import MIN_CAUGHT, Fault
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api
 from raggate.gate import waivers, wording
@@ -331,8 +331,8 @@ class _Work:
             results = fault.apply(bench.clean, vault)
             self._keep(bench.trial(results, name=fault.name, size=fault.size, notes=notes))
 
-    def _try_declared(self, bench: Bench, name: str, fault: DeclaredFault) -> None:
-        kind: FaultKind = "env" if fault.patch is None else "patch"
+    def _try_declared(self, bench: Bench, name: str, fault: Fault) -> None:
+        kind: FaultKind = "patch" if isinstance(fault, str) else "env"
         self._request.say(f"booting the API with {name}")
         out = self._directory / "faults" / name
         out.mkdir(parents=True)
@@ -468,14 +468,14 @@ def check_declared(request: Request, inputs: Inputs) -> None:
                 f"{name}: with api.url you start the API, so raggate cannot boot it with a fault",
                 hint="Let raggate start it (`api.command` or `api.container`), or take the fault out.",
             )
-        if fault.patch is None:
+        if not isinstance(fault, str):
             continue
         if not _built(settings.api):
             raise UsageError(
                 f"{name}: a patch needs an API that raggate builds: add api.command.build or api.container.build",
-                hint="Or declare the fault with `env`.",
+                hint="Or declare the fault with variables.",
             )
-        with patched_copy(request.root, fault.patch, f"{name}.patch"):
+        with patched_copy(request.root, fault, name):
             pass
 
 
@@ -490,10 +490,10 @@ def _built(api: Api) -> bool:
 def with_fault(request: Request, inputs: Inputs, name: str) -> Iterator[Build]:
     """Return the build of the API that has a fault."""
     fault = inputs.config.faults[name]
-    if fault.patch is None:
-        yield Build(api=_with_environment(inputs.config.api, fault.env), root=request.root, name=name)
+    if not isinstance(fault, str):
+        yield Build(api=_with_environment(inputs.config.api, fault), root=request.root, name=name)
         return
-    with patched_copy(request.root, fault.patch, f"{request.config_place}: faults.{name}.patch") as copy:
+    with patched_copy(request.root, fault, f"{request.config_place}: faults.{name}") as copy:
         source = f"{name} of {request.root}"
         yield Build(api=inputs.config.api, root=copy, name=name, source=source)
 

@@ -27,7 +27,6 @@ NOTHING = {
     "score.compat": "the numbers of other systems are never gated",
     "waivers.": "a list is one value: `waivers` names it whenever a waiver is wider or longer",
     "faults": "`raggate prove` has no say in a verdict",
-    "faults.": "the same",
 }
 """Keys without a mark, or what begins them, and why they have none."""
 CONTAINER = {

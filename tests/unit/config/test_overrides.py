@@ -13,7 +13,7 @@ from tables import each_row
 COMMAND = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}, ready: {timeout: 7}}\n"
 PROGRAM = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}}\nask: {adapter: kebab}\n"
 IMAGE = b"suite: notes\nvault: {a: b}\napi: {container: {image: old, port: 80, memory: 1g}}\n"
-BUILD = b"suite: notes\nvault: {a: b}\napi: {container: {build: {context: a, target: t}, port: 80}}\n"
+BUILD = b"suite: notes\nvault: {a: b}\napi: {container: {build: {context: a, dockerfile: d}, port: 80}}\n"
 
 
 def loaded(data: bytes) -> Config:
@@ -40,7 +40,7 @@ def test_build_keeps_the_other_settings_of_the_build() -> None:
     container = Overrides(api_build="api").apply(loaded(BUILD)).api.container
     assert container is not None
     assert container.build is not None
-    assert (container.build.context, container.build.target) == ("api", "t")
+    assert (container.build.context, container.build.dockerfile) == ("api", "d")
     assert Overrides(api_build="api").apply(loaded(IMAGE)).api.container is not None
 
 

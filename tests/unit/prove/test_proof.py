@@ -212,7 +212,7 @@ PATCH = """\
 -second
 +changed
 """
-NAME = "raggate.yml: faults.wrong.patch"
+NAME = "raggate.yml: faults.wrong"
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 from raggate.base import headings, jsonio
 from raggate.base.field_paths import ABSENT, Entry, WrongShape, below, find, find_all, nearest_there, parse
@@ -22,14 +22,13 @@ from raggate.config.mapped_settings import (
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import generated, parsed
-from raggate.service.answer_limits import MAX_ENTRIES, MAX_STEP_MS
+from raggate.service.answer_limits import MAX_ENTRIES
 from raggate.service.transport import UNNAMED, Events
 
 MAX_HEADINGS = 100
 MAX_PIECES = 100_000  # of an answer that comes in parts
 MOST_NUMBER = 1 << 53  # every reader of JSON has it, and what is counted from it fits into JSON again
 
-_IN_MS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _EVENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 _MARKED = re.compile(r"\s*#{1,6}(?:\s|$)")
 
@@ -48,15 +47,13 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     """Read a parsed body of a response with status 200. Whatever no path leads to is ignored."""
     refuse_errors(root, _error_in(root, fields))
     chunks = _chunks(root, fields.chunks, beginnings)
-    latency = _latency(root, fields.latency)
     abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)
     return Response(
         chunks=chunks,
         answer=None if retrieval_only or fields.answer is None else _answer(root, fields),
         references=() if retrieval_only else _references(root, fields, beginnings),
         abstained=abstained,
-        latency=latency,
-        unasked=retrieval_only and generated(_glimpse(fields.answer, root), latency, abstained=abstained),
+        unasked=retrieval_only and generated(_glimpse(fields.answer, root), {}, abstained=abstained),
     )
 
 
@@ -265,24 +262,13 @@ def _references(root: Any, response: ResponseFields, beginnings: Prefixes) -> tu
         rel_path, vault = note_at(fields.rel_path, at, beginnings)
         references.append(
             Reference(
-                vault=_optional_text(fields.vault, at) or vault or "",
+                vault=vault or "",
                 rel_path=rel_path,
                 heading_path=heading_path_at(fields.heading_path, at, separator),
                 chunk_index=0,
             )
         )
     return tuple(references)
-
-
-def _latency(root: Any, steps: Mapping[str, str]) -> dict[str, float]:
-    """Keep the steps that are plausible times, in milliseconds, each under a name that says so."""
-    times: dict[str, float] = {}
-    for name, path in steps.items():
-        step, _, unit = name.rpartition("_")
-        value = _number(path, Entry("", root))
-        if value is not None and 0 <= value * _IN_MS[unit] <= MAX_STEP_MS:
-            times[f"{step}_ms"] = value * _IN_MS[unit]
-    return times
 
 
 def state_of(index: Index, root: Any) -> IndexState:

@@ -295,8 +295,6 @@ def _events(client: Client, settings: Build, packed: Any, mark: str) -> Iterator
             fileobj=packed,
             custom_context=True,
             dockerfile=settings.dockerfile,
-            target=settings.target or "",
-            buildargs=settings.args,
             labels={BUILT: mark},
             rm=True,
             forcerm=True,

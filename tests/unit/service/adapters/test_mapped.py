@@ -51,7 +51,6 @@ CASE = Case(id="c1", question="Where?", answerable=True)
         ({"response__abstained": {"a[*]": []}}, "expected a path to one value, without [*]"),
         ({"response__abstained": "a[*]"}, "expected a path to one value, without [*]"),
         ({"response__abstained": {"a": [["x"]]}}, "expected text, a number, true, false or null"),
-        ({"response__latency": {"total_min": "t"}}, "should match pattern"),
         ({"path": "v2"}, "starts with /"),
         ({"path": "/v2#x"}, "no # or white space"),
         ({"path": "/v2?x={y}"}, "found {y}"),
@@ -260,13 +259,6 @@ def test_an_empty_answer_is_no_abstention_where_none_was_asked_for() -> None:
     assert (found.answer, found.abstained, found.references) == (None, False, ())
     found = read({"hits": [], "r": ["a.md"]}, **fields)
     assert (found.answer, found.abstained, found.references[0].rel_path) == ("", True, "a.md")
-
-
-def test_times_are_read() -> None:
-    """Times of every unit become milliseconds; negative ones and those of years vanish."""
-    paths = {"total_s": "t", "search_us": "t", "x_ms": "n", "y_ms": "huge", "z_s": "huge", "w_ms": "gone"}
-    found = read({"hits": [], "t": 2, "n": -1, "huge": 1e305}, latency=paths)
-    assert found.latency == {"total_ms": 2000.0, "search_ms": 0.002}
 
 
 JSON = st.recursive(
