@@ -194,7 +194,7 @@ def make_comparison(*deltas: Delta, baseline: Baseline | None = None, **fields: 
     return Comparison(deltas=deltas, **{**defaults, **fields})
 
 
-def make_finding(invariant: str = "scores_ordered", level: str = "error", **fields: Any) -> Finding:
+def make_finding(invariant: str = "lists_ordered", level: str = "error", **fields: Any) -> Finding:
     defaults = {"message": "Final scores never rise.", "count": 1, "examples": ("q1 (hybrid): rank 2",)}
     return Finding(**{"invariant": invariant, "level": level, **defaults, **fields})
 

@@ -52,7 +52,7 @@ def codes(project: Project, key: str) -> list[str]:
         pytest.param("pasted", 1, "worse", id="the-right-text-behind-every-other"),
         pytest.param("pasted_alone", 1, "worse", id="the-right-text-under-every-path"),
         pytest.param("everything", 1, "worse", id="all-chunks-there-are"),
-        pytest.param("rank_of_its_own", 4, "invariant-ranks_contiguous", id="ranks-that-are-not-those-of-the-list"),
+        pytest.param("rank_of_its_own", 4, "invariant-lists_ordered", id="ranks-that-are-not-those-of-the-list"),
         pytest.param("second_time", 1, "worse", id="well-when-asked-again"),
         pytest.param("fails", 3, "too-many-errors", id="calls-that-fail"),
         pytest.param("abstains", 1, "worse", id="abstains-from-everything"),

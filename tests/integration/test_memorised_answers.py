@@ -38,8 +38,8 @@ ATTACKS = {
     "invented_heading": "headings_exist",
     "invented_text": "text_in_note",
     "symbols": "text_in_note",
-    "empty_text": "chunks_have_text",
-    "invisible_text": "chunks_have_text",
+    "empty_text": "text_in_note",
+    "invisible_text": "text_in_note",
 }
 
 

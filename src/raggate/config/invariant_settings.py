@@ -14,10 +14,8 @@ Level = Annotated[Literal["error", "warn", "off"], Looser(weaker)]
 class Invariants(SettingsModel):
     """Rules that every answer must meet: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
 
-    ranks_contiguous: Level = "error"
-    """Reported ranks are 1, 2, 3, … in list order."""
-    scores_ordered: Level = "error"
-    """Final scores are finite numbers, highest first."""
+    lists_ordered: Level = "error"
+    """Final scores are finite numbers, highest first, and reported ranks are 1, 2, 3, … in list order."""
     chunk_ids_unique: Level = "error"
     """No chunk is twice in one list."""
     chunks_distinct: Level = "warn"
@@ -33,9 +31,7 @@ class Invariants(SettingsModel):
     headings_exist: Level = "error"
     """Every retrieved chunk names a heading path that its note has."""
     text_in_note: Level = "error"
-    """The text of every retrieved chunk is in its note."""
-    chunks_have_text: Level = "error"
-    """Every retrieved chunk has text, if the API returns texts at all."""
+    """The text of every retrieved chunk is in its note, and no chunk is without text if others have some."""
     golden_kept_apart: Level = "warn"
     """Neither the build of the API's image nor a vault of its container holds golden set, baseline or `.git`."""
     abstained_is_empty: Level = "error"

@@ -41,7 +41,7 @@ def test_defaults() -> None:
     assert (loaded.gate.tolerance, loaded.gate.max_error_rate) == (0.05, 0.02)
     assert (loaded.gate.min_cases, loaded.gate.flip_at) == (10, 5)
     assert (loaded.ask.concurrency, loaded.ask.timeout) == (8, 60)
-    assert (loaded.invariants.scores_ordered, loaded.invariants.must_be_deterministic) == ("error", "off")
+    assert (loaded.invariants.lists_ordered, loaded.invariants.must_be_deterministic) == ("error", "off")
     assert loaded.invariants.vaults_known == "warn"
     assert {"abstention_accuracy", "false_abstention_rate"} < set(DEFAULT_GATED)
 

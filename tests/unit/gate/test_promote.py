@@ -92,13 +92,13 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
         pytest.param(
             make_run(*ASKED),
             (make_finding(),),
-            "invariant scores_ordered is not met: q1 (hybrid): rank 2",
+            "invariant lists_ordered is not met: q1 (hybrid): rank 2",
             id="invariant-broken",
         ),
         pytest.param(
             make_run(*FAILED[:3], *ASKED[3:], stopped="gave up"),
             (make_finding(),),
-            "it did not finish: gave up; 3 of 100 calls failed; invariant scores_ordered is not met: "
+            "it did not finish: gave up; 3 of 100 calls failed; invariant lists_ordered is not met: "
             "q1 (hybrid): rank 2",
             id="all-causes-are-told",
         ),

@@ -262,11 +262,11 @@ ALL = with_gated(WORSE, golden=GoldenChanges(removed=("q2",)))
         pytest.param(INCOMPLETE, (), {}, "cannot tell", 3, "removed-cases", id="incomplete"),
         pytest.param(ALL, (), {}, "regression", 1, "worse", id="regression-before-incomplete"),
         pytest.param(
-            ALL, BROKEN, {}, "invariant broken", 4, "invariant-scores_ordered", id="invariant-before-regression"
+            ALL, BROKEN, {}, "invariant broken", 4, "invariant-lists_ordered", id="invariant-before-regression"
         ),
         pytest.param(ALL, BROKEN, NOT_MEASURED, "cannot tell", 3, "stopped", id="not-measured-before-all"),
         pytest.param(REGRESSED, (), NOT_MEASURED, "cannot tell", 3, "stopped", id="not-measured-before-regression"),
-        pytest.param(INCOMPLETE, BROKEN, {}, "invariant broken", 4, "invariant-scores_ordered", id="invariant-first"),
+        pytest.param(INCOMPLETE, BROKEN, {}, "invariant broken", 4, "invariant-lists_ordered", id="invariant-first"),
     ],
 )
 def test_precedence(

@@ -19,8 +19,7 @@ NAMED = "Most likely cause"
 SHOWN = 6
 """Causes and changes that are listed, of each."""
 REPAIRS = {
-    "ranks_contiguous": "number the passages 1, 2, 3, … in the order they are returned, after any filter",
-    "scores_ordered": "sort by the final score after the last reranker, and return no NaN",
+    "lists_ordered": "sort by the final score after the last reranker, return no NaN, and number the passages last",
     "chunk_ids_unique": "drop repeated passages before the list is cut to its length",
     "chunks_distinct": "drop passages of the same place and text, or index each note once",
     "chunk_ids_stable": "make the id from the note and the section, not from a counter",
@@ -29,7 +28,6 @@ REPAIRS = {
     "notes_exist": "index the fixture vault alone, and return paths relative to the vault",
     "headings_exist": "return the headings as they are in the note, all levels of them",
     "text_in_note": "return the note's own text, and index the vault again if it is older than the notes",
-    "chunks_have_text": "return the text of every passage, or of none",
     "golden_kept_apart": "name golden set, baselines and .git in .dockerignore, and keep them out of the vaults",
     "abstained_is_empty": "return no references with an answer that abstains",
     "index_complete": "answer the health check only when indexing has ended, and read its log for notes left out",

@@ -80,9 +80,9 @@ def repeated(asked: int, *, differ: int, failed: int = 0, **keys: Any) -> dict[s
 
 
 HOLDS = [
-    pytest.param("ranks_contiguous", [ranked(1, 2, 3)], {}, id="ranks-in-order"),
-    pytest.param("ranks_contiguous", [ranked(None, None)], {}, id="ranks-not-told"),
-    pytest.param("scores_ordered", [scored(0.9, 0.9, 0.1)], {}, id="scores-fall"),
+    pytest.param("lists_ordered", [ranked(1, 2, 3)], {}, id="ranks-in-order"),
+    pytest.param("lists_ordered", [ranked(None, None)], {}, id="ranks-not-told"),
+    pytest.param("lists_ordered", [scored(0.9, 0.9, 0.1)], {}, id="scores-fall"),
     pytest.param("chunk_ids_unique", [answer(*THREE)], {}, id="chunks-once"),
     pytest.param("chunks_distinct", [answer(*THREE), answer(*THREE, case_id="q2")], {}, id="places-once"),
     pytest.param("chunks_distinct", [answer(make_chunk("a", text=""), make_chunk("b", text=""))], {}, id="no-texts"),
@@ -102,8 +102,8 @@ HOLDS = [
     pytest.param("notes_exist", [answer(make_chunk(vault="work"))], IN_VAULT, id="notes-in-that-vault"),
     pytest.param("headings_exist", [judged()], {}, id="headings-of-the-notes"),
     pytest.param("text_in_note", [judged()], {}, id="texts-of-the-notes"),
-    pytest.param("chunks_have_text", [judged()], {}, id="texts-told"),
-    pytest.param("chunks_have_text", [judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))], {}, id="no-text-told"),
+    pytest.param("text_in_note", [judged()], {}, id="texts-told"),
+    pytest.param("text_in_note", [judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))], {}, id="no-text-told"),
     pytest.param(
         "golden_kept_apart", [answer()], {"provenance": Provenance(in_build_context=())}, id="nothing-in-the-context"
     ),
@@ -129,13 +129,13 @@ HOLDS = [
 ]
 
 BROKEN = [
-    pytest.param("ranks_contiguous", [ranked(1, 3, 2)], {}, "q1 (hybrid): ranks [1, 3, 2]", id="ranks-swapped"),
-    pytest.param("ranks_contiguous", [ranked(1, None)], {}, "q1 (hybrid): ranks [1]", id="ranks-partly-told"),
+    pytest.param("lists_ordered", [ranked(1, 3, 2)], {}, "q1 (hybrid): ranks [1, 3, 2]", id="ranks-swapped"),
+    pytest.param("lists_ordered", [ranked(1, None)], {}, "q1 (hybrid): ranks [1]", id="ranks-partly-told"),
     pytest.param(
-        "scores_ordered", [scored(0.5, 0.4, 0.6)], {}, "q1 (hybrid): score rises from 0.4 at rank 2 to 0.6", id="rises"
+        "lists_ordered", [scored(0.5, 0.4, 0.6)], {}, "q1 (hybrid): score rises from 0.4 at rank 2 to 0.6", id="rises"
     ),
     pytest.param(
-        "scores_ordered", [scored(float("nan"), 0.4)], {}, "q1 (hybrid): a score is not finite", id="score-nan"
+        "lists_ordered", [scored(float("nan"), 0.4)], {}, "q1 (hybrid): a score is not finite", id="score-nan"
     ),
     pytest.param(
         "chunk_ids_unique", [answer(*THREE, THREE[1])], {}, "q1 (hybrid): rank 4 repeats passage c2", id="chunk-twice"
@@ -239,14 +239,14 @@ BROKEN = [
         id="text-of-no-note-for-a-probe",
     ),
     pytest.param(
-        "chunks_have_text",
+        "text_in_note",
         [judged(empty=(1, 2))],
         {},
         "q1 (hybrid): 2 of 3 passages without text, first rank 2, b.md",
         id="text-missing",
     ),
     pytest.param(
-        "chunks_have_text",
+        "text_in_note",
         [judged(empty=(0, 1, 2)), judged("q2")],
         {},
         "q1 (hybrid): 3 of 3 passages without text, first rank 1, a.md",

@@ -30,7 +30,7 @@ BADLY_RANKED = make_labelled(result=make_result("q1", make_chunk("a", rank=2), m
 
 
 def findings(level: str) -> tuple[Finding, ...]:
-    return check_answers(make_run(BADLY_RANKED), OFF.model_copy(update={"ranks_contiguous": level}), Gate())
+    return check_answers(make_run(BADLY_RANKED), OFF.model_copy(update={"lists_ordered": level}), Gate())
 
 
 @each_row("level", ["error", "warn"])
@@ -47,10 +47,10 @@ def test_off() -> None:
 
 def test_errors_come_first() -> None:
     """Findings that break the gate stand before those that warn."""
-    levels = OFF.model_copy(update={"ranks_contiguous": "warn", "scores_ordered": "error"})
-    chunks = make_chunk("a", rank=2, score_final=1.0), make_chunk("b", rank=1, score_final=2.0)
-    both = check_answers(make_run(make_labelled(result=make_result("q1", *chunks))), levels, Gate())
-    assert [finding.invariant for finding in both] == ["scores_ordered", "ranks_contiguous"]
+    levels = OFF.model_copy(update={"lists_ordered": "warn", "chunk_ids_unique": "error"})
+    labels = replace(BADLY_RANKED.labels, duplicates=(1,))
+    both = check_answers(make_run(replace(BADLY_RANKED, labels=labels)), levels, Gate())
+    assert [finding.invariant for finding in both] == ["chunk_ids_unique", "lists_ordered"]
 
 
 A, B = make_chunks("a.md", "b.md")

@@ -128,7 +128,7 @@ def test_lists_that_end_where_they_did(before: list[str] | None, now: list[str],
     """Whoever promoted lists of a depth was told; shorter ones, a first run, and the level `error` are told."""
     stored = None if before is None else make_baseline(listed(*map(entries, before)))
     scores = listed(*map(entries, now))
-    cut, other = make_finding("list_deep_enough", "warn"), make_finding("scores_ordered", "warn")
+    cut, other = make_finding("list_deep_enough", "warn"), make_finding("lists_ordered", "warn")
     assert without_known_depths((cut, other), scores, stored) == ((other,) if known else (cut, other))
     other_mode = None if before is None else make_baseline(listed(*map(entries, before), mode="bm25"))
     assert without_known_depths((cut,), scores, other_mode) == (cut,)

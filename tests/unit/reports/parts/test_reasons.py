@@ -104,9 +104,9 @@ def test_there_is_advice_for_each() -> None:
 @each_row(("level", "key"), [("error", "warn"), ("warn", "off")])
 def test_what_to_do(level: str, key: str) -> None:
     """The advice ends with the key that lets the rule pass, one level lower."""
-    text = reasons.repair(finding("scores_ordered", level))
+    text = reasons.repair(finding("lists_ordered", level))
     assert text.startswith("Sort by the final score")
-    assert text.endswith(f"set `invariants.scores_ordered: {key}`.")
+    assert text.endswith(f"set `invariants.lists_ordered: {key}`.")
 
 
 def test_what_could_not_be_checked() -> None:
