@@ -114,20 +114,6 @@ def test_what_is_no_run_of_each(mono: Project) -> None:
     assert written(mono) == set()
 
 
-def test_two_suites_of_one_baseline_file(tmp_path: Path) -> None:
-    """The second would replace the first: nothing is written, and nobody is told of two baselines."""
-    project = make_project(tmp_path)
-    (config := tmp_path / "raggate.yml").write_text(f"{config.read_text()}baseline: shared.json\n")
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.yml").write_text(config.read_text().replace("suite: small", f"suite: {name}"))
-        assert project.command("run", "-c", f"{name}.yml").code == 0
-    done = project.command("promote", "latest", "-c", "one.yml", "-c", "two.yml")
-    assert done.code == 2
-    assert "suites one and two have the same baseline file" in done.err
-    assert "2 baselines" not in done.out
-    assert not (tmp_path / "shared.json").exists()
-
-
 @pytest.mark.parametrize("names", [PATTERN, "services/one/raggate.yml"])
 def test_a_place_that_cannot_be_written(mono: Project, names: str) -> None:
     """A file where a directory is needed is a usage error that names the place, of one suite and of several."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +66,6 @@ def promote(
     def propose(suite: SuiteFile) -> SuiteOutcome:
         own = suites.request_of(request, suite)
         target, proposal = rerun.promote_directory(own, chosen[suite], dry_run=True, **terms)
-        others = {name: realpath(other) for name, (other, _) in made.items()}
-        suites.check_baseline(suite.suite, realpath(target), others)
         made[suite.suite] = target, proposal
         return suites.passed(suite)
 

@@ -74,16 +74,6 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
     }
 
 
-def check_baseline(suite: str, file: str, others: Mapping[str, str]) -> None:
-    """Refuse the baseline file of a suite that is another's, too."""
-    same = next((other for other, its in others.items() if its == file), None)
-    if same is not None:
-        raise UsageError(
-            f"suites {same} and {suite} have the same baseline file: {cut(file)}",
-            hint="Give each configuration a `suite:` of its own, or another `baseline:`.",
-        )
-
-
 def unconcerned(request: Request, suite: SuiteFile) -> SuiteOutcome | None:
     """Return the end of a suite that is not run, as nothing that concerns it changed; None where it is to be run."""
     return skipped(suite, not_run(request), request.say)
