@@ -23,6 +23,7 @@ from comments import (
 )
 from raggate.base.escape import plain
 from raggate.models.answer import VerdictKind
+from raggate.models.comparison import Reach
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.reports import comment, terminal, verdict_file
 from raggate.reports.page import report
@@ -239,3 +240,18 @@ def test_versions_that_changed_stand_beside_the_cause(likely: str, label: str) -
     printed = terminal.render(without, width=200, color=False)
     for page in (printed, comment.render(without, Publication()), report.render(without)):
         assert "beside the notes" not in page
+
+
+@each_row(
+    ("matches", "why", "shown"),
+    [(0, "the API returns parts", True), (1, "the API returns parts", False), (0, "", False)],
+)
+def test_what_stops_every_question_is_the_next_step(matches: int, why: str, shown: bool) -> None:
+    """If no question has a match, the step that stops them all comes before a look at one of them."""
+    red = review("regression")
+    reach = Reach(mode="hybrid", questions=9, notes=9, sections=matches, matches=matches, why=why)
+    stopped = replace(red, comparison=replace(red.comparison, reach=(reach,)))
+    step = "Next: correct what stops every question. The API returns parts. If you accept the loss"
+    for page in (comment.render(stopped, Publication()), terminal.render(stopped, width=900, color=False)):
+        assert (step in visible(page)) is shown
+        assert ("ask question" in visible(page)) is not shown

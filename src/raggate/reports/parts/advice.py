@@ -88,6 +88,9 @@ def _regression(review: Review, lists: str) -> str:
         end = "If you accept the loss, add it under `waivers`, which counts after the merge."
     else:
         end = "If you accept the loss, add it under `waivers`, or promote this run with `--allow-regression`."
+    stops = next((reach.why for reach in review.comparison.reach if reach.why and not reach.matches), "")
+    if stops:
+        return f"correct what stops every question. {stops[:1].upper()}{stops[1:]}. {end}"
     first = first_red(review)
     if first is None:
         return f"run it again. {end}"
