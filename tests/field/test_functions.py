@@ -14,9 +14,9 @@ pytestmark = [pytest.mark.field, pytest.mark.timeout(900)]
 
 Shown = Callable[[str], tuple[Example, Output]]
 QUESTIONS = 87
-FEWER = "fewer distinct chunks come back (10.0 → 1.0 on average)"
+FEWER = "fewer distinct passages come back (10.0 → 1.0 on average)"
 OTHER_HEADINGS = "the note came back under a heading that does not name the section"
-NO_SUCH_NOTE = "answers returned a chunk of no note in the fixture vault"
+NO_SUCH_NOTE = "invariant-notes_exist"
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,9 @@ def test_the_readme_is_true(shown: Shown, tmp_path: Path, name: str, found: int,
 def test_a_fault_is_red_with_its_cause(
     shown: Shown, tmp_path: Path, name: str, old: str, new: str, code: int, said: str
 ) -> None:
-    """One edit of the retriever is red, and the report names what it did; a broken invariant is said first."""
+    """One edit of the retriever is red, and the report names what it did; an impossible answer breaks an invariant."""
     changed = shown(name)[0].copied(tmp_path / "try")
     changed.edit("rag.py", old, new)
     assert changed.check() == code
-    assert said in (changed.likely_cause() if code == 1 else changed.verdict()["headline"])
+    verdict = changed.verdict()
+    assert said in (verdict["diagnosis"]["likely"] if code == 1 else verdict["reasons"][0]["code"])

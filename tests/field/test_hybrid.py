@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.field, pytest.mark.timeout(1800)]
 
 NAME = "hybrid"
 SHOWN, FAULT = blocks(NAME)
-OTHER_VECTORS = "the same chunks have other vector scores (in an index of the same size) in modes hybrid and vector"
-OTHER_WORDS = "the same chunks have other lexical scores (in an index of the same size) in modes hybrid and lexical"
+OTHER_VECTORS = "the same passages have other vector scores (in an index of the same size) in modes hybrid and vector"
+OTHER_WORDS = "the same passages have other lexical scores (in an index of the same size) in modes hybrid and lexical"
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_vectors_of_an_older_list_are_red(promoted: Example) -> None:
     """Each vector leads to the passage before its own: red, and raggate says that it does not see why."""
     promoted.edit("search.py", 'kind="stable")[:DEPTH]', 'kind="stable")[:DEPTH] - 1')
     assert promoted.check() == 1
-    assert promoted.likely_cause().startswith("What caused it does not show: chunks with lower scores came back")
+    assert promoted.likely_cause().startswith("What caused it does not show: passages with lower scores came back")
 
 
 def test_truncated_passages_are_red(promoted: Example) -> None:

@@ -38,7 +38,7 @@ def test_a_phrase_query_is_red(promoted: Example) -> None:
     """Questions as phrases stand in no note, and that is what is said."""
     output = promoted.run(FAULT)
     assert output.codes == expected_codes(FAULT), output.text
-    assert "Most likely cause: fewer distinct chunks come back (9.6 → 0.0 on average)" in promoted.likely_cause()
+    assert "Most likely cause: fewer distinct passages come back (9.6 → 0.0 on average)" in promoted.likely_cause()
 
 
 def test_a_field_that_is_dropped_is_red(promoted: Example) -> None:
