@@ -27,7 +27,9 @@ def shown(output: str) -> Iterator[tuple[str, str]]:
 
 def test_the_run_of_the_baseline() -> None:
     """Both outputs name one run, over all cases of the baseline; which one changes with every promotion."""
-    named = re.findall(r"^baseline baselines/notes\.json \(run (\w+)\), (\d+) cases compared$", README, re.MULTILINE)
+    named = re.findall(
+        r"^baseline baselines/notes\.json \(run (\w+)\), (\d+) questions compared$", README, re.MULTILINE
+    )
     assert len(named) == 2
     assert set(named) == {(named[0][0], str(len(BASELINE["cases"])))}
 

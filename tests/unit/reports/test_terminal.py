@@ -41,7 +41,7 @@ def test_intervals_where_there_is_room(width: int, *, shown: bool) -> None:
 def test_tables_lose_nothing_in_narrow_terminals(width: int) -> None:
     """However narrow the terminal, every value of the table is there and no line of it is longer than the screen."""
     text = terminal.render(regression(), width=width, color=False)
-    table = text.split("cases compared\n\n")[1].split("\n\n")[0]
+    table = text.split("questions compared\n\n")[1].split("\n\n")[0]
     assert max(map(unicode.width, table.splitlines())) <= width
     assert "…" not in table
     for value in ("−0.154", "0.806", "25", "0.05", "worse"):

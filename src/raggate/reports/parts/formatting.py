@@ -128,7 +128,7 @@ def compared(comparison: Comparison) -> str:
         return "no answer to compare"
     if any(case.failure == "aborted" for case in cases):
         return "compared in part"
-    return f"{counted(comparison.compared, 'case')} compared"
+    return f"{counted(comparison.compared, 'question')} compared"
 
 
 def status(row: GatedMetric) -> str:

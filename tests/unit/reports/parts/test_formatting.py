@@ -113,8 +113,8 @@ def ended(*failures: str | None) -> Scorecard:
 @each_row(
     ("fields", "written"),
     [
-        pytest.param({"compared": 1}, "1 case compared", id="one"),
-        pytest.param({"compared": 12}, "12 cases compared", id="several"),
+        pytest.param({"compared": 1}, "1 question compared", id="one"),
+        pytest.param({"compared": 12}, "12 questions compared", id="several"),
         pytest.param({"baseline": make_baseline()}, "only means compared", id="bare-metrics-file"),
         pytest.param({"incomparable": ("other suite",)}, "not comparable", id="incomparable"),
         pytest.param({"scorecard": ended("aborted", None)}, "compared in part", id="cut-short"),
