@@ -21,7 +21,7 @@ def sentence(scorecard: Scorecard) -> str:
     parts = [part for mode in scorecard.slices if (part := _of_mode(scorecard, mode))]
     if not parts:
         return ""
-    return f"{'; '.join(parts)}: passages without a label count as misses (`raggate label` adds labels)."
+    return f"{'; '.join(parts)}: passages without a label count as misses."
 
 
 def _of_mode(scorecard: Scorecard, mode: str) -> str:
