@@ -5,7 +5,7 @@ from __future__ import annotations
 from project import Project
 
 BAD = [
-    ("garbage", "no answer within 1 s"),
+    ("garbage", "no answer within 1 s. Its standard output ends with '<html>"),
     ("hangs", "no answer within 1 s"),
     ("late", "no answer within 1 s"),
     ("dies", "The API exited with code 3 after 0 of"),

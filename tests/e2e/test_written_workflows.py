@@ -230,7 +230,7 @@ def is_green_then_red(repository: Repository, *causes: str) -> None:
     assert step.exit_code == 1, step.text
     assert "Where is the spare key?" in comment
     assert "What is bread made of?" not in comment
-    for cause in ("fewer distinct chunks come back (3.0 → 2.0 on average)", *causes):
+    for cause in ("fewer distinct passages come back (3.0 → 2.0 on average)", *causes):
         assert cause in comment
 
 

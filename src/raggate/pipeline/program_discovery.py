@@ -75,7 +75,7 @@ def _answer(started: Started, wanted: Wanted) -> dict[str, Any]:
     try:
         return hits_of(pipes.ask({"question": wanted.question, "k": _K}).result(SECONDS))
     except TimeoutError:
-        reason = f"no answer within {setting(SECONDS)} s"
+        reason = f"no answer within {setting(SECONDS)} s{pipes.wrote()}"
     except (Missed, httpx.HTTPError) as error:
         reason = cut(error)
     # the process itself reports its end

@@ -247,6 +247,8 @@ class _Suite:
             message = f"no answer within {setting(settings.timeout)} s"
             if isinstance(outcome, Miss):
                 message += f". Before that: {outcome.failure.message}"
+            # what a program wrote instead is in no reply
+            message += getattr(channel, "late", str)()
             outcome = miss("timeout", message)
         if isinstance(outcome, Miss):
             failed = _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)

@@ -44,9 +44,12 @@ class ProgramPipes(LinePipes):
         """Return the last line in which it told whether it is ready, or else why there is none, as its `detail`."""
         if self._state:
             return self._state
+        return {"detail": f'the program did not write a line {{"ready": true}}{self.wrote()}'}
+
+    def wrote(self) -> str:
+        """Return the sentence about what it wrote last that is no answer; empty for nothing."""
         last = (bytes(self._partial[-_SHOWN:]) or self._noise).decode("utf-8", "replace").strip()
-        wrote = f". Its standard output ends with {quoted(last, limit=_SHOWN)}" if last else ""
-        return {"detail": f'the program did not write a line {{"ready": true}}{wrote}'}
+        return f". Its standard output ends with {quoted(last, limit=_SHOWN)}" if last else ""
 
     def transport(self) -> httpx.BaseTransport:
         """Return what answers every request with the state."""

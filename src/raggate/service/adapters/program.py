@@ -116,6 +116,10 @@ class _Channel:
         """None, as the program is ready before the first question."""
         return None
 
+    def late(self) -> str:
+        """Return what the program wrote in place of an answer that did not come in time."""
+        return self._pipes.wrote()
+
     def question(self, case: Case, mode: str) -> Attempt:
         """Return what asks one case in one mode."""
         return partial(self._attempt, case, mode)
