@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from operator import gt, lt
 from typing import Annotated
 
@@ -39,31 +38,12 @@ _KEYS = {
 
 MCP_PATH = "/mcp"
 """The path of an MCP server whose configuration names none."""
-TRACE_ID = "{trace_id}"
-"""Stands for the id of a trace in the address of a viewer."""
-# what may stand in an address, and neither ends a Markdown link nor begins a placeholder
-_OF_URL = r"[A-Za-z0-9._~:/?#@!$&*+,;=%-]*"
-_TRACE_URL = re.compile(
-    rf"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?[/?#]{_OF_URL}{re.escape(TRACE_ID)}{_OF_URL}"
-)
 
 
 def _known_adapter(name: str) -> str:
     if name not in ADAPTER_NAMES:
         raise ValueError(f"expected one of {', '.join(ADAPTER_NAMES)}{suggestion(name, ADAPTER_NAMES)}")
     return name
-
-
-def _trace_url(template: str) -> str:
-    if len(template) > 500 or not _TRACE_URL.fullmatch(template):
-        raise ValueError(
-            f"expected an address of http or https with {TRACE_ID} once, behind the host, such as "
-            f"https://traces.example/trace/{TRACE_ID}. Write other braces, quotes and brackets as %7B and so on"
-        )
-    return template
-
-
-TraceUrl = Annotated[str, AfterValidator(_trace_url)]
 
 
 def _slower(before: float | None, now: float | None) -> bool:
@@ -93,8 +73,6 @@ class Ask(SettingsModel):
     """How many times each question is asked; its value is the mean over its answers. This multiplies the calls."""
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
     """How many questions are asked twice when `repeat` is 1, to see whether the API always ranks alike."""
-    trace_url: TraceUrl | None = None
-    """Where a trace is seen, such as `https://traces.example/trace/{trace_id}`: reports link a lost question to it."""
     principals: Annotated[dict[Name, Principal], Field(max_length=20), OTHER] = {}
     """Users and what each may see, by name: for `invariants.principals_isolated`. A few questions are asked again as
     each of them, after the suite."""

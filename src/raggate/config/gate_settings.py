@@ -33,6 +33,8 @@ DEFAULT_GATED = (
 )
 POINTS_TOLERANCE = 0.5
 """Of metrics that judges give points for, from 0 to 5."""
+FLIP_AT = 5
+"""A question counts as found up to this rank, for the list of questions that broke."""
 STALE_AFTER_DAYS = 90
 """A baseline that was measured more days before a run is warned of."""
 MIN_CAUGHT = 0.9
@@ -96,8 +98,6 @@ class Gate(SettingsModel):
     """Per metric: a tolerance, a rule, or `off` to stop gating it. The metrics gated by default stay gated."""
     slices: Annotated[Literal["warn", "fail", "off"], Looser(weaker)] = "warn"
     """What happens when a slice (category, difficulty, tag, vault, …) gets worse."""
-    flip_at: Annotated[int, Field(ge=1), Looser(lt)] = 5
-    """A question counts as found up to this rank, for the list of questions that broke."""
     max_error_rate: Annotated[float, Field(ge=0, lt=1), Looser(lt)] = 0.02
     """Share of calls that may fail before the run counts as not measured. Failed calls are misses."""
     on_vault_change: Annotated[Literal["refuse", "warn"], Looser(weaker)] = "warn"

@@ -227,8 +227,6 @@ class ReferenceFields(SettingsModel):
     rel_path: OnePath
     """The path of the note; `$` when the reference is the path itself. `path_prefix` of the chunks is removed, and
     gives the vault."""
-    heading_path: OnePath | None = None
-    """The headings, read like those of chunks."""
 
 
 class ResponseFields(SettingsModel):

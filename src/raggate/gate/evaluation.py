@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from raggate.base import dates
+from raggate.config.gate_settings import FLIP_AT
 from raggate.config.imported import RunConfig
 from raggate.gate import compare, completeness, flips, promote, recheck, verdict, waivers
 from raggate.gate.causes.diagnosis import diagnose
@@ -84,7 +85,7 @@ def evaluate_run(
         review = Review(
             run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers
         )
-        return _explained(review, settings.gate.flip_at)
+        return _explained(review, FLIP_AT)
 
 
 def _circumstances(run: Run, context: ReportContext, waived: Sequence[WaiverStatus]) -> verdict.Circumstances:
@@ -144,7 +145,7 @@ def _compared(
         run,
         scores,
         baseline,
-        flip_at=settings.gate.flip_at,
+        flip_at=FLIP_AT,
         min_slice=settings.gate.min_cases,
         incomparable=incomparable,
         waived=waivers.excused(waived, scores),

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.base.errors import CannotTell
+from raggate.config.gate_settings import FLIP_AT
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.inputs.authoring.passages import Passage, passages
@@ -68,7 +69,7 @@ class Bench(Struct, frozen=True, kw_only=True):
         run = measure.finished_run(blank, clean, seconds, notes, stopped=None)
         scorecard = measure.write(directory, run, request, inputs.config)
         baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run, scorecard))
-        depth = watched_depth(inputs.config.gate.flip_at, inputs.config.score.k)
+        depth = watched_depth(FLIP_AT, inputs.config.score.k)
         metric = at_depth(HIT, depth)
         return cls(
             blank=blank,

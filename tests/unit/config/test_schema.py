@@ -39,7 +39,7 @@ def test_defaults() -> None:
     assert (loaded.ask.modes, loaded.ask.k, loaded.ask.retrieval_only) == (["hybrid"], 10, True)
     assert loaded.score.k == [1, 3, 5, 10]
     assert (loaded.gate.tolerance, loaded.gate.max_error_rate) == (0.05, 0.02)
-    assert (loaded.gate.min_cases, loaded.gate.flip_at) == (10, 5)
+    assert loaded.gate.min_cases == 10
     assert (loaded.ask.concurrency, loaded.ask.timeout) == (8, 60)
     assert (loaded.invariants.lists_ordered, loaded.invariants.must_be_deterministic) == ("error", "off")
     assert loaded.invariants.vaults_known == "warn"
@@ -208,7 +208,6 @@ def slice_of(key: str, value: object) -> str:
         pytest.param("score.k", "[1]", "[1000]", "[0]", "[1001]", id="score.k"),
         pytest.param("gate.tolerance", 0, 1_000_000, -0.001, 1_000_001, id="gate.tolerance"),
         pytest.param("gate.min_cases", 1, 10**9, 0, None, id="gate.min_cases"),
-        pytest.param("gate.flip_at", 1, 10**9, 0, None, id="gate.flip_at"),
         pytest.param("gate.max_error_rate", 0, 0.999, -0.001, 1, id="gate.max_error_rate"),
     ],
 )

@@ -251,16 +251,15 @@ def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sid
 def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[str]) -> list[object]:
     """Return for each row, in the same order, what is shown when it is opened."""
     return [
-        written({**_detail(item, sides, passages, metrics), **_trace(review, item.result.trace_id)})
+        written({**_detail(item, sides, passages, metrics), **_trace(item.result.trace_id)})
         for item in sides.items(review)
     ]
 
 
-def _trace(review: Review, trace_id: str | None) -> dict[str, object]:
+def _trace(trace_id: str | None) -> dict[str, object]:
     if not trace_id:
         return {}
-    address = questions.trace_address(review, trace_id)
-    return {"trace": plain(trace_id), **({"trace_at": address} if address else {})}
+    return {"trace": plain(trace_id)}
 
 
 def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Sequence[str]) -> dict[str, object]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from raggate.base.quote import enumerated
-from raggate.config.ask_settings import TRACE_ID
-from raggate.config.schema import Config
 from raggate.models.comparison import Flip
 from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, RECALL_ALL, family
 from raggate.models.publication import Links
@@ -174,8 +172,7 @@ def item(flip: Flip, review: Review, links: Links | None = None) -> tuple[Line, 
         lines.append(line("in its place: ", Span(risen)))
     if flip.trace_id:
         # raggate's own 32 hex digits, checked where a run is read
-        address = trace_address(review, flip.trace_id)
-        lines.append(line("trace: ", Span(flip.trace_id, "code", target=address)))
+        lines.append(line("trace: ", Span(flip.trace_id, "code")))
     return tuple(lines)
 
 
@@ -200,14 +197,3 @@ def _must(flip: Flip) -> str:
 def in_words(flip: Flip) -> Line:
     """Return a question that broke in one line, for a short message."""
     return line(bold(_asked(flip), 120), f"{_must(flip)} · {rank_change(flip)}")
-
-
-def trace_address(review: Review, trace_id: str | None) -> str:
-    """Return the address of a trace, which holds nothing of the run but the trace's 32 hex digits; empty without one.
-
-    A first run takes its settings from the change itself, which leads nobody anywhere.
-    """
-    settings = review.run.config
-    if not trace_id or not isinstance(settings, Config) or settings.ask.trace_url is None or review.context.first_run:
-        return ""
-    return settings.ask.trace_url.replace(TRACE_ID, trace_id)

@@ -31,7 +31,6 @@ REPAIRS = {
     "golden_kept_apart": "name golden set, baselines and .git in .dockerignore, and keep them out of the vaults",
     "abstained_is_empty": "return no references with an answer that abstains",
     "index_complete": "answer the health check only when indexing has ended, and read its log for notes left out",
-    "index_constant": "answer the health check only when indexing has ended, and index nothing while it answers",
     "no_empty_documents": "look for what the chunker drops in these notes",
     "list_deep_enough": "raise `ask.k`, or let the API return as many passages as it is asked for",
     "must_be_deterministic": "break ties by the passage's id, and search without a random seed",

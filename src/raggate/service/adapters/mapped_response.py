@@ -254,7 +254,7 @@ def _heading_path(given: Sequence[str]) -> str:
 
 
 def _references(root: Any, response: ResponseFields, beginnings: Prefixes) -> tuple[Reference, ...]:
-    fields, separator = response.references, response.chunks.heading_separator
+    fields = response.references
     if fields is None:
         return ()
     references = []
@@ -264,7 +264,7 @@ def _references(root: Any, response: ResponseFields, beginnings: Prefixes) -> tu
             Reference(
                 vault=vault or "",
                 rel_path=rel_path,
-                heading_path=heading_path_at(fields.heading_path, at, separator),
+                heading_path="",
                 chunk_index=0,
             )
         )

@@ -112,7 +112,7 @@ HOLDS = [
     pytest.param("notes_exist", [answer(*THREE)], {}, id="vault-not-known"),
     pytest.param("index_complete", [covered(docs_processed=3)], IN_VAULT, id="as-many-documents-as-notes"),
     pytest.param(
-        "index_constant", [covered(index_version="1"), covered("q2", index_version="1")], {}, id="one-version"
+        "index_complete", [covered(index_version="1"), covered("q2", index_version="1")], {}, id="one-version"
     ),
     pytest.param("no_empty_documents", [covered(docs_with_0_chunks=0)], {}, id="no-empty-document"),
     pytest.param("list_deep_enough", [answer(*THREE)], TO_DEPTH_3, id="list-as-deep-as-scored"),
@@ -267,7 +267,7 @@ BROKEN = [
         id="index-smaller",
     ),
     pytest.param(
-        "index_constant",
+        "index_complete",
         [covered(index_version="2"), covered("q2", index_version="1")],
         {},
         "index versions 1, 2 in one run",

@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from pydantic import ValidationError
 
-from builders import make_config, make_flip, make_support
+from builders import make_flip, make_support
 from pages import data_of
-from raggate.config.ask_settings import Ask
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Review
 from raggate.reports import comment, terminal
 from raggate.reports.page import report
 from raggate.reports.parts import questions
 from raggate.reports.parts.questions import misses_title
-from reviews import beside, first_run, regression
+from reviews import first_run, regression
 from tables import each_row
 
 
@@ -75,11 +73,10 @@ def test_questions_that_need_several_passages_may_be_found_in_part() -> None:
 
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
-VIEWER = "https://traces.example/?a=1&id={trace_id}"
 
 
-def traced(trace_url: str | None = VIEWER) -> Review:
-    """Return a regression whose questions have a trace, with a viewer."""
+def traced() -> Review:
+    """Return a regression whose questions have a trace."""
     review = regression()
 
     def sent(item: LabelledResult) -> LabelledResult:
@@ -87,59 +84,11 @@ def traced(trace_url: str | None = VIEWER) -> Review:
 
     run = replace(review.run, results=tuple(map(sent, review.run.results)))
     flips = tuple(replace(flip, trace_id=TRACE) for flip in review.comparison.flips)
-    settings = make_config().model_copy(update={"ask": Ask(trace_url=trace_url)})
-    return replace(review, run=replace(run, config=settings), comparison=replace(review.comparison, flips=flips))
+    return replace(review, run=run, comparison=replace(review.comparison, flips=flips))
 
 
-def test_a_lost_question_links_to_its_trace() -> None:
-    """The comment and the page link it, and a terminal has the address."""
-    address = f"https://traces.example/?a=1&id={TRACE}"
-    assert f"trace: [`{TRACE}`]({address.replace('&', '&amp;')})" in comment.render_whole(traced())
-    assert address in terminal.render(traced(), width=200, color=False)
-    assert {facts["trace_at"] for facts in data_of(report.render(traced()), "details")["details"]} == {address}
-
-
-def test_without_a_viewer_there_is_the_id_alone() -> None:
-    """That is so where none is configured, and in a first run, whose settings are those of the change."""
-    assert f"trace: `{TRACE}`" in comment.render_whole(traced(None))
-    assert all("trace_at" not in facts for facts in data_of(report.render(traced(None)), "details")["details"])
-    assert questions.trace_address(beside(traced(), first_run=True), TRACE) == ""
-    assert questions.trace_address(traced(), None) == ""
-
-
-@each_row(
-    "template",
-    [
-        "https://t.example/{trace_id}",
-        "http://127.0.0.1:16686/trace/{trace_id}?uiFind=a%7B#x",
-        "https://[::1]:3000/explore?q={trace_id}&from=now-1h",
-    ],
-)
-def test_an_address(template: str) -> None:
-    """Scheme and host stand before the trace, which is all that is filled in."""
-    assert Ask(trace_url=template).trace_url == template
-
-
-@each_row(
-    "template",
-    [
-        "https://t.example/",
-        "https://{trace_id}/",
-        "https://t.example{trace_id}",
-        "https://t.example/{trace_id}/{trace_id}",
-        "https://t.example/{trace_id}?q={span_id}",
-        "javascript://t.example/{trace_id}",
-        "ftp://t.example/{trace_id}",
-        "https://me:secret@t.example/{trace_id}",
-        "https://t.example/a b{trace_id}",
-        "https://t.example/{trace_id})[x](javascript:1",
-        'https://t.example/{trace_id}"><script>',
-        "https://t.example/{trace_id}\n",
-        "https://t.example/{trace_id}" + "x" * 500,
-        "//t.example/{trace_id}",
-    ],
-)
-def test_no_address(template: str) -> None:
-    """Another scheme, a trace in the host, none or two of them, and what could leave a link are refused."""
-    with pytest.raises(ValidationError, match="expected an address of http or https"):
-        Ask(trace_url=template)
+def test_a_lost_question_names_its_trace() -> None:
+    """Comment, terminal and page have its id, to be pasted into a viewer."""
+    assert f"trace: `{TRACE}`" in comment.render_whole(traced())
+    assert TRACE in terminal.render(traced(), width=200, color=False)
+    assert {facts["trace"] for facts in data_of(report.render(traced()), "details")["details"]} == {TRACE}

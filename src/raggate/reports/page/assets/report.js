@@ -160,8 +160,7 @@
     return el("ul", { class: "plain values small" }, figures, el("li", { class: "soft" }, `${facts.ms} ms`), facts.trace ? el("li", { class: "soft" }, "trace ", trace(facts)) : null);
   }
   function trace(facts) {
-    const id = el("code", {}, facts.trace);
-    return facts.trace_at ? el("a", { href: facts.trace_at, rel: "noopener noreferrer" }, id) : id;
+    return el("code", {}, facts.trace);
   }
   function noteLink(number) {
     if (number < 0) return el("span", { class: "soft" }, "a note that no answer of this run names");
