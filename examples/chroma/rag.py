@@ -6,7 +6,7 @@ import zlib
 import chromadb
 import numpy
 
-# in a larger `ef_search` no passage is overlooked, so that each start finds the same
+# a larger `ef_search` overlooks fewer passages, so that two starts differ less
 CONFIGURATION = {"hnsw": {"space": "cosine", "ef_search": 1000}}
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from builders import make_case, make_support
 from fakes.other_api import OtherApi
 from mapped_api import adapter, mapped
@@ -170,17 +172,41 @@ def test_an_index_that_is_not_there_is_not_still_indexing() -> None:
 
 
 @each_row(
-    "answer",
-    [{"errors": [{"message": "Cannot query field Notez"}]}, {"data": {"Aggregate": {"Notez": None}}}],
+    ("answer", "said"),
+    [
+        ({"errors": [{"message": "Cannot query field Notez"}]}, "the API reports an error: 'Cannot query field Notez'"),
+        ({"data": {"Aggregate": {"Notez": None}}}, "expected a whole number, 0 or more, found nothing"),
+    ],
 )
-def test_an_index_that_answers_an_error_is_not_there(answer: object) -> None:
+def test_an_index_that_answers_an_error_is_not_there(answer: object, said: str) -> None:
     """An engine that says so behind the status 200, or counts nothing, is asked for the names there are."""
     index = {"path": "/v1/graphql", "body": {"query": "{}"}, "chunks": "data.Aggregate.Notez[0].meta.count"}
     pages = {"/v1/schema": (200, {"classes": [{"class": "Notes"}]})}
     with OtherApi(pages=pages, script=lambda _: (200, json.dumps(answer).encode())) as api:
         seen = state(api, index={**index, "body": {"q": "{}"}})
         assert seen.unseen
+        assert said in seen.detail
         assert seen.detail.endswith("; its collection: 'Notes'")
+
+
+@each_row("answer", [{"errors": [{"message": "no"}]}, {"count": -1}, {"count": 5}, {}])
+def test_an_index_of_another_shape_breaks_the_protocol(answer: object) -> None:
+    """An API that is no known engine must count as the settings say."""
+    index = {"path": "/count", "chunks": "count", "documents": "documents"}
+    with (
+        OtherApi(pages={"/count": (200, answer)}) as api,
+        pytest.raises(ValueError, match=r"expected a whole number|reports an error"),
+    ):
+        state(api, index=index)
+
+
+def test_an_empty_index_may_leave_out_its_notes() -> None:
+    """Some engines count no notes while there is nothing to count; null says that a count is not known."""
+    index = {"path": "/count", "chunks": "count", "documents": "documents"}
+    with OtherApi(pages={"/count": (200, {"count": 0})}) as api:
+        assert state(api, index=index).documents == 0
+        api.pages["/count"] = (200, {"count": 0, "documents": None})
+        assert state(api, index=index).documents is None
 
 
 def test_names_that_cannot_be_had_are_left_out() -> None:
