@@ -403,7 +403,7 @@ def previewed() -> Review:
             (
                 "error",
                 "notes_exist",
-                "1 answer returned a chunk of no note in the fixture vault. q50: rank 1, no note drafts/new.md",
+                "1 answer returned a passage of no note in the fixture vault. q50: rank 1, no note drafts/new.md",
             ),
             (
                 "warn",

@@ -203,7 +203,7 @@ def test_an_invariant_that_breaks_with_the_change_s_own_notes_is_told(promoted: 
     done = promoted.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
     (warning,) = [item for item in promoted.verdict()["warnings"] if item["code"] == "breaks-gate"]
-    assert "the API breaks invariants: 6 answers returned a chunk of no note" in warning["message"]
+    assert "the API breaks invariants: 6 answers returned a passage of no note" in warning["message"]
     assert promoted.verdict()["preview"]["unmet"][0][:2] == ["error", "notes_exist"]
 
 
