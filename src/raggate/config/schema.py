@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from raggate.base.errors import FileProblems, Problem, UsageError
 from raggate.base.headings import inside_place
@@ -52,9 +53,23 @@ def of(error: ValidationError, document: Document, root: type[BaseModel]) -> tup
         if len(shown) == SHOWN_PROBLEMS:
             return [*shown], len({place for place, _ in meant[done:]})
         known_keys = _known_keys(where[:-1], root) if problem["type"] == "extra_forbidden" else ()
-        text = sentence(where, problem, known_keys)
-        shown[Problem(document.name, document.line(where), text, dotted(where))] = None
+        key, text = _placed(where, problem, document) or (where, sentence(where, problem, known_keys))
+        shown[Problem(document.name, document.line(key), text, dotted(key))] = None
     return [*shown], 0
+
+
+def _placed(
+    where: tuple[int | str, ...], problem: ErrorDetails, document: Document
+) -> tuple[tuple[int | str, ...], str] | None:
+    """Return the key that a check of a whole section names first, and what it says; None for another problem."""
+    if problem["type"] != "value_error" or not isinstance(problem["input"], dict):
+        return None
+    said = str(problem.get("ctx", {}).get("error", ""))
+    named, _, rest = said.partition(": ")
+    key = (*where, *named.split("."))
+    if rest and key in document.lines:
+        return key, f"{dotted(key)}: {rest}"
+    return where, f"{dotted(where)}: {said}" if where else said
 
 
 def _is_union_tag(part: int | str) -> bool:

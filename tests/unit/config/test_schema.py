@@ -80,6 +80,12 @@ def test_baseline_path() -> None:
             "3: ask.modes: expected one of 'fts' and 'bm25', which are one mode, found ['fts', 'bm25']",
             id="one mode twice",
         ),
+        pytest.param(
+            "ask:\n  adapter: mapped\n  path: /s?q={question}\n  headers: {X: '{env.GH_TOKEN}'}\n"
+            "  response: {chunks: {list: hits, rel_path: p}}",
+            "6: ask.headers: X: expected a variable that is not the runner's, Docker's or raggate's, found 'GH_TOKEN'",
+            id="found by a check of the section",
+        ),
         pytest.param("ask: {timeout: .inf}", "3: ask.timeout: expected", id="infinite timeout"),
         pytest.param("ask: 3", "3: ask: expected a mapping, found 3", id="number for a slice"),
         pytest.param("score: {k: [5, 1]}", "3: score: expected distinct cut-offs in ascending order", id="unordered"),
@@ -132,7 +138,7 @@ def test_mistake(text: str, message: str) -> None:
         ),
         pytest.param(
             "vault: {a: v}\napi: {}",
-            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url', found {}",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'",
             id="neither command nor url",
         ),
         pytest.param(
