@@ -265,7 +265,7 @@ def test_total_time_covers_the_retries() -> None:
     found, result, _ = failure(lambda _: (503, b"later", 0.08), retries=10, timeout=0.3)
     assert time.perf_counter() - start < 3
     assert found.kind == "timeout"
-    assert found.message in {"no answer within 0.3 s; before that: HTTP 503: later", "no answer within 0.3 s"}
+    assert found.message in {"no answer within 0.3 s. Before that: HTTP 503: later", "no answer within 0.3 s"}
     assert 1 <= result.retries < 10
 
 
