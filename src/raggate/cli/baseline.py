@@ -38,7 +38,7 @@ def baseline() -> None:
     "--baseline",
     "baseline_file",
     type=PATH,
-    help="Read this baseline file instead of the configured one. It needs no configuration.",
+    help="Read this baseline file instead of that of the suite. It needs no configuration.",
 )
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answer[BaselineShown]:

@@ -239,7 +239,7 @@ def _has(source: sources.Source, path: str) -> bool:
 
 
 def _find_baseline(source: sources.Source, settings: Config) -> StoredFile | None:
-    return _stored(source, settings.baseline_path, "Key 'baseline' names the baseline file.")
+    return _stored(source, settings.baseline_path, "`raggate promote` writes it.")
 
 
 def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | None:

@@ -63,8 +63,8 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         voice: how the front end hears what is done.
         overrides: what counts instead of the configuration, and what it is refused for.
         against: revision that the trusted inputs are read from; None for the working tree.
-        out: where run directories go, in place of the configured one.
-        baseline_file: a baseline file on disk, in place of the configured one.
+        out: where run directories go, in place of `.raggate/runs`.
+        baseline_file: a baseline file on disk, in place of the suite's.
         full_text: keep whole chunk texts on disk.
         remote: opens a revision that the local repository does not have; None outside the action.
         first_run: what the first run takes from the change's own configuration, if a revision without a configuration
