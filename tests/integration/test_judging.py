@@ -463,7 +463,7 @@ def test_judges_decide_where_people_agree_with_them(armed: Project) -> None:
         verdict = armed.verdict()
         assert {reason["code"] for reason in verdict["reasons"]} == {"worse"}
         assert verdict["judging"]["canary"]["scores"]["groundedness"]["kappa"] == 1.0
-        assert "groundedness 1.0000 [1.0000, 1.0000] on 24 of 24 cases; floor 0.4" in decided.out
+        assert "groundedness 1.0000 [1.0000, 1.0000] on 24 of 24 cases, floor 0.4" in decided.out
         server.script = grounded_at(2, as_people=False)
         advised = armed.command(*answers)
         assert advised.code == 0, advised.out

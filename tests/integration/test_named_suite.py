@@ -79,7 +79,7 @@ def test_no_suite_is_guessed(talk: Conversation, explained: list[tuple[str, str]
     talk.say(f"/raggate explain {words}")
     assert explained == []
     assert talk.reactions == ["eyes", "-1"]
-    assert visible(talk.replies[-1]).startswith("It is not clear which suite is meant: pay, web. Begin with its name")
+    assert visible(talk.replies[-1]).startswith("Which suite do you mean? Begin with its name: pay, web.")
 
 
 def test_a_question_of_one_suite_is_explained(talk: Conversation) -> None:

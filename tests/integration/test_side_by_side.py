@@ -53,7 +53,7 @@ def test_a_revision_and_the_working_tree(repository: Project) -> None:
     (repository.root / "go.mod").write_text("require x v2\n")
     done = repository.command("diff", "HEAD", "--slice", "tag=work")
     assert done.code == 1, done.out + done.err
-    assert "Changed beside the notes: go.mod (x v1 → v2)" in done.out
+    assert "changed beside the notes: go.mod (x v1 → v2)" in done.out
     assert "base: revision HEAD (" in done.out
     assert "head: the working tree (run " in done.out
     assert "Questions that broke (3)" in done.out
