@@ -384,7 +384,7 @@ def _lists() -> Iterator[Row]:
         )
     yield Row("lists reversed", each_list(reversed_lists), r"revers|opposite|upside|wrong way", "order|rank")
     for depth in (3, 12):
-        yield Row(f"top {depth} shuffled", partial(shuffled, depth), r"order|shuffl|other scores|same chunks", "rank")
+        yield Row(f"top {depth} shuffled", partial(shuffled, depth), r"order|shuffl|other scores|same (chunks|passages)", "rank")
 
 
 def _index() -> Iterator[Row]:
@@ -423,7 +423,7 @@ def _index() -> Iterator[Row]:
 
 
 def _scores() -> Iterator[Row]:
-    weights = r"weights?|no longer counts|no chunk has a"
+    weights = r"weights?|no longer counts|no (chunk|passage) has a"
     for vector, lexical in ((1.0, 0.0), (0.0, 1.0), (0.1, 0.9), (0.8, 0.2), (0.6, 0.4)):
         yield Row(f"weights {vector} and {lexical}", weighed(vector, lexical), weights, "scores")
     for part in WEIGHTS:
@@ -592,7 +592,7 @@ def _questions() -> Iterator[Row]:
 
 def _switched() -> Iterator[Row]:
     """Yield what the example API is told by its variables, and its patch."""
-    weights, folders = r"weights?|no longer counts|no chunk has a", "fewer folders|folder selection|selects? first"
+    weights, folders = r"weights?|no longer counts|no (chunk|passage) has a", "fewer folders|folder selection|selects? first"
     switches = {
         "NOTES_DISABLE=vector": weights,
         "NOTES_DISABLE=lexical": weights,
