@@ -384,7 +384,12 @@ def _lists() -> Iterator[Row]:
         )
     yield Row("lists reversed", each_list(reversed_lists), r"revers|opposite|upside|wrong way", "order|rank")
     for depth in (3, 12):
-        yield Row(f"top {depth} shuffled", partial(shuffled, depth), r"order|shuffl|other scores|same (chunks|passages)", "rank")
+        yield Row(
+            f"top {depth} shuffled",
+            partial(shuffled, depth),
+            r"order|shuffl|other scores|same (chunks|passages)",
+            "rank",
+        )
 
 
 def _index() -> Iterator[Row]:
@@ -592,7 +597,10 @@ def _questions() -> Iterator[Row]:
 
 def _switched() -> Iterator[Row]:
     """Yield what the example API is told by its variables, and its patch."""
-    weights, folders = r"weights?|no longer counts|no (chunk|passage) has a", "fewer folders|folder selection|selects? first"
+    weights, folders = (
+        r"weights?|no longer counts|no (chunk|passage) has a",
+        "fewer folders|folder selection|selects? first",
+    )
     switches = {
         "NOTES_DISABLE=vector": weights,
         "NOTES_DISABLE=lexical": weights,
