@@ -530,21 +530,6 @@ def _texts() -> Iterator[Row]:
     yield Row("file names alone", paths(lambda path: path.rpartition("/")[2]), path)
 
 
-def with_other_text(answers: Answers, *, same_vault: bool) -> None:
-    """Let two thirds of each passage be the text of another note."""
-    texts: dict[str, list[tuple[str, str]]] = {}
-    for answer in answers.values():
-        for chunk in chunks_of(answer)[:1]:
-            texts.setdefault(chunk["vault"], []).append((chunk["rel_path"], chunk["text"]))
-    for key, answer in answers.items():
-        for chunk in chunks_of(answer):
-            vaults = [name for name in texts if (name == chunk["vault"]) == same_vault]
-            others = [text for name in vaults for path, text in texts[name] if path != chunk["rel_path"]]
-            own, wanted = chunk["text"], 2 * len(chunk["text"])
-            start = int(lot(key, chunk["chunk_id"]) * len(others))
-            chunk["text"] = f"{own}\n{' '.join(others[start:] + others[:start])[:wanted]}"
-
-
 def _passages() -> Iterator[Row]:
     text = r"times the text|% of the text|shorter|cut"
     yield Row("passages 5 times as long", each_chunk(lambda c: c.update(text=" ".join([c["text"]] * 5))), text)
@@ -553,9 +538,6 @@ def _passages() -> Iterator[Row]:
     yield Row(
         "passages half as long", each_chunk(lambda c: c.update(text=c["text"][: len(c["text"]) // 2])), text, "snippet"
     )
-    foreign = r"not of the note|text in note|vault"
-    for name, same in (("the same vault", True), ("another vault", False)):
-        yield Row(f"passages two thirds of {name}", partial(with_other_text, same_vault=same), foreign)
 
 
 def _questions() -> Iterator[Row]:
