@@ -126,7 +126,11 @@ def test_what_a_run_is_about_is_shown_and_exported(promoted_few: Project, tmp_pa
         assert "v3" in text
         assert "<b>granite" not in text
         assert "find more?" in text
-    assert "embedding_model: not known → granite-125m" in (run / "report.html").read_text()
+    assert "embedding_model: not known" not in text
+    assert project.command("promote", str(run)).code == 0
+    project.edit("granite-125m", "granite-350m")
+    assert project.command("check").code == 0
+    assert "embedding_model: granite-125m → granite-350m" in (project.last_run() / "report.html").read_text()
     assert project.command("helloworld", "export", str(run), "--out", "theirs").code == 0
     config = json.loads((project.root / "theirs/config.json").read_text())
     assert (config["embedding_model"], config["retriever_version"]) == ("granite-125m", "bm25+dense v3")

@@ -25,7 +25,8 @@ from raggate.models.verdict import Reason
 Stage = tuple[LabelledResult, Support, Ranked]
 """An answer, a support that it does not match, and the chunk that comes nearest to it."""
 
-_Why = Callable[[Sequence[LabelledResult], Sequence[LabelledResult]], str]
+_Items = Sequence[LabelledResult]
+_Why = Callable[[_Items, _Items], str]
 """Takes the answers that come no further than a step, and all; returns what stops them."""
 
 _NAMED = 3
@@ -97,14 +98,19 @@ def _reach(mode: str, items: Sequence[LabelledResult], *, mapped: bool) -> Reach
     noted = [item for item in items if matched(item) or any(_of_note(item))]
     placed = [item for item in noted if matched(item) or any(_of_section(item))]
     right = [item for item in placed if matched(item)]
-    no_section: _Why = partial(_why_no_section, mapped=mapped)
-    steps = ((items, noted, _why_no_note), (noted, placed, no_section), (placed, right, _why_no_match))
+    steps: tuple[tuple[_Items, _Items, _Why], ...] = (
+        (items, noted, _why_no_note),
+        (noted, placed, _why_no_section),
+        (placed, right, _why_no_match),
+    )
     before, after, find = max(steps, key=lambda step: len(step[0]) - len(step[1]))
     kept = {id(item) for item in after}
     left = [item for item in before if id(item) not in kept]
-    why = find(left, items) if left and 2 * len(left) >= len(before) else ""
+    shown = bool(left) and 2 * len(left) >= len(before)
+    by_text = mapped and shown and find is _why_no_section and _by_text(left, items)
+    find = partial(_why_no_section, by_text=True) if by_text else find
     sizes = (len(items), len(noted), len(placed), len(right))
-    return Reach(mode, *sizes, why=why)
+    return Reach(mode, *sizes, why=find(left, items) if shown else "", by_text=by_text)
 
 
 def matched(item: LabelledResult) -> bool:
@@ -184,21 +190,38 @@ def _tails(gold: str, path: str) -> bool:
     return first != "/" != second and (first.endswith(second) or second.endswith(first))
 
 
-def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResult], *, mapped: bool) -> str:
-    if not any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item)):
-        by_text = f", find them by the text ({_BY_TEXT})" if mapped else ""
+def _why_no_section(left: _Items, items: _Items, *, by_text: bool = False) -> str:
+    if not _tell_headings(items):
+        find = f", find them by the text ({_BY_TEXT})" if by_text else ""
         return (
-            f"the API returns no heading_path: let it return the headings above each passage{by_text}, or leave "
+            f"the API returns no heading_path: let it return the headings above each passage{find}, or leave "
             "heading_path out of the golden set, and whole notes count"
         )
-    nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
-    headings = [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
+    headings = _headings(left)
     apart = unsplit((returned, [elements(gold)]) for gold, returned in headings)
     if not _most(headings, left):
         return "other sections of these notes come back, or the API writes their headings differently"
-    if mapped and not apart and _most([pair for pair in headings if _is_part(*pair)], left):
+    if by_text:
         return f"the API returns some of the headings alone{_example(*headings[0])}; {_BY_TEXT} finds the others"
     return (apart or "the API writes headings differently") + _example(*headings[0])
+
+
+def _by_text(left: _Items, items: _Items) -> bool:
+    """Return whether the texts could tell what is missing: no heading is returned, or some headings of a section."""
+    headings = _headings(left)
+    parts = [pair for pair in headings if _is_part(*pair)]
+    apart = unsplit((returned, [elements(gold)]) for gold, returned in headings)
+    return not _tell_headings(items) or (not apart and _most(parts, left))
+
+
+def _tell_headings(items: _Items) -> bool:
+    return any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item))
+
+
+def _headings(left: _Items) -> list[tuple[str, str]]:
+    """Return the headings of the golden set, and those that came back in their place."""
+    nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
+    return [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
 
 
 def _is_part(gold: str, returned: str) -> bool:

@@ -235,6 +235,7 @@ class Reach(Struct, frozen=True):
         sections: to how many some chunk that tells a right section, or any of a note that is right as a whole.
         matches: to how many some chunk that counts.
         why: what most of the others have in common, in words; empty where nothing shows.
+        by_text: whether the texts could tell the headings that are missing.
     """
 
     mode: str
@@ -243,6 +244,7 @@ class Reach(Struct, frozen=True):
     sections: int
     matches: int
     why: str = ""
+    by_text: bool = False
 
     @property
     def sentence(self) -> str:

@@ -243,19 +243,17 @@ def test_versions_that_changed_stand_beside_the_cause(likely: str, label: str) -
 
 
 @each_row(
-    ("matches", "why", "shown"),
-    [
-        (0, "some alone; `{from: text}` helps", True),
-        (1, "some alone; `{from: text}` helps", False),
-        (0, "others", False),
-    ],
+    ("matches", "by_text", "shown"),
+    [(0, True, True), (1, True, False), (0, False, False)],
 )
-def test_what_stops_every_question_is_the_next_step(matches: int, why: str, shown: bool) -> None:
+def test_what_stops_every_question_is_the_next_step(matches: int, by_text: bool, shown: bool) -> None:
     """If no question has a match, and headings found by the text would mend it, that comes before a look at one."""
     red = review("regression")
-    reach = Reach(mode="hybrid", questions=9, notes=9, sections=matches, matches=matches, why=why)
+    reach = Reach(
+        mode="hybrid", questions=9, notes=9, sections=matches, matches=matches, why="some alone", by_text=by_text
+    )
     stopped = replace(red, comparison=replace(red.comparison, reach=(reach,)))
-    step = "Next: correct what stops every question. Some alone; {from: text} helps. If you accept the loss"
+    step = "Next: correct what stops every question. Some alone. If you accept the loss"
     for page in (comment.render(stopped, Publication()), terminal.render(stopped, width=900, color=False)):
         assert (step in visible(page).replace("`", "")) is shown
         assert ("ask question" in visible(page)) is not shown

@@ -89,8 +89,7 @@ def _regression(review: Review, lists: str) -> str:
     else:
         end = "If you accept the loss, add it under `waivers`, or promote this run with `--allow-regression`."
     # where raggate.yml can mend it, a look at one question shows no more
-    unmatched = [reach.why for reach in review.comparison.reach if not reach.matches]
-    stops = next((why for why in unmatched if "{from: text}" in why), "")
+    stops = next((reach.why for reach in review.comparison.reach if reach.by_text and not reach.matches), "")
     if stops:
         return f"correct what stops every question. {stops[:1].upper()}{stops[1:]}. {end}"
     first = first_red(review)
