@@ -162,8 +162,10 @@ def test_headings_that_the_text_would_find(told: str, why: str) -> None:
     case = make_case(gold_supports=(make_support("log.md", "# Log > ## Monday > ### Actions"),))
     answer = item(case, chunk(0, rel_path="log.md", heading_path=told, text="### Actions\n\nbuy flour"))
     run = replace(make_run(answer), config=config)
-    assert why in reaches(run, ["hybrid"])[0].why
-    assert "{from: text}" not in reach(answer).why
+    (mapped,) = reaches(run, ["hybrid"])
+    assert why in mapped.why
+    assert mapped.by_text == ("differently" not in why)
+    assert not reach(answer).by_text
 
 
 def scores(hits: str, mode: str = "hybrid", name: str = "tag=a") -> list[CaseScore]:
