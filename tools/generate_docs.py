@@ -119,9 +119,16 @@ waivers:
   - {case: lease-notice, owner: ada, reason: "the note is being rewritten", expires: 2026-12-31}""",
     "faults": """\
 faults:
-  vector-off: {NOTES_DISABLE: vector}""",
+  vector-off: {NOTES_DISABLE: vector}
+  first-folder-skipped: faults/first-folder-skipped.patch""",
 }
 """An example of every section; tests/unit/test_generated_docs.py loads each."""
+
+SEE_ALSO = {
+    "ask": "[Adapters](adapters.md) and [MCP](mcp.md) explain the keys within `index` and `response`.",
+    "faults": "[`raggate prove`](prove.md) tries them.",
+}
+"""Where a section is explained further."""
 
 
 def configuration_page() -> str:
@@ -140,14 +147,15 @@ def configuration_page() -> str:
     parts.append(_table(_rows(Config, "", plain, shown, {})))
     for name, example in SECTIONS.items():
         meaning = _first_sentence(described(Config).get(name, ""))
-        model = model_in(Config.model_fields[name].annotation) or Config
-        alike = {frozenset(_choices(field)) for field in model.model_fields.values()}
-        if len(alike) == 1 and len(model.model_fields) > 1 and (values := sorted(*alike)):
+        model = model_in(Config.model_fields[name].annotation)
+        alike = {frozenset(_choices(field)) for field in model.model_fields.values()} if model else set()
+        if model and len(alike) == 1 and len(model.model_fields) > 1 and (values := sorted(*alike)):
             meaning += f" Each is one of {', '.join(f'`{value}`' for value in values)}."
-        rows = _rows(model, "", list(model.model_fields), shown, {}, choices=len(alike) > 1)
-        parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```", _table(rows)]
-        if name == "ask":
-            parts.append("[Adapters](adapters.md) and [MCP](mcp.md) explain the keys within `index` and `response`.")
+        parts += [f"## `{name}`", meaning, f"```yaml\n{example}\n```"]
+        if model:
+            rows = _rows(model, "", list(model.model_fields), shown, {}, choices=len(alike) > 1)
+            parts.append(_table(rows))
+        parts += [SEE_ALSO[name]] if name in SEE_ALSO else []
     parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
     return "\n\n".join(parts) + "\n"
 

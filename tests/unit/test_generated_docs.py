@@ -42,6 +42,13 @@ def test_the_example_of_a_section_is_a_configuration(section: str) -> None:
     assert load(text.encode(), "docs/configuration.md")
 
 
+def test_a_section_of_your_names_lists_no_keys() -> None:
+    """`faults` holds names of yours, so its section ends without a table."""
+    section = PAGES["docs/configuration.md"]().partition("## `faults`\n")[2].partition("\n## ")[0]
+    assert "vector-off" in section
+    assert "|" not in section
+
+
 def test_labels_have_a_formula_and_a_source() -> None:
     """No metric of human labels is without formula, null and source."""
     assert [
